@@ -1,0 +1,17 @@
+//! Time, units, order and chance: the four things every other crate must agree on.
+//!
+//! * [`Time`] and [`Duration`] are whole nanoseconds; [`Rate`] is bit/s; [`Bytes`] and [`Packets`] are counts.
+//! * [`Scheduler`] pops events in the order `(time, insertion number)` and in no other.
+//! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers.
+//!
+//! Nothing here knows what a packet is.
+
+mod rng;
+mod scheduler;
+mod time;
+mod units;
+
+pub use rng::Rng;
+pub use scheduler::Scheduler;
+pub use time::{Duration, Time};
+pub use units::{Bytes, Packets, Rate, UnitError};

@@ -1,0 +1,303 @@
+//! Quantities with units, and their text form at the edge of the system ("2 Mbit/s", "63 ms", "512 B").
+//!
+//! The parser is exact: a value that is not a whole number of base units ("0.5 ns") is refused, as is a number
+//! without a unit.
+
+use crate::time::Duration;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+
+/// A bit rate in bit/s; never zero when it comes from text.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Rate(u64);
+
+/// A size in bytes.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Bytes(pub u64);
+
+/// A number of packets (queue limits, windows).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Packets(pub u32);
+
+/// Why a text is not a quantity.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UnitError {
+    /// The number has no unit behind it.
+    #[error("\"{text}\" has no unit; write for example \"{example}\"")]
+    MissingUnit {
+        /// What was written.
+        text: String,
+        /// What could be written.
+        example: &'static str,
+    },
+    /// The unit is not one of this quantity.
+    #[error("\"{unit}\" is not a unit of {quantity}; use one of {known}")]
+    UnknownUnit {
+        /// What stood behind the number.
+        unit: String,
+        /// "a time", "a rate", …
+        quantity: &'static str,
+        /// The accepted units.
+        known: String,
+    },
+    /// No number, a sign, or too many digits.
+    #[error("\"{text}\" is not {quantity}; write a non-negative number with a unit, for example \"{example}\"")]
+    NotANumber {
+        /// What was written.
+        text: String,
+        /// "a time", "a rate", …
+        quantity: &'static str,
+        /// What could be written.
+        example: &'static str,
+    },
+    /// The value is not a whole number of base units.
+    #[error("\"{text}\" is not a whole number of {base}")]
+    Lossy {
+        /// What was written.
+        text: String,
+        /// The base unit.
+        base: &'static str,
+    },
+    /// The value does not fit, or is zero where that has no meaning.
+    #[error("\"{text}\" is out of range for {quantity}")]
+    OutOfRange {
+        /// What was written.
+        text: String,
+        /// "a time", "a rate", …
+        quantity: &'static str,
+    },
+}
+
+/// A quantity's text form: its units with their size in base units, largest last.
+struct Grammar {
+    quantity: &'static str,
+    base: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, u64)],
+}
+
+const TIME: Grammar = Grammar {
+    quantity: "a time",
+    base: "nanoseconds",
+    example: "63 ms",
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ],
+};
+const RATE: Grammar = Grammar {
+    quantity: "a rate",
+    base: "bit/s",
+    example: "2 Mbit/s",
+    units: &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)],
+};
+const SIZE: Grammar = Grammar {
+    quantity: "a size",
+    base: "bytes",
+    example: "512 B",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("KiB", 1 << 10),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("GB", 1_000_000_000),
+    ],
+};
+const COUNT: Grammar =
+    Grammar { quantity: "a number of packets", base: "packets", example: "120 pkt", units: &[("pkt", 1)] };
+
+impl Grammar {
+    /// `text` in base units.
+    fn parse(&self, text: &str) -> Result<u64, UnitError> {
+        let text = text.trim();
+        let quantity = self.quantity;
+        let not_a_number = || UnitError::NotANumber { text: text.into(), quantity, example: self.example };
+        let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..number_end], text[number_end..].trim_start());
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.is_empty() || fraction.contains('.') || (number.contains('.') && fraction.is_empty()) {
+            return Err(not_a_number());
+        }
+        if unit.is_empty() {
+            return Err(UnitError::MissingUnit { text: text.into(), example: self.example });
+        }
+        let Some(&(_, scale)) = self.units.iter().find(|(name, _)| *name == unit) else {
+            let known = self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            return Err(UnitError::UnknownUnit { unit: unit.into(), quantity, known });
+        };
+        let fraction = fraction.trim_end_matches('0');
+        if whole.len() + fraction.len() > 30 {
+            return Err(UnitError::OutOfRange { text: text.into(), quantity });
+        }
+        let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| not_a_number())?;
+        let divisor = 10u128.pow(fraction.len() as u32);
+        let out_of_range = || UnitError::OutOfRange { text: text.into(), quantity };
+        let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(out_of_range)?;
+        if scaled % divisor != 0 {
+            return Err(UnitError::Lossy { text: text.into(), base: self.base });
+        }
+        u64::try_from(scaled / divisor).map_err(|_| out_of_range())
+    }
+
+    /// `value` in the largest unit that keeps it a whole number.
+    fn format(&self, value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let smallest = self.units[0];
+        let (name, scale) = self
+            .units
+            .iter()
+            .filter(|(name, scale)| *name != "µs" && value > 0 && value.is_multiple_of(*scale))
+            .max_by_key(|(_, scale)| *scale)
+            .unwrap_or(&smallest);
+        write!(f, "{} {name}", value / scale)
+    }
+}
+
+/// Gives a quantity `FromStr`, `Display`, serde's traits (text only) and a JSON schema.
+macro_rules! quantity {
+    ($type:ident, $grammar:ident, $name:literal, from: $from:expr, to: $to:expr) => {
+        impl FromStr for $type {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                let value = $grammar.parse(text)?;
+                let convert: fn(u64) -> Option<$type> = $from;
+                convert(value)
+                    .ok_or_else(|| UnitError::OutOfRange { text: text.into(), quantity: $grammar.quantity })
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let convert: fn(&$type) -> u64 = $to;
+                $grammar.format(convert(self), f)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl de::Visitor<'_> for Text {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        write!(f, "{} with its unit, for example \"{}\"", $grammar.quantity, $grammar.example)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_any(Text)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let units = $grammar.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("|");
+                schemars::json_schema!({
+                    "type": "string",
+                    "description": format!("{} with its unit", $grammar.quantity),
+                    "examples": [$grammar.example],
+                    "pattern": format!("^\\s*[0-9]+(\\.[0-9]+)?\\s*({units})\\s*$"),
+                })
+            }
+        }
+    };
+}
+
+quantity!(Duration, TIME, "Duration", from: |v| Some(Duration::from_nanos(v)), to: |d| d.as_nanos());
+quantity!(Rate, RATE, "Rate", from: |v| (v > 0).then_some(Rate(v)), to: |r| r.0);
+quantity!(Bytes, SIZE, "Bytes", from: |v| Some(Bytes(v)), to: |b| b.0);
+quantity!(Packets, COUNT, "Packets", from: |v| u32::try_from(v).ok().map(Packets), to: |p| u64::from(p.0));
+
+impl Rate {
+    /// A rate of `bps` bit/s.
+    ///
+    /// # Panics
+    /// If `bps` is zero: a link that never sends is not a link.
+    pub const fn from_bps(bps: u64) -> Rate {
+        assert!(bps > 0, "a rate is positive");
+        Rate(bps)
+    }
+
+    /// The rate in bit/s.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Serialisation time of `size` bytes. The part below one nanosecond is kept in `remainder` (in units of
+    /// 1/rate ns) and counts towards the next packet, so a train of packets ends on the exact time.
+    pub fn transmission_time(self, size: Bytes, remainder: &mut u64) -> Duration {
+        let bits_ns = u128::from(size.0) * 8 * 1_000_000_000 + u128::from(*remainder);
+        *remainder = (bits_ns % u128::from(self.0)) as u64;
+        Duration::from_nanos((bits_ns / u128::from(self.0)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn text_is_exact() {
+        assert_eq!("63 ms".parse(), Ok(Duration::from_millis(63)));
+        assert_eq!("2.5Mbit/s".parse(), Ok(Rate(2_500_000)));
+        assert_eq!("0.1 s".parse(), Ok(Duration::from_millis(100)));
+        assert_eq!("512 B".parse(), Ok(Bytes(512)));
+        assert_eq!("120 pkt".parse(), Ok(Packets(120)));
+        assert_eq!("1.5 KiB".parse(), Ok(Bytes(1536)));
+    }
+
+    #[test]
+    fn bad_text_says_what_to_write() {
+        let message = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
+        assert_eq!(message("63"), "\"63\" has no unit; write for example \"63 ms\"");
+        assert_eq!(message("0.5 ns"), "\"0.5 ns\" is not a whole number of nanoseconds");
+        assert!(message("-3 ms").contains("non-negative"), "{}", message("-3 ms"));
+        assert!(message("3 Mbit/s").contains("use one of ns, us"), "{}", message("3 Mbit/s"));
+        assert!(message("99999999999999999999 h").contains("out of range"));
+        assert!("0 bit/s".parse::<Rate>().is_err());
+        assert!("1. s".parse::<Duration>().is_err());
+        assert!("".parse::<Duration>().is_err());
+    }
+
+    #[test]
+    fn a_million_packets_at_3_mbit_end_on_the_exact_time() {
+        let (rate, mut remainder, mut total) = (Rate::from_bps(3_000_000), 0, Duration::ZERO);
+        for _ in 0..1_000_000 {
+            total += rate.transmission_time(Bytes(1500), &mut remainder);
+        }
+        assert_eq!(total, Duration::from_secs(4_000));
+        assert_eq!(remainder, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn display_and_parse_are_inverse(ns in any::<u64>(), bps in 1u64.., bytes in any::<u64>()) {
+            let time = Duration::from_nanos(ns);
+            prop_assert_eq!(time.to_string().parse(), Ok(time));
+            prop_assert_eq!(Rate(bps).to_string().parse(), Ok(Rate(bps)));
+            prop_assert_eq!(Bytes(bytes).to_string().parse(), Ok(Bytes(bytes)));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,40}") {
+            let _ = text.parse::<Duration>();
+            let _ = text.parse::<Rate>();
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Control-plane state machines: one file per mobility protocol.
+//!
+//! An agent is a protocol's role at one node. It never calls anything: it gets an [`Input`] and answers with
+//! [`Action`]s, so it cannot touch state that a real message would have had to carry.
+
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Addr, Dscp};
+
+pub mod message;
+
+pub use message::Message;
+
+/// What an agent is told.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A signalling message for this node arrived.
+    Message {
+        /// Who sent it (inner source address).
+        from: Addr,
+        /// What it says.
+        message: Message,
+    },
+    /// Layer 2 of this node reports.
+    Trigger(L2Trigger),
+    /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
+    Deadline,
+    /// A data packet for `host` met a watched route, or no route at all, at this node.
+    Data {
+        /// The packet's inner destination.
+        host: Addr,
+        /// The packet's inner source.
+        source: Addr,
+        /// It arrived through a tunnel that ends here.
+        tunnelled: bool,
+        /// There was no route for it and it is lost.
+        lost: bool,
+    },
+}
+
+/// What layer 2 tells the mobility protocol.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum L2Trigger {
+    /// (At a mobile host) it can now hear this base station.
+    LinkUp {
+        /// The base station.
+        base_station: Addr,
+    },
+    /// (At a mobile host) its link is gone.
+    LinkDown,
+    /// (At a base station) the host left the cell.
+    HostGone {
+        /// The host's home address.
+        host: Addr,
+    },
+}
+
+/// Where packets for a host go.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Via {
+    /// To an adjacent node.
+    Neighbour(Addr),
+    /// Over this base station's air link.
+    Air,
+    /// Through an IP-in-IP tunnel to this address.
+    Tunnel(Addr),
+    /// Into the host's buffer at this base station.
+    Buffer,
+}
+
+/// A phase of a handover, for the record.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Phase {
+    /// The mobile host heard the beacon (or advertisement) that told it that it has moved.
+    MovementDetected,
+    /// The mobile host sent its first registration request through the new agent.
+    RegistrationSent,
+    /// The old agent learnt the new care-of address: losses end here.
+    OldAgentInformed,
+    /// The old base station began to forward its buffer.
+    ForwardingStarted,
+    /// The home agent accepted the registration.
+    HomeAgentRegistered,
+    /// A correspondent learnt the new care-of address.
+    CorrespondentInformed,
+    /// The mobile host got its registration reply: the handover is complete.
+    Registered,
+    /// The old base station let its state for the host go.
+    ForwardingEnded,
+}
+
+/// What an agent wants done, in order.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Action {
+    /// Send a message from this node; routed like any packet ([`Addr::BROADCAST`]: over the air to all).
+    Send {
+        /// Destination.
+        to: Addr,
+        /// What to say.
+        message: Message,
+    },
+    /// Packets for `host` go this way from now on, replacing the route with the same `host` and `from`.
+    SetRoute {
+        /// The host's home address.
+        host: Addr,
+        /// Only packets that come from this adjacent node; `None`: packets from anywhere. A route with `from`
+        /// wins over one without.
+        from: Option<Addr>,
+        /// Where to.
+        via: Via,
+        /// Tell the agent of packets that take this route ([`Input::Data`]).
+        watch: bool,
+    },
+    /// Forget the route with this `host` and `from`.
+    ClearRoute {
+        /// The host's home address.
+        host: Addr,
+        /// As in `SetRoute`.
+        from: Option<Addr>,
+    },
+    /// (At a base station) take the host's packets out of the air queue, and with layer-2 acknowledgement the
+    /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`].
+    StartBuffering {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) empty the host's buffer, in order, that way; later arrivals that are routed
+    /// to [`Via::Buffer`] pass straight through it the same way.
+    Release {
+        /// The host's home address.
+        host: Addr,
+        /// Where to: [`Via::Neighbour`] or [`Via::Air`].
+        via: Via,
+        /// Mark what passes with this code point.
+        mark: Option<Dscp>,
+    },
+    /// (At a base station) drop what the buffer holds and forget the buffer.
+    DiscardBuffer {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// Put a phase of `host`'s handover into the record.
+    Note {
+        /// The host's home address.
+        host: Addr,
+        /// Which phase.
+        phase: Phase,
+    },
+}
+
+/// A mobility protocol's role at one node.
+pub trait Agent: Sized {
+    /// Parameters of the role.
+    type Params;
+
+    /// Reacts to `input`; what is to be done is appended to `out`.
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>);
+
+    /// When the agent wants [`Input::Deadline`]; `None`: never.
+    fn next_deadline(&self) -> Option<Time>;
+}

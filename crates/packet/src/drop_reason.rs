@@ -1,0 +1,56 @@
+//! Why a packet is lost. Every loss has exactly one reason.
+
+macro_rules! drop_reasons {
+    ($($(#[$doc:meta])* $name:ident => $text:literal,)+) => {
+        /// Why a packet was lost.
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum DropReason {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl DropReason {
+            /// All reasons, in the order of their codes.
+            pub const ALL: &'static [DropReason] = &[$(DropReason::$name,)+];
+
+            /// The reason as it stands in records and tables.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DropReason::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+drop_reasons! {
+    /// A queue was physically full.
+    QueueOverflow => "queue-overflow",
+    /// A priority or marked packet met a physically full queue (MBLUE reading M2, M-RED reading R5).
+    MarkedOverflow => "marked-overflow",
+    /// Active queue management discarded it before the queue was full.
+    EarlyDrop => "early-drop",
+    /// It was sent over the air to a host that no longer, or not yet, listens there.
+    Detached => "detached",
+    /// The sending host had no link.
+    LinkDown => "link-down",
+    /// No route to the destination.
+    NoRoute => "no-route",
+    /// A mobility agent had no binding for the destination.
+    NoBinding => "no-binding",
+    /// The time to live ran out.
+    TtlExpired => "ttl-expired",
+    /// The per-host buffer of a base station was full.
+    BufferOverflow => "buffer-overflow",
+    /// A buffered packet waited longer than the hold time: the signalling that would have released it was lost.
+    BufferExpired => "buffer-expired",
+    /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
+    CopyReleased => "copy-released",
+    /// The scenario asked for this loss.
+    ForcedLoss => "forced-loss",
+    /// A mark from outside was policed by dropping the packet.
+    PolicedMark => "policed-mark",
+    /// Congestion was marked on the tunnel header of a packet whose sender does not understand it (RFC 6040 §4.2).
+    NotEctMarked => "not-ect-marked",
+    /// It arrived at a host that has no endpoint for it.
+    NoEndpoint => "no-endpoint",
+}

@@ -1,0 +1,200 @@
+//! Headers as values: IP (with ToS), TCP, UDP.
+
+use crate::addr::Addr;
+use roamlab_engine::Time;
+use serde::{Deserialize, Serialize};
+
+/// A DiffServ code point (RFC 2474): the upper six bits of the ToS octet.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Dscp(pub u8);
+
+impl Dscp {
+    /// The code point that marks packets forwarded by an old base station: 000011, from the pool for
+    /// experimental and local use (RFC 2474 §6), so that it triggers no standard per-hop behaviour.
+    pub const FORWARDED: Dscp = Dscp(0b00_0011);
+}
+
+/// The ECN field (RFC 3168 §5).
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Ecn {
+    /// The transport does not understand ECN.
+    NotEct,
+    /// ECN-capable, codepoint 01.
+    Ect1,
+    /// ECN-capable, codepoint 10.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// The type-of-service octet: DSCP and ECN field.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Tos(pub u8);
+
+impl Tos {
+    /// The code point.
+    pub const fn dscp(self) -> Dscp {
+        Dscp(self.0 >> 2)
+    }
+
+    /// The same octet with another code point.
+    #[must_use]
+    pub const fn with_dscp(self, dscp: Dscp) -> Tos {
+        Tos(dscp.0 << 2 | self.0 & 0b11)
+    }
+
+    /// The ECN field.
+    pub const fn ecn(self) -> Ecn {
+        match self.0 & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// The same octet with another ECN field.
+    #[must_use]
+    pub const fn with_ecn(self, ecn: Ecn) -> Tos {
+        let bits = match ecn {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect1 => 0b01,
+            Ecn::Ect0 => 0b10,
+            Ecn::Ce => 0b11,
+        };
+        Tos(self.0 & !0b11 | bits)
+    }
+}
+
+/// An IP header, inner or outer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct IpHeader {
+    /// Source.
+    pub src: Addr,
+    /// Destination.
+    pub dst: Addr,
+    /// Type of service.
+    pub tos: Tos,
+    /// Hops left.
+    pub ttl: u8,
+    /// Bytes this header adds to the datagram inside; 0 for the innermost header, whose bytes are part of
+    /// [`Packet::size`](crate::Packet::size).
+    pub overhead: u16,
+}
+
+impl IpHeader {
+    /// Time to live of a new datagram or tunnel header.
+    pub const DEFAULT_TTL: u8 = 64;
+
+    /// The innermost header of a new datagram.
+    pub const fn new(src: Addr, dst: Addr, tos: Tos) -> IpHeader {
+        IpHeader { src, dst, tos, ttl: IpHeader::DEFAULT_TTL, overhead: 0 }
+    }
+}
+
+/// TCP flags, one bit each.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// Synchronise.
+    pub const SYN: TcpFlags = TcpFlags(1);
+    /// No more data.
+    pub const FIN: TcpFlags = TcpFlags(1 << 1);
+    /// The acknowledgement number is valid.
+    pub const ACK: TcpFlags = TcpFlags(1 << 2);
+    /// ECN echo (RFC 3168 §6.1).
+    pub const ECE: TcpFlags = TcpFlags(1 << 3);
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: TcpFlags = TcpFlags(1 << 4);
+
+    /// Whether all bits of `other` are set.
+    pub const fn has(self, other: TcpFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | other.0)
+    }
+}
+
+/// Up to four SACK blocks (RFC 2018 §3) `[start, end)` in segments, most recent first.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block behind those present; the fifth and later ones are ignored.
+    pub fn push(&mut self, start: u32, end: u32) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
+            *slot = (start, end);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
+
+/// The timestamps option (RFC 7323 §3).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// When this segment was sent, by its sender's clock.
+    pub value: Time,
+    /// The value being echoed.
+    pub echo: Time,
+}
+
+/// A TCP header. Sequence numbers count segments of one MSS, as ns-2 and Linux do.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TcpHeader {
+    /// Number of this segment; meaningful if it carries data, SYN or FIN.
+    pub seq: u32,
+    /// The next segment the receiver expects; valid with [`TcpFlags::ACK`].
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Receive window in segments, already scaled.
+    pub window: u32,
+    /// Selective acknowledgements.
+    pub sacks: SackBlocks,
+    /// Timestamps, if negotiated.
+    pub timestamps: Option<Timestamps>,
+    /// Ground truth for the record, not on the wire: this is a retransmission.
+    pub retransmission: bool,
+}
+
+/// A UDP header with the application's sequence number.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct UdpHeader {
+    /// Datagrams sent before this one in the flow.
+    pub seq: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dscp_and_ecn_share_the_octet_without_touching_each_other() {
+        for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            let tos = Tos(0xff).with_ecn(ecn).with_dscp(Dscp::FORWARDED);
+            assert_eq!((tos.ecn(), tos.dscp()), (ecn, Dscp::FORWARDED));
+        }
+    }
+
+    #[test]
+    fn a_fifth_sack_block_is_ignored() {
+        let mut blocks = SackBlocks::default();
+        (0..5).for_each(|i| blocks.push(i * 2, i * 2 + 1));
+        assert_eq!(blocks.as_slice().len(), 4);
+    }
+}

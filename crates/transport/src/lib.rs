@@ -1,0 +1,1 @@
+//! Sans-IO TCP and UDP endpoints.
