@@ -3,7 +3,7 @@
 //! An agent is a protocol's role at one node. It never calls anything: it gets an [`Input`] and answers with
 //! [`Action`]s, so it cannot touch state that a real message would have had to carry.
 
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::{Addr, Dscp};
 
 pub mod message;
