@@ -8,7 +8,7 @@ use crate::world::World;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
 use roamlab_traffic::Offer;
-use roamlab_transport::{FactKind, Segment};
+use roamlab_transport::{Segment, TcpFactKind};
 
 impl World {
     /// An application wakes.
@@ -150,11 +150,11 @@ impl World {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, .. } = &mut state.transport else { return };
         while let Some(fact) = sender.poll_fact() {
-            state.stats.timeouts += u64::from(fact.kind == FactKind::Timeout);
-            state.stats.fast_retransmits += u64::from(fact.kind == FactKind::FastRetransmit);
+            state.stats.timeouts += u64::from(fact.kind == TcpFactKind::Timeout);
+            state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
             if self.cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
-                    FactKind::Timeout | FactKind::FastRetransmit => {
+                    TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
                         self.cx.probes.cause(FlowId(flow), fact.seq)
                     }
                     _ => 0,
