@@ -1,0 +1,1 @@
+//! Numbers from the sources.
