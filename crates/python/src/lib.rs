@@ -7,7 +7,8 @@ use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
 use roamlab_world::{Column, Draw, Scenario, Table};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 pyo3::create_exception!(_roamlab, ScenarioError, pyo3::exceptions::PyValueError);
 pyo3::create_exception!(_roamlab, SimulationError, PyRuntimeError);
@@ -81,10 +82,11 @@ fn each_result<'py>(
     let (stop, work) = (AtomicBool::new(false), Work { jobs, scenarios: &scenarios, trace });
     std::thread::scope(|scope| {
         let (results, arriving) = mpsc::sync_channel(2 * threads.max(1));
+        let arriving = Mutex::new(arriving);
         scope.spawn(|| pool.install(|| work.perform(results, &stop)));
         let outcome = receive(py, &arriving, &mut take);
         stop.store(true, Ordering::Relaxed);
-        py.detach(|| arriving.iter().for_each(drop));
+        py.detach(|| while next(&arriving, Duration::MAX).is_ok() {});
         outcome
     })
 }
@@ -113,15 +115,26 @@ impl Work<'_> {
     }
 }
 
+/// The next result, waited for at most `patience` (`MAX`: as long as it takes).
+fn next(arriving: &Mutex<mpsc::Receiver<Finished>>, patience: Duration) -> Result<Finished, mpsc::RecvTimeoutError> {
+    let arriving = arriving.lock().unwrap_or_else(PoisonError::into_inner);
+    match patience {
+        Duration::MAX => arriving.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        patience => arriving.recv_timeout(patience),
+    }
+}
+
 fn receive<'py>(
     py: Python<'py>,
-    arriving: &mpsc::Receiver<Finished>,
+    arriving: &Mutex<mpsc::Receiver<Finished>>,
     take: &mut impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
 ) -> PyResult<()> {
     loop {
         py.check_signals()?;
-        match py.detach(|| arriving.recv_timeout(std::time::Duration::from_millis(50))) {
-            Ok((index, outcome)) => take(index, &tables_to_python(py, outcome.map_err(SimulationError::new_err)?)?)?,
+        match py.detach(|| next(arriving, Duration::from_millis(50))) {
+            Ok((index, outcome)) => {
+                take(index, &tables_to_python(py, outcome.map_err(SimulationError::new_err)?)?)?
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
         }

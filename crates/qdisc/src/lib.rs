@@ -11,13 +11,13 @@ pub mod red;
 
 mod drop_probability;
 mod fifo;
-mod tagged;
 
 #[cfg(test)]
 mod conformance;
 
 pub use drop_probability::IdleMode;
 
+use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Packets, Rate, Rng, Time};
 use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
 use schemars::{JsonSchema, schema_for};
@@ -244,6 +244,13 @@ queue_disciplines! {
 impl<'de> Deserialize<'de> for QueueSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize(deserializer)
+    }
+}
+
+impl QueueSpec {
+    /// A drop-tail queue of `limit` packets.
+    pub fn droptail(limit: Packets) -> QueueSpec {
+        QueueSpec::DropTail(droptail::Params { limit: Some(limit), ..droptail::Params::default() })
     }
 }
 

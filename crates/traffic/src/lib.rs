@@ -1,8 +1,9 @@
 //! What applications offer to the transport: one file per application, one row per file in the table below.
 
+use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 mod cbr;
 mod ftp;
@@ -39,10 +40,23 @@ fn draw_start(at: Duration, within: Duration, rng: &mut Rng) -> Time {
 macro_rules! applications {
     ($($(#[$doc:meta])* $name:literal => $module:ident::$type:ident,)+) => {
         /// An application of a scenario.
-        #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum AppSpec {
             $($(#[$doc])* #[serde(rename = $name)] $type($module::Params),)+
+        }
+
+        impl Family for AppSpec {
+            const WHAT: &'static str = "an application";
+            const EXAMPLE: &'static str = "{ kind = \"ftp\", start = \"0.1 s\" }";
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($name => $module::Params::deserialize(fields).map(AppSpec::$type),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
+                }
+            }
         }
 
         /// A running application.
@@ -84,6 +98,12 @@ applications! {
     "ftp" => ftp::Ftp,
     /// Constant bit rate.
     "cbr" => cbr::Cbr,
+}
+
+impl<'de> Deserialize<'de> for AppSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
 }
 
 impl AppSpec {

@@ -10,7 +10,7 @@ use roamlab_mobility::message::SizeOptions;
 use roamlab_mobility::mobile_ip::{
     BaseStation, BufferAt, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params,
 };
-use roamlab_mobility::{MobilitySpec, MobileIp};
+use roamlab_mobility::{MobileIp, MobilitySpec};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,10 +39,8 @@ pub fn install(
     cast.foreign_agents(nodes, cells);
     cast.correspondents(nodes);
     let buffers = params.smooth_handoff && params.buffer.at == BufferAt::BaseStation;
-    let buffering = buffers.then(|| Buffering {
-        limit: params.buffer.limit.0 as usize,
-        layer2_ack: params.buffer.layer2_ack,
-    });
+    let buffering = buffers
+        .then(|| Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
     Setting { buffering, message_options: params.sizes.clone() }
 }
 
@@ -93,7 +91,7 @@ impl Cast<'_> {
         for (router, stations) in stations {
             let phase = self.phase(&format!("{router}/advertisement"), self.params.advertisement_interval);
             let node = &mut nodes[self.id(router)];
-            node.agent = Some(ForeignAgent::new(node.addr, stations, phase, self.params).into());
+            node.agent = Some(ForeignAgent::new(node.addr, &stations, phase, self.params).into());
         }
     }
 
@@ -103,7 +101,7 @@ impl Cast<'_> {
         for name in ends {
             let node = &mut nodes[self.id(name)];
             if node.agent.is_none() && self.params.route_optimisation {
-                node.agent = Some(MobileIp::from(Correspondent::new(node.addr, self.params)));
+                node.agent = Some(MobileIp::from(Correspondent::new(self.params)));
             }
         }
     }

@@ -157,7 +157,8 @@ impl<'a> Builder<'a> {
             let air = &self.scenario.cells[&visit.cell];
             let ends = (id, End::Node(cells[cell].base_station));
             let name = format!("{}->{}", spec.name, visit.cell);
-            let link = self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
+            let link =
+                self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
@@ -211,7 +212,8 @@ impl<'a> Builder<'a> {
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = Wanted { deliveries: scenario.record.deliveries, tcp: scenario.record.tcp };
         schedule_start(&mut cx, &self.nodes, &flows);
-        let node_of = self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
+        let node_of =
+            self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
         let mut world = World {
             cx,
             nodes: self.nodes,

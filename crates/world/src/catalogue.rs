@@ -12,8 +12,10 @@ pub fn catalogue() -> String {
     let pairs = |pairs: &'static [(&'static str, &'static str)]| {
         rows(&mut pairs.iter().map(|(name, summary)| (*name, (*summary).to_owned())))
     };
-    let disciplines = roamlab_qdisc::NAMES.iter().map(|name| (*name, roamlab_qdisc::summary(name).unwrap_or_default()));
-    let names = |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
+    let disciplines =
+        roamlab_qdisc::NAMES.iter().map(|name| (*name, roamlab_qdisc::summary(name).unwrap_or_default()));
+    let names =
+        |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
         "tcp variants": pairs(roamlab_transport::VARIANTS),

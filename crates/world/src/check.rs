@@ -26,7 +26,10 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_connected(scenario)?;
     let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
     if nodes > Addr::MAX_PART as usize {
-        return Err(Problem::at("links", format!("{nodes} nodes are more than the {} supported", Addr::MAX_PART)));
+        return Err(Problem::at(
+            "links",
+            format!("{nodes} nodes are more than the {} supported", Addr::MAX_PART),
+        ));
     }
     Ok(())
 }
@@ -65,10 +68,14 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         let [left, right] = &link.between;
         let field = format!("links[{index}].between");
         if left == right {
-            return Err(Problem::at(field, format!("a link joins two nodes, this one joins \"{left}\" to itself")));
+            return Err(Problem::at(
+                field,
+                format!("a link joins two nodes, this one joins \"{left}\" to itself"),
+            ));
         }
         if !pairs.insert((left.min(right), left.max(right))) {
-            let problem = Problem::at(field, format!("\"{left}\" and \"{right}\" are joined by another link already"));
+            let problem =
+                Problem::at(field, format!("\"{left}\" and \"{right}\" are joined by another link already"));
             return Err(problem.help("remove one of the two"));
         }
         for (end, name) in link.between.iter().enumerate() {
@@ -91,11 +98,13 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     for (name, cell) in &scenario.cells {
         check_name(name, || format!("cells.{name}"))?;
         if routers.contains(name.as_str()) {
-            let problem = Problem::at(format!("cells.{name}"), format!("\"{name}\" is a node of a link already"));
+            let problem =
+                Problem::at(format!("cells.{name}"), format!("\"{name}\" is a node of a link already"));
             return Err(problem.help("a cell brings its own base station: give it another name"));
         }
         if !routers.contains(cell.router.as_str()) {
-            let problem = Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
+            let problem =
+                Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
             return Err(problem.help(known(&cell.router, routers.iter().copied())));
         }
     }
@@ -168,7 +177,8 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         for (end, name) in flow.path.iter().enumerate() {
             if !ends().any(|known| known == name) {
-                let problem = Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
+                let problem =
+                    Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
                 return Err(problem.help(known(name, ends())));
             }
         }
@@ -206,7 +216,9 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
             return Err(problem.help(known(&fault.message, names.iter().copied())));
         }
-        if let Some(host) = fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name)) {
+        if let Some(host) =
+            fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))
+        {
             let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
             return Err(problem.help(known(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
         }
@@ -222,7 +234,8 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
     let names: Vec<String> = scenario.queue_names().collect();
     for (index, queue) in scenario.record.queues.iter().flatten().enumerate() {
         if !names.contains(queue) {
-            let problem = Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
+            let problem =
+                Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
             return Err(problem.help(known(queue, names.iter().map(String::as_str))));
         }
     }
@@ -247,7 +260,8 @@ fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
     }
     for (index, link) in scenario.links.iter().enumerate() {
         if let Some(end) = link.between.iter().position(|name| !reached.contains(name.as_str())) {
-            let message = format!("no path of links leads from \"{}\" to \"{}\"", first.between[0], link.between[end]);
+            let message =
+                format!("no path of links leads from \"{}\" to \"{}\"", first.between[0], link.between[end]);
             let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
             return Err(problem.help("add the missing link, or correct the name"));
         }

@@ -31,7 +31,8 @@ pub enum Fate {
 impl Fault {
     /// What this fault does to the message that is being sent.
     pub fn strike(&mut self, message: &Message) -> Option<Fate> {
-        let concerned = message.name() == self.message && (self.host.is_none() || self.host == message.host());
+        let concerned =
+            message.name() == self.message && (self.host.is_none() || self.host == message.host());
         if !concerned {
             return None;
         }

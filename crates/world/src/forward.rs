@@ -1,7 +1,7 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
-use crate::cx::Place;
 use crate::buffer::Mode;
+use crate::cx::Place;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::link::{End, InFlight};
 use crate::node::Mobile;
@@ -11,7 +11,7 @@ use crate::tunnel;
 use crate::world::World;
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
-use roamlab_packet::{Addr, Body, Dscp, DropReason, IpHeader, PacketId};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
@@ -51,7 +51,9 @@ impl World {
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
     /// what it sent last.
     fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr) {
-        let Some(buffering) = self.buffering.as_ref().filter(|buffering| !buffering.layer2_ack) else { return };
+        let Some(buffering) = self.buffering.as_ref().filter(|buffering| !buffering.layer2_ack) else {
+            return;
+        };
         if self.cx.pool[packet].is_signal() {
             return;
         }
@@ -96,12 +98,14 @@ impl World {
         let Some(policer) = &self.policer else { return Some(packet) };
         let here = &self.nodes[node.0 as usize];
         let from = arrival.from.map(|from| &self.nodes[from.0 as usize])?;
-        let at_edge = (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.mobile.is_some());
+        let at_edge =
+            (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.mobile.is_some());
         if !at_edge || self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
             return Some(packet);
         }
         let outer = *self.cx.pool[&packet].header();
-        let from_agent = self.node_of.get(&outer.src).is_some_and(|&src| self.nodes[src.0 as usize].is_access_router);
+        let from_agent =
+            self.node_of.get(&outer.src).is_some_and(|&src| self.nodes[src.0 as usize].is_access_router);
         if from_agent && self.cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
@@ -224,7 +228,13 @@ impl World {
     }
 
     /// A packet leaves a buffer.
-    pub(crate) fn pass(&mut self, node: NodeId, packet: PacketId, host: Addr, (via, mark): (Via, Option<Dscp>)) {
+    pub(crate) fn pass(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        host: Addr,
+        (via, mark): (Via, Option<Dscp>),
+    ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             let inner = &mut self.cx.pool[&packet].inner;

@@ -4,8 +4,8 @@
 //! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
-pub mod buffer;
 mod agents;
+pub mod buffer;
 mod build;
 mod catalogue;
 mod check;

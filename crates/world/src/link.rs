@@ -8,7 +8,7 @@ use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::probe::Stop;
 use roamlab_engine::{Duration, Rate, Time};
 use roamlab_packet::{Packet, PacketId};
-use roamlab_qdisc::{Qdisc, QdiscCx};
+use roamlab_qdisc::{Qdisc, QdiscCx, QueueDisc};
 use std::collections::VecDeque;
 
 /// Where a link ends.
@@ -88,7 +88,7 @@ impl Link {
             Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
             _ => {
                 cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
-                self.queue.enqueue(packet, &mut self.qdisc_cx(cx));
+                self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
                 cx.settle_drops(Place::Link(id));
                 self.sample(id, cx);
             }
@@ -134,7 +134,7 @@ impl Link {
                 }
             }
         }
-        taken.extend(self.queue.extract(wanted, &mut self.qdisc_cx(cx)));
+        taken.extend(self.queue.extract(wanted, &mut qdisc_cx(self.rate, cx)));
         if let Some(control) = &mut self.overtaking {
             for packet in std::mem::take(control) {
                 if wanted(&cx.pool[&packet]) {
@@ -170,7 +170,7 @@ impl Link {
         let next = match urgent {
             Some(packet) => Some(packet),
             None => {
-                let next = self.queue.dequeue(&mut self.qdisc_cx(cx));
+                let next = self.queue.dequeue(&mut qdisc_cx(self.rate, cx));
                 cx.settle_drops(Place::Link(id));
                 if next.is_some() {
                     self.sample(id, cx);
@@ -198,13 +198,13 @@ impl Link {
         }
     }
 
-    fn qdisc_cx<'a>(&self, cx: &'a mut Cx) -> QdiscCx<'a> {
-        QdiscCx { now: cx.now, pool: &mut cx.pool, rate: self.rate, dropped: &mut cx.dropped }
-    }
-
     fn sample(&self, id: LinkId, cx: &mut Cx) {
         if self.recorded {
             cx.probes.queue(cx.now, id, self.queue.packets(), self.queue.bytes(), self.queue.gauges());
         }
     }
+}
+
+fn qdisc_cx(rate: Rate, cx: &mut Cx) -> QdiscCx<'_> {
+    QdiscCx { now: cx.now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }

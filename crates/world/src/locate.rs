@@ -50,7 +50,8 @@ impl fmt::Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Located { file, line, column, text, width, problem } = self;
         let margin = " ".repeat(line.to_string().len());
-        let field = if problem.field.is_empty() { String::new() } else { format!("field `{}`: ", problem.field) };
+        let field =
+            if problem.field.is_empty() { String::new() } else { format!("field `{}`: ", problem.field) };
         writeln!(f, "{file}:{line}:{column}: {field}{}", problem.message)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{line} | {text}")?;
@@ -90,7 +91,9 @@ impl<'a> Source<'a> {
         let field = DeTable::parse(self.text).ok().map(|table| field_at(table.get_ref(), span.start));
         let mut message = error.message().to_owned();
         let mut help = String::new();
-        if let Some((what, known)) = message.split_once(", expected ").filter(|_| message.starts_with("unknown field")) {
+        if let Some((what, known)) =
+            message.split_once(", expected ").filter(|_| message.starts_with("unknown field"))
+        {
             help = format!("write {known}");
             message = what.to_owned();
         }

@@ -213,7 +213,8 @@ impl Scenario {
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Located> {
         let source = Source::new(text, file);
         if text.trim().is_empty() {
-            let problem = Problem::at("run", "the scenario is empty").help("write at least `[run]` with a duration");
+            let problem =
+                Problem::at("run", "the scenario is empty").help("write at least `[run]` with a duration");
             return Err(source.locate(problem));
         }
         let scenario: Scenario = toml::from_str(text).map_err(|error| source.locate_toml(&error))?;

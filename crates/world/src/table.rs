@@ -126,7 +126,8 @@ impl Cell for Addr {
 
 impl Cell for Option<Addr> {
     fn column(values: Vec<Option<Addr>>, names: &Names) -> Column {
-        let word = |addr: &Option<Addr>| addr.and_then(|addr| names.addresses.get(&addr)).map_or("", String::as_str);
+        let word =
+            |addr: &Option<Addr>| addr.and_then(|addr| names.addresses.get(&addr)).map_or("", String::as_str);
         Column::words(values.iter().map(word))
     }
 }

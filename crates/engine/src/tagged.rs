@@ -4,8 +4,10 @@
 //! field or the line it belongs to. Here the fields behind `kind` go straight to the parameter set, so that the
 //! format keeps their place; the fields before it are kept aside, and an error in one of them names it.
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +16,7 @@ use std::marker::PhantomData;
 const TAG: &str = "kind";
 
 /// A family of parameter sets, each under its name.
-pub(crate) trait Family: Sized {
+pub trait Family: Sized {
     /// What the table describes: "a queue".
     const WHAT: &'static str;
     /// A complete example of such a table.
@@ -27,7 +29,7 @@ pub(crate) trait Family: Sized {
 }
 
 /// Reads a table of the family `F`.
-pub(crate) fn deserialize<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
+pub fn deserialize<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
     deserializer.deserialize_map(Table(PhantomData))
 }
 
@@ -48,7 +50,7 @@ impl<'de, F: Family> Visitor<'de> for Table<F> {
                 let fields = Fields { early: early.into_iter(), value: None, rest };
                 return F::read(kind, MapAccessDeserializer::new(fields));
             }
-            early.push((key, rest.next_value::<Scalar>()?));
+            early.push((key, rest.next_value::<Kept>()?));
         }
         let names = F::NAMES.join("\", \"");
         Err(de::Error::custom(format!("{} needs `{TAG}`: one of \"{names}\"", F::WHAT)))
@@ -69,8 +71,8 @@ impl<'de> DeserializeSeed<'de> for Kind {
 
 /// The fields of a table without `kind`: those before it, then those behind it.
 struct Fields<A> {
-    early: std::vec::IntoIter<(String, Scalar)>,
-    value: Option<(String, Scalar)>,
+    early: std::vec::IntoIter<(String, Kept)>,
+    value: Option<(String, Kept)>,
     rest: A,
 }
 
@@ -92,53 +94,82 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
 }
 
 /// A parameter's value that was read before it was known what it is for.
-enum Scalar {
+enum Kept {
     Flag(bool),
     Integer(i64),
     Real(f64),
     Text(String),
+    List(Vec<Kept>),
+    Table(Vec<(String, Kept)>),
 }
 
-impl<'de> Deserialize<'de> for Scalar {
+impl<'de> Deserialize<'de> for Kept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
-        impl Visitor<'_> for Any {
-            type Value = Scalar;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Kept;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, a number, true or false")
+                f.write_str("a text, a number, true or false, a list or a table")
             }
-            fn visit_bool<E>(self, flag: bool) -> Result<Scalar, E> {
-                Ok(Scalar::Flag(flag))
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Kept, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Kept::List(list))
             }
-            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
-                Ok(Scalar::Integer(number))
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Kept, A::Error> {
+                let mut table = Vec::new();
+                while let Some(entry) = entries.next_entry()? {
+                    table.push(entry);
+                }
+                Ok(Kept::Table(table))
             }
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
-                i64::try_from(number).map(Scalar::Integer).map_err(E::custom)
+            fn visit_bool<E>(self, flag: bool) -> Result<Kept, E> {
+                Ok(Kept::Flag(flag))
             }
-            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
-                Ok(Scalar::Real(number))
+            fn visit_i64<E>(self, number: i64) -> Result<Kept, E> {
+                Ok(Kept::Integer(number))
             }
-            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar::Text(text.into()))
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Kept, E> {
+                i64::try_from(number).map(Kept::Integer).map_err(E::custom)
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Kept, E> {
+                Ok(Kept::Real(number))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Kept, E> {
+                Ok(Kept::Text(text.into()))
             }
         }
         deserializer.deserialize_any(Any)
     }
 }
 
+impl<'de, E: de::Error> IntoDeserializer<'de, E> for Replay<E> {
+    type Deserializer = Self;
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
 /// Gives a kept value to its parameter.
-struct Replay<E>(Scalar, PhantomData<E>);
+struct Replay<E>(Kept, PhantomData<E>);
 
 impl<'de, E: de::Error> Deserializer<'de> for Replay<E> {
     type Error = E;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
         match self.0 {
-            Scalar::Flag(flag) => visitor.visit_bool(flag),
-            Scalar::Integer(number) => visitor.visit_i64(number),
-            Scalar::Real(number) => visitor.visit_f64(number),
-            Scalar::Text(text) => visitor.visit_string(text),
+            Kept::Flag(flag) => visitor.visit_bool(flag),
+            Kept::Integer(number) => visitor.visit_i64(number),
+            Kept::Real(number) => visitor.visit_f64(number),
+            Kept::Text(text) => visitor.visit_string(text),
+            Kept::List(items) => visitor
+                .visit_seq(SeqDeserializer::new(items.into_iter().map(|item| Replay(item, PhantomData)))),
+            Kept::Table(entries) => {
+                let entries = entries.into_iter().map(|(key, value)| (key, Replay(value, PhantomData)));
+                visitor.visit_map(MapDeserializer::new(entries))
+            }
         }
     }
 
@@ -157,7 +188,7 @@ impl<'de, E: de::Error> Deserializer<'de> for Replay<E> {
         visitor: V,
     ) -> Result<V::Value, E> {
         match self.0 {
-            Scalar::Text(text) => text.into_deserializer().deserialize_enum(name, variants, visitor),
+            Kept::Text(text) => text.into_deserializer().deserialize_enum(name, variants, visitor),
             _ => Err(E::custom(format!("write one of \"{}\"", variants.join("\", \"")))),
         }
     }
