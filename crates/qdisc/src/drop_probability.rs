@@ -88,6 +88,8 @@ impl DropProbability {
     }
 
     /// A packet arrives; `waiting` says whether others wait already.
+    ///
+    /// ASSUMPTION: B3: the buffer is empty when nothing *waits*, even while a packet is in service.
     pub(crate) fn on_arrival(&mut self, waiting: bool, now: Time) {
         match self.steps.idle_mode {
             IdleMode::Arrival | IdleMode::EventAndArrival if !waiting => self.decrease(now),
@@ -125,6 +127,8 @@ impl DropProbability {
     }
 
     /// `P_m` − d2, unless it is frozen.
+    ///
+    /// ASSUMPTION: a step that finds `P_m` at 0 already is an update too: eq. 3 sets `last_update` in any case.
     fn decrease(&mut self, now: Time) {
         if self.is_frozen(self.last_decrease, now) {
             return;

@@ -158,8 +158,8 @@ params! {
     mark_ecn: bool = false, false;
     /// When an idle period begins (ns-2: `idletime_`). Default queue-empty; ns2: link-idle.
     idle_start: IdleStart = IdleStart::QueueEmpty, IdleStart::LinkIdle;
-    /// Whether the packets that could have been sent while idle, m, are rounded down to a whole number.
-    /// Default false; ns2: true.
+    /// Whether the packets that could have been sent while idle, m, are rounded down to a whole number, with
+    /// the accuracy of ns-2's clock. Default false; ns2: true.
     whole_idle_packets: bool = false, true;
     /// Whether the arrival that ends an idle period also counts as a sample of length 0. Default false;
     /// ns2: true.
@@ -346,9 +346,10 @@ impl Detector {
         if let Some(since) = idle_since {
             let slot = 8.0 * self.params.mean_packet.0 as f64 / arrival.rate.as_bps() as f64;
             let missed = arrival.now.since(since).as_secs_f64() / slot;
-            let missed = match self.params.whole_idle_packets {
-                true => whole_packets(missed, slot, arrival.now.as_secs_f64()),
-                false => missed,
+            let missed = if self.params.whole_idle_packets {
+                whole_packets(missed, slot, arrival.now.as_secs_f64())
+            } else {
+                missed
             };
             self.average *= libm::pow(keep, missed);
         }
@@ -421,10 +422,10 @@ impl Red {
     /// Whether nothing more fits. In bytes the last packet may overhang the limit, as in ns-2.
     fn is_full(&self, size: Bytes) -> bool {
         let in_service = match self.params().threshold_unit {
-            _ if !self.params().count_in_service => 0,
             Unit::Packets => 1,
             Unit::Bytes => size.0,
         };
+        let in_service = if self.params().count_in_service { in_service } else { 0 };
         self.waiting() + in_service as f64 >= self.params().in_unit(self.params().limit)
     }
 
