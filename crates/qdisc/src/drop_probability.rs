@@ -1,4 +1,4 @@
-//! BLUE's drop probability `P_m` and the clock that paces its changes ([mblue] eq. 3 and 4), shared by the
+//! BLUE's drop probability `P_m` and the clock that paces its changes (MBLUE eq. 3 and 4), shared by the
 //! disciplines of the BLUE family.
 
 use roamlab_engine::{Duration, Time};
@@ -151,7 +151,7 @@ impl DropProbability {
         }
     }
 
-    /// [mblue] eq. 3: a change needs `(now_update - last_update) > freeze_time`.
+    /// MBLUE eq. 3: a change needs `(now_update - last_update) > freeze_time`.
     fn is_frozen(&self, last: Option<Time>, now: Time) -> bool {
         let Some(last) = last else { return false };
         let waited = now.since(last);

@@ -111,12 +111,12 @@ macro_rules! params {
 
 params! {
     /// Packets that may wait; with `threshold_unit = "bytes"` times `mean_packet` (ns-2: `limit_`). Default
-    /// 120 pkt ([mblue] table II); ns2: 50 pkt.
+    /// 120 pkt (MBLUE table II); ns2: 50 pkt.
     limit: Packets = Packets(120), Packets(50);
-    /// Average queue length at which dropping begins (ns-2: `thresh_`). Default 40 pkt ([mblue] table II);
+    /// Average queue length at which dropping begins (ns-2: `thresh_`). Default 40 pkt (MBLUE table II);
     /// ns2: 5 pkt.
     min_threshold: Packets = Packets(40), Packets(5);
-    /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`). Default 80 pkt ([mblue]
+    /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`). Default 80 pkt (MBLUE
     /// table II); ns2: 15 pkt.
     max_threshold: Packets = Packets(80), Packets(15);
     /// Drop probability `p_b` at `max_threshold`, above 0 up to 1 (ns-2: 1/`linterm_`). Default 0.02; ns2: 0.1.
