@@ -1,7 +1,7 @@
 //! BLUE, as the base-station paper uses it.
 //!
 //! W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms", IEEE/ACM ToN 10(4),
-//! 2002; parameters and reading from the MBLUE paper ([mblue] section III-B, eq. 3 and table III). Each point
+//! 2002; parameters and reading from the MBLUE paper (section III-B, eq. 3 and table III). Each point
 //! that the text leaves open (B1–B6) is a parameter.
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Packets that may wait (`q_limit`; default 120 pkt, [mblue] table III).
+    /// Packets that may wait (`q_limit`; default 120 pkt, MBLUE table III).
     pub limit: Packets,
-    /// Added to the drop probability at a loss, 0 to 1 (default 1e-4, [mblue] table III).
+    /// Added to the drop probability at a loss, 0 to 1 (default 1e-4, MBLUE table III).
     pub d1: f64,
-    /// Taken from the drop probability when the buffer is empty, 0 to 1 (default 1e-5, [mblue] table III).
+    /// Taken from the drop probability when the buffer is empty, 0 to 1 (default 1e-5, MBLUE table III).
     pub d2: f64,
-    /// Least time between two changes of the drop probability (default 1 ms, [mblue] table III).
+    /// Least time between two changes of the drop probability (default 1 ms, MBLUE table III).
     pub freeze_time: Duration,
     /// B1: whether a random drop counts as a loss too. Eq. 3 says so literally, but that feeds back on itself:
     /// once positive, the probability grows until the queue empties. Prose and original say overflow only
@@ -110,7 +110,7 @@ impl QueueDisc for Blue {
         Blue { params: params.clone(), p_m, fifo: Fifo::default(), rng }
     }
 
-    /// [mblue] eq. 3. The random test takes one draw, whatever `P_m` is.
+    /// MBLUE eq. 3. The random test takes one draw, whatever `P_m` is.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.p_m.on_arrival(!self.fifo.is_empty(), cx.now);
         let q_length = self.fifo.packets() + usize::from(self.params.count_in_service);

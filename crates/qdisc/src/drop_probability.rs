@@ -1,4 +1,4 @@
-//! BLUE's drop probability `P_m` and the clock that paces its changes ([mblue] eq. 3 and 4), shared by the
+//! BLUE's drop probability `P_m` and the clock that paces its changes (MBLUE eq. 3 and 4), shared by the
 //! disciplines of the BLUE family.
 
 use roamlab_engine::{Duration, Time};
@@ -88,6 +88,8 @@ impl DropProbability {
     }
 
     /// A packet arrives; `waiting` says whether others wait already.
+    ///
+    /// ASSUMPTION: B3: the buffer is empty when nothing *waits*, even while a packet is in service.
     pub(crate) fn on_arrival(&mut self, waiting: bool, now: Time) {
         match self.steps.idle_mode {
             IdleMode::Arrival | IdleMode::EventAndArrival if !waiting => self.decrease(now),
@@ -125,6 +127,8 @@ impl DropProbability {
     }
 
     /// `P_m` − d2, unless it is frozen.
+    ///
+    /// ASSUMPTION: a step that finds `P_m` at 0 already is an update too: eq. 3 sets `last_update` in any case.
     fn decrease(&mut self, now: Time) {
         if self.is_frozen(self.last_decrease, now) {
             return;
@@ -147,7 +151,7 @@ impl DropProbability {
         }
     }
 
-    /// [mblue] eq. 3: a change needs `(now_update - last_update) > freeze_time`.
+    /// MBLUE eq. 3: a change needs `(now_update - last_update) > freeze_time`.
     fn is_frozen(&self, last: Option<Time>, now: Time) -> bool {
         let Some(last) = last else { return false };
         let waited = now.since(last);

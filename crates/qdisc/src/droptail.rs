@@ -112,3 +112,64 @@ impl QueueDisc for DropTail {
         self.fifo.bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{Bench, PLAIN, check, packet};
+
+    fn bench(limit: Option<u32>, limit_bytes: Option<u64>, count_in_service: bool) -> Bench<DropTail> {
+        let (limit, limit_bytes) = (limit.map(Packets), limit_bytes.map(Bytes));
+        Bench::new(&Params { limit, limit_bytes, count_in_service })
+    }
+
+    #[test]
+    fn a_window_of_64_overflows_a_queue_of_120_by_what_waited_before() {
+        // [mblue] fig. 11: the burst of one window meets a queue that holds 80 of 120.
+        let mut bench = bench(Some(120), None, false);
+        assert_eq!(bench.offer_many(80, PLAIN), 0);
+        assert_eq!(bench.offer_many(64, PLAIN), 24);
+        assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow));
+        assert_eq!((bench.queue.packets(), bench.queue.bytes()), (120, Bytes(120 * 512)));
+    }
+
+    #[test]
+    fn ns2s_limit_includes_the_packet_in_service() {
+        // ns-2's `limit_` of 50: 49 waiting and one in service.
+        let mut bench = bench(Some(50), None, true);
+        assert_eq!(bench.offer_many(1, PLAIN), 0);
+        assert_eq!(bench.serve(), Some(1));
+        assert_eq!(bench.offer_many(60, PLAIN), 11);
+        assert_eq!(bench.queue.packets(), 49);
+    }
+
+    #[test]
+    fn bytes_and_packets_limit_together() {
+        let mut by_bytes = bench(None, Some(2048), false);
+        assert_eq!(by_bytes.offer_many(6, PLAIN), 2, "four packets of 512 B fit exactly");
+        let mut reached = bench(None, Some(2048), true);
+        assert_eq!(reached.offer_many(6, PLAIN), 3, "ns-2: the limit may not be reached");
+        let mut both = bench(Some(3), Some(2048), false);
+        assert_eq!(both.offer_many(6, PLAIN), 3);
+        let mut by_bytes = bench(None, Some(1000), false);
+        by_bytes.offer_many(2, PLAIN);
+        by_bytes.offer(packet(0, 40, PLAIN));
+        assert_eq!(by_bytes.queue.bytes(), Bytes(552), "a small packet fits where a large one did not");
+    }
+
+    #[test]
+    fn a_freed_place_is_taken_again() {
+        let mut bench = bench(Some(1), None, false);
+        assert_eq!(bench.offer_many(2, PLAIN), 1);
+        assert_eq!(bench.serve(), Some(1));
+        assert_eq!(bench.offer_many(1, PLAIN), 0);
+        assert_eq!(bench.serve(), Some(3));
+        assert_eq!(bench.serve(), None);
+    }
+
+    #[test]
+    fn small_queues_keep_the_contract_too() {
+        check::<DropTail>(&Params { limit: Some(Packets(5)), ..Params::default() });
+        check::<DropTail>(&Params { limit: None, limit_bytes: Some(Bytes(6000)), count_in_service: true });
+    }
+}

@@ -1,6 +1,6 @@
 //! MBLUE: the base station's queue that lets the packets of an arriving host pass.
 //!
-//! "Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks" ([mblue] section III-C, eq. 4,
+//! "Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks" (MBLUE section III-C, eq. 4,
 //! fig. 7 and 8, table III). Each point that the text leaves open (M1–M11) is a parameter, or an `ASSUMPTION:`
 //! where only one reading makes sense.
 
@@ -28,16 +28,16 @@ pub enum MarkedAtFull {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Packets that may wait (`q_limit`; default 120 pkt, [mblue] table III).
+    /// Packets that may wait (`q_limit`; default 120 pkt, MBLUE table III).
     pub limit: Packets,
-    /// Queue length at and above which the drop probability rises (`TH_b`; default 80 pkt, [mblue] table III).
+    /// Queue length at and above which the drop probability rises (`TH_b`; default 80 pkt, MBLUE table III).
     pub threshold: Packets,
     /// Added to the drop probability by an unmarked arrival at or above the threshold, 0 to 1 (default 1e-4,
-    /// [mblue] table III).
+    /// MBLUE table III).
     pub d1: f64,
-    /// Taken from the drop probability when the buffer is empty, 0 to 1 (default 1e-5, [mblue] table III).
+    /// Taken from the drop probability when the buffer is empty, 0 to 1 (default 1e-5, MBLUE table III).
     pub d2: f64,
-    /// Least time between two changes of the drop probability (default 1 ms, [mblue] table III).
+    /// Least time between two changes of the drop probability (default 1 ms, MBLUE table III).
     pub freeze_time: Duration,
     /// M2: what becomes of a marked packet that finds the queue full (default reject: the reserve of
     /// `limit` − `threshold` is meant to make this rare).
@@ -164,7 +164,7 @@ impl Mblue {
         waiting + usize::from(self.params.count_in_service)
     }
 
-    /// [mblue] eq. 4: "when a marked packet arrives: queue packet, `P_m` = 0".
+    /// MBLUE eq. 4: "when a marked packet arrives: queue packet, `P_m` = 0".
     fn enqueue_marked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let evicted = if self.is_full() && self.params.marked_at_full == MarkedAtFull::PushOut {
             self.fifo.pop_last(|waiting| waiting.inner.tos.dscp() != self.params.mark, cx.pool)
@@ -185,7 +185,7 @@ impl Mblue {
         self.fifo.push(packet, cx.pool);
     }
 
-    /// [mblue] eq. 4: "when an unmarked packet arrives: if q_length ≥ `TH_b` …", then fig. 7 (a) and (d).
+    /// MBLUE eq. 4: "when an unmarked packet arrives: if q_length ≥ `TH_b` …", then fig. 7 (a) and (d).
     fn enqueue_unmarked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let is_full = self.is_full();
         let is_above = self.q_length(cx) >= self.params.threshold.0 as usize;

@@ -111,12 +111,12 @@ macro_rules! params {
 
 params! {
     /// Packets that may wait; with `threshold_unit = "bytes"` times `mean_packet` (ns-2: `limit_`). Default
-    /// 120 pkt ([mblue] table II); ns2: 50 pkt.
+    /// 120 pkt (MBLUE table II); ns2: 50 pkt.
     limit: Packets = Packets(120), Packets(50);
-    /// Average queue length at which dropping begins (ns-2: `thresh_`). Default 40 pkt ([mblue] table II);
+    /// Average queue length at which dropping begins (ns-2: `thresh_`). Default 40 pkt (MBLUE table II);
     /// ns2: 5 pkt.
     min_threshold: Packets = Packets(40), Packets(5);
-    /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`). Default 80 pkt ([mblue]
+    /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`). Default 80 pkt (MBLUE
     /// table II); ns2: 15 pkt.
     max_threshold: Packets = Packets(80), Packets(15);
     /// Drop probability `p_b` at `max_threshold`, above 0 up to 1 (ns-2: 1/`linterm_`). Default 0.02; ns2: 0.1.
@@ -158,8 +158,8 @@ params! {
     mark_ecn: bool = false, false;
     /// When an idle period begins (ns-2: `idletime_`). Default queue-empty; ns2: link-idle.
     idle_start: IdleStart = IdleStart::QueueEmpty, IdleStart::LinkIdle;
-    /// Whether the packets that could have been sent while idle, m, are rounded down to a whole number.
-    /// Default false; ns2: true.
+    /// Whether the packets that could have been sent while idle, m, are rounded down to a whole number, with
+    /// the accuracy of ns-2's clock. Default false; ns2: true.
     whole_idle_packets: bool = false, true;
     /// Whether the arrival that ends an idle period also counts as a sample of length 0. Default false;
     /// ns2: true.
@@ -346,9 +346,10 @@ impl Detector {
         if let Some(since) = idle_since {
             let slot = 8.0 * self.params.mean_packet.0 as f64 / arrival.rate.as_bps() as f64;
             let missed = arrival.now.since(since).as_secs_f64() / slot;
-            let missed = match self.params.whole_idle_packets {
-                true => whole_packets(missed, slot, arrival.now.as_secs_f64()),
-                false => missed,
+            let missed = if self.params.whole_idle_packets {
+                whole_packets(missed, slot, arrival.now.as_secs_f64())
+            } else {
+                missed
             };
             self.average *= libm::pow(keep, missed);
         }
@@ -421,10 +422,10 @@ impl Red {
     /// Whether nothing more fits. In bytes the last packet may overhang the limit, as in ns-2.
     fn is_full(&self, size: Bytes) -> bool {
         let in_service = match self.params().threshold_unit {
-            _ if !self.params().count_in_service => 0,
             Unit::Packets => 1,
             Unit::Bytes => size.0,
         };
+        let in_service = if self.params().count_in_service { in_service } else { 0 };
         self.waiting() + in_service as f64 >= self.params().in_unit(self.params().limit)
     }
 
