@@ -7,8 +7,10 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, Dscp};
 
 pub mod message;
+pub mod mobile_ip;
 
 pub use message::Message;
+pub use mobile_ip::MobileIp;
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -24,7 +26,8 @@ pub enum Input {
     Trigger(L2Trigger),
     /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
     Deadline,
-    /// A data packet for `host` met a watched route, or no route at all, at this node.
+    /// A data packet (never a signalling message) for `host` met a watched route, or no route at all, at this
+    /// node.
     Data {
         /// The packet's inner destination.
         host: Addr,
@@ -47,6 +50,11 @@ pub enum L2Trigger {
     },
     /// (At a mobile host) its link is gone.
     LinkDown,
+    /// (At a base station) the host entered the cell: layer 2 has associated it.
+    HostArrived {
+        /// The host's home address.
+        host: Addr,
+    },
     /// (At a base station) the host left the cell.
     HostGone {
         /// The host's home address.
@@ -74,6 +82,8 @@ pub enum Phase {
     MovementDetected,
     /// The mobile host sent its first registration request through the new agent.
     RegistrationSent,
+    /// The new agent relayed the registration request to the home agent and told the old agents.
+    NewAgentNotified,
     /// The old agent learnt the new care-of address: losses end here.
     OldAgentInformed,
     /// The old base station began to forward its buffer.
@@ -118,7 +128,8 @@ pub enum Action {
         from: Option<Addr>,
     },
     /// (At a base station) take the host's packets out of the air queue, and with layer-2 acknowledgement the
-    /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`].
+    /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`]. A buffer that had
+    /// been released holds packets again from here on.
     StartBuffering {
         /// The host's home address.
         host: Addr,

@@ -73,7 +73,8 @@ impl Packet {
 
     /// Bytes on the wire, tunnel headers included.
     pub fn wire_size(&self) -> Bytes {
-        let overhead: u64 = self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
+        let overhead: u64 =
+            self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
         Bytes(self.size.0 + overhead)
     }
 
