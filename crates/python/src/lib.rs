@@ -116,7 +116,10 @@ impl Work<'_> {
 }
 
 /// The next result, waited for at most `patience` (`MAX`: as long as it takes).
-fn next(arriving: &Mutex<mpsc::Receiver<Finished>>, patience: Duration) -> Result<Finished, mpsc::RecvTimeoutError> {
+fn next(
+    arriving: &Mutex<mpsc::Receiver<Finished>>,
+    patience: Duration,
+) -> Result<Finished, mpsc::RecvTimeoutError> {
     let arriving = arriving.lock().unwrap_or_else(PoisonError::into_inner);
     match patience {
         Duration::MAX => arriving.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),

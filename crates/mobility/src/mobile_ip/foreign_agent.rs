@@ -118,7 +118,7 @@ impl ForeignAgent {
     fn register(&mut self, request: Request, now: Time, out: &mut Vec<Action>) {
         let Request { host, home_agent, identification, base_station, .. } = request;
         let entry = self.hosts.entry(host).or_default();
-        if entry.is_newer_than(identification) {
+        if entry.outdates(identification) {
             return;
         }
         let previous_place = entry.place;
@@ -215,7 +215,7 @@ impl ForeignAgent {
     ) {
         let entry = self.hosts.entry(host).or_default();
         let same = entry.identification == Some(identification) && entry.departed();
-        if same || entry.is_newer_than(identification) {
+        if same || entry.outdates(identification) {
             if same {
                 entry.forward_again(host, out);
             }

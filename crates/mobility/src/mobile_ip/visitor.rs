@@ -58,8 +58,8 @@ impl Host {
         matches!(self.place, Place::Departed { .. })
     }
 
-    /// Whether a message with this identification comes too late (or twice).
-    pub fn is_newer_than(&self, identification: Identification) -> bool {
+    /// Whether a message with this identification comes too late, or again.
+    pub fn outdates(&self, identification: Identification) -> bool {
         self.identification.is_some_and(|known| identification <= known)
     }
 
