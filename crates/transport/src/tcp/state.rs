@@ -219,7 +219,6 @@ impl SendState {
         let restart_window = f64::from(self.params.restart_window.0);
         if self.window.cwnd > restart_window {
             self.window.cwnd = restart_window;
-            self.recovery_point = self.snd_max;
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
     }
