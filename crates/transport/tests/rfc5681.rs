@@ -155,3 +155,16 @@ fn duplicate_acks_with_nothing_outstanding_are_none() {
     (0..5).for_each(|_| assert_eq!(script.ack(3), NOTHING));
     assert_eq!(script.facts(), vec![]);
 }
+
+#[test]
+fn duplicate_acks_never_call_for_data_that_was_not_offered() {
+    // Under ns-2's rules duplicate ACKs count even with nothing outstanding.
+    let params = TcpSpec::default().resolve(Profile::Ns2_2009).unwrap();
+    let mut script = Script { sender: TcpSender::new(&params, Duration::ZERO), now: Time::ZERO };
+    script.sender.offer(Some(2));
+    assert_eq!(script.sends(), [0]);
+    assert_eq!(script.ack(1), [1, 2]);
+    script.ack(3);
+    (0..5).for_each(|_| assert_eq!(script.ack(3), NOTHING));
+    assert_eq!(script.facts(), [(TcpFactKind::FastRetransmit, 3)], "the window is cut all the same");
+}
