@@ -155,9 +155,13 @@ macro_rules! tcp_knobs {
             strict_dupacks: bool,
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
-            /// Reno: a second fast retransmit in one window cuts again, and duplicate ACKs inflate the window even
-            /// where no fast retransmit was made (ns-2 `exitFastRetrans_` false).
+            /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
+            ///
+            /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
             repeat_fast_retransmit: bool,
+            /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
+            /// `exitFastRetrans_` false).
+            inflate_always: bool,
             /// Reno: the ACK that ends recovery also grows cwnd (ns-2); RFC 5681 only deflates it.
             grow_on_recovery_exit: bool,
             /// From what the window is cut.
@@ -238,6 +242,7 @@ impl TcpParams {
             strict_dupacks: false,
             guard_fast_retransmit: true,
             repeat_fast_retransmit: false,
+            inflate_always: false,
             grow_on_recovery_exit: true,
             cut_base: CutBase::Window,
             halving: Halving::TruncatedSsthresh,
@@ -263,6 +268,7 @@ impl TcpParams {
             profile: Profile::Ns2_2003,
             halving: Halving::Integer,
             repeat_fast_retransmit: true,
+            inflate_always: true,
             initial_rto: Duration::from_secs(6),
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(64),
@@ -278,7 +284,7 @@ impl TcpParams {
             handshake: Handshake::None,
             initial_window: Packets(1),
             limited_transmit: false,
-            repeat_fast_retransmit: true,
+            inflate_always: true,
             halving: Halving::Integer,
             tick: Duration::from_millis(100),
             initial_rto: Duration::from_secs(6),

@@ -133,7 +133,8 @@ mod tests {
         assert_eq!(acks(&mut receiver, at(149)), Vec::<u32>::new(), "an early wake-up is a no-op");
         receiver.on_deadline(at(150));
         assert_eq!(acks(&mut receiver, at(150)), [3]);
-        for (seq, expected) in [(4, 3), (3, 5)] {
+        // 3 fills a part of the gap only, and leaves 4 missing.
+        for (seq, expected) in [(5, 3), (3, 4), (4, 6)] {
             receiver.on_segment(&data(seq), Ecn::NotEct, at(200));
             assert_eq!(
                 acks(&mut receiver, at(200)),

@@ -191,7 +191,8 @@ impl SendState {
         self.cut(Loss::DupAcks);
         self.last_cut = LastCut::DupAcks;
         self.restart_timer(now);
-        self.retransmit = Some(self.una);
+        // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
+        self.retransmit = (self.flight_size() > 0).then_some(self.una);
         self.record(TcpFactKind::FastRetransmit, self.una, now);
     }
 
@@ -219,7 +220,6 @@ impl SendState {
         let restart_window = f64::from(self.params.restart_window.0);
         if self.window.cwnd > restart_window {
             self.window.cwnd = restart_window;
-            self.recovery_point = self.snd_max;
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
     }

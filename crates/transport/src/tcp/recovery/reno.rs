@@ -41,13 +41,13 @@ impl LossRecovery for Reno {
                 if may_fast_retransmit(state) {
                     state.fast_retransmit(now);
                     state.window.inflation = threshold;
-                } else if state.params.repeat_fast_retransmit {
+                } else if state.params.inflate_always {
                     state.window.inflation = threshold;
                 }
                 state.permit_window();
             }
             Ordering::Greater => {
-                if state.last_cut == LastCut::DupAcks || state.params.repeat_fast_retransmit {
+                if state.last_cut == LastCut::DupAcks || state.params.inflate_always {
                     state.window.inflation += 1;
                 }
                 state.permit_window();
