@@ -34,17 +34,8 @@ fn beacon(base_station: Addr) -> Input {
 fn advertisement(from: Addr, host: Option<Addr>) -> Input {
     let agent = if from == BS_B { FA_B } else { FA_A };
     let lifetime = Duration::from_secs(3);
-    let fields = (0, lifetime, LIFETIME);
-    message(
-        from,
-        Message::AgentAdvertisement {
-            agent,
-            sequence: fields.0,
-            lifetime: fields.1,
-            registration_lifetime: fields.2,
-            host,
-        },
-    )
+    let registration_lifetime = LIFETIME;
+    message(from, Message::AgentAdvertisement { agent, sequence: 0, lifetime, registration_lifetime, host })
 }
 
 fn request(from: Addr, (agent, base_station): (Addr, Addr), millis: u64, previous: &[Addr]) -> Input {
@@ -99,7 +90,7 @@ fn forward(from: Addr, millis: u64) -> Input {
 /// A state, and how to reach it: inputs with their times in ms.
 type Setup<'a> = (&'a str, &'a [(u64, Input)]);
 
-/// One line for each state and input: the input comes `after` the set-up, and once more if it is a message.
+/// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
 fn table(agent: &MobileIp, states: &[Setup<'_>], after: Time, inputs: &[(&str, Time, Input)]) -> String {
     let mut text = String::new();
     for (state, setup) in states {
@@ -165,7 +156,6 @@ fn detail(message: &Message) -> String {
     }
 }
 
-/// The input comes 100 ms after the last of the set-up.
 const SOON: Time = Time::from_nanos(100_000_000);
 const LATER: Time = Time::from_nanos(7_500_000_000);
 const AT_THE_END: Time = Time::from_nanos(400_000_000_000);
@@ -333,7 +323,7 @@ fn correspondent() {
         ("update 558", SOON, update(HA, FA_B, 558)),
         ("packet to the host", SOON, data(false)),
         ("packet to the host, later", Time::from_nanos(1_000_000_000), data(false)),
-        ("time: early", Time::ZERO, Input::Deadline),
+        ("time: lifetime nearly over", Time::ZERO, Input::Deadline),
         ("time: lifetime over", LATER, Input::Deadline),
     ];
     let agent = Correspondent::new(&Params::default()).into();

@@ -210,6 +210,24 @@ fn a_late_forward_message_finds_the_host_back_and_is_ignored() {
 }
 
 #[test]
+fn a_late_forward_message_does_not_open_the_buffer_of_a_later_stay() {
+    let mut bus = Bus::new(&Params::default());
+    bus.move_at(ms(0), Some(BS_A));
+    bus.move_at(ms(LEAVES), Some(BS_B));
+    bus.move_at(ms(LEAVES + 100), Some(BS_A));
+    bus.move_at(ms(LEAVES + 300), None);
+    bus.move_at(ms(LEAVES + 800), Some(BS_A));
+    bus.offer(ms(2_000), ms(14_000));
+    bus.postpone = Box::new(|now, _, to, sent| {
+        let slow = (to, sent.name()) == (BS_A, "forward") && now < ms(LEAVES + 100);
+        Duration::from_millis(if slow { 300 } else { 0 })
+    });
+    bus.run_until(ms(20_000));
+    assert_eq!(bus.noted(BS_A, Phase::ForwardingStarted, ms(LEAVES)), []);
+    assert_settled(&bus, (BS_A, FA_A), &[FA_B]);
+}
+
+#[test]
 fn a_second_handoff_before_the_first_ends_is_chained() {
     for stay in [1, 30, 51, 55, 58, 60, 62, 63, 64, 80, 100, 122, 150, 182, 186, 190, 250, 1_000] {
         let mut bus = Bus::new(&Params::default());
@@ -344,12 +362,13 @@ fn an_agent_that_knows_nothing_of_the_host_any_more_warns_its_home_agent() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the host does and whatever signalling is lost, packets do not circle or come twice, and once the
+    /// Whatever the host does and whatever signalling is lost or late, packets do not circle or come twice, and once the
     /// trouble is over the host is reached.
     #[test]
     fn any_walk_with_any_losses_ends_in_order(
         steps in prop::collection::vec((0usize..5, 1u64..400), 1..12),
         lost in prop::collection::vec(any::<bool>(), 200),
+        late in prop::collection::vec(0u64..80, 200),
         detour in any::<bool>(),
         buffering in any::<bool>(),
         local_handoff in any::<bool>(),
@@ -369,6 +388,11 @@ proptest! {
         let mut fates = lost.into_iter().cycle();
         bus.lose = Box::new(move |now, _, _, sent| {
             now >= ms(5_000) && now < over && sent.name() != "beacon" && fates.next() == Some(true)
+        });
+        let mut delays = late.into_iter().cycle();
+        bus.postpone = Box::new(move |now, _, _, sent| {
+            let troubled = now >= ms(5_000) && now < over && sent.name() != "beacon";
+            Duration::from_millis(delays.next().filter(|_| troubled).unwrap_or(0))
         });
         bus.offer(ms(3_000), ms(40_000));
         bus.run_until(ms(45_000));
