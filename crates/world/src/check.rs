@@ -19,6 +19,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let routers = check_links(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
+    if let Some(Err((field, message))) = scenario.mobility.as_ref().map(|mobility| mobility.validate()) {
+        return Err(Problem::at(format!("mobility.{field}"), message));
+    }
     check_hosts(scenario, &routers)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;

@@ -216,6 +216,10 @@ impl World {
 
     /// A packet for a host that has left: into its buffer, or straight through it.
     fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+        if self.cx.pool[&packet].is_signal() {
+            // Signalling is repeated by those who need it; held back, it would only be stale.
+            return self.send_air(node, packet);
+        }
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else {
