@@ -41,6 +41,9 @@ pub struct Visit {
     pub until: Option<Duration>,
 }
 
+/// A visit that cannot be: its number, the field at fault, and what to write.
+pub type BadVisit = (usize, &'static str, String);
+
 /// A change of the air link of one host.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Motion {
@@ -58,7 +61,7 @@ impl HardHandover {
     ///
     /// # Errors
     /// The number and the field of the first visit that overlaps the one before it, and what to write.
-    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, (usize, &'static str, String)> {
+    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
         let mut motions = Vec::new();
         let mut free_from = Time::ZERO;
         for (number, visit) in visits.iter().enumerate() {
