@@ -52,7 +52,7 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
     out = out or Path("out") / paper
     out.mkdir(parents=True, exist_ok=True)
     session = papers.Session(
-        Store(out / "runs"), out / "figures", runs or source.RUNS, threads or processors()
+        Store(out / "runs"), out / "figures", out / "tables", runs or source.RUNS, threads or processors()
     )
     found = source.reproduce(session)
     report.write(found, out / "report.html")

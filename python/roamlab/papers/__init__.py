@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """What a reproduction is given: where its runs go, where its figures go, how much to run."""
+    """What a reproduction is given: where its runs go, where its figures and tables go, how much to run."""
 
     store: Store
     figures: Path
+    tables: Path
     runs: int
     threads: int
 

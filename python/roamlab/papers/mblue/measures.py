@@ -89,6 +89,14 @@ def forwarded(results: Results, handoff: float) -> int:
     return _between(_seconds(results.table("releases")), handoff, handoff + T_H_S)
 
 
+def burst(results: Results, handoff: float) -> int:
+    """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
+    times = _seconds(results.table("releases"))
+    times = times[times >= handoff]
+    pauses = np.flatnonzero(np.diff(times) > 0.02)
+    return int(pauses[0]) + 1 if pauses.size else times.size
+
+
 def cutting_flows(results: Results, handoff: float) -> int:
     """Flows that cut their window within `SYNC_S` after a handoff."""
     cuts = results.tcp.filter(_text("event").is_in(_CUTS))
@@ -159,6 +167,7 @@ class OneHandoff:
     """A run of figs. 11 and 12."""
 
     received: int
+    burst: int
     forwarded: int
     overflows: int
     drops: int
@@ -177,6 +186,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
     after = queue_trace(results).within(handoff + 0.063, handoff + 1.0)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
+        burst=burst(results, handoff),
         forwarded=forwarded(results, handoff),
         overflows=overflows_after(results, handoff),
         drops=drops_after(results, handoff),
