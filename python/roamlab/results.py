@@ -114,7 +114,7 @@ def _column(name: str, values: Column | list[str], names: Column | list[str] | N
     series = pl.Series(name, values)
     if names is None:
         return series
-    return series.cast(pl.Enum(pl.Series(names, dtype=pl.String)))
+    return series.cat.to(pl.Enum(pl.Series(names, dtype=pl.String)))
 
 
 def once(load: Callable[[str], pl.DataFrame], table: str) -> Callable[[], pl.DataFrame]:
