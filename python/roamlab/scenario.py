@@ -40,7 +40,7 @@ class Scenario:
                 name,
                 f"cannot be written as TOML ({error})",
                 expected="dictionaries, lists, text, numbers and truth values",
-                remedy='quantities are text with a unit, such as "2 Mbit/s"; leave a field out instead of None',
+                remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
             ) from None
         scenario = cls(text, name)
         scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)

@@ -107,7 +107,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
         content: Any = json.loads(path.read_bytes())
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _broken(path, f"not JSON ({error})") from None
     if not isinstance(content, dict):
         raise _broken(path, "not a JSON object")
