@@ -40,7 +40,7 @@ pub fn install(
     cast.correspondents(nodes);
     let buffers = params.smooth_handoff && params.buffer.at == BufferAt::BaseStation;
     let buffering = buffers
-        .then(|| Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
+        .then_some(Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
     Setting { buffering, message_options: params.sizes.clone() }
 }
 

@@ -1,6 +1,7 @@
 //! One run: a scenario, a seed and a replication number in, tables out.
 
 use crate::build::build;
+use crate::check::SIGNALLING;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::world::{LawViolation, World};
@@ -46,7 +47,7 @@ fn tables(world: World, end: Time) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
         links: world.links.iter().map(|link| link.name.clone()).collect(),
-        flows: world.flows.iter().map(|flow| flow.name.clone()).chain(["signalling".to_owned()]).collect(),
+        flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };
     let flows = flow_table(&world, &names, end);
