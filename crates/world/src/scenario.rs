@@ -196,8 +196,8 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
-    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2"); absent: the air links of all
-    /// cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2", "mh->bs2"); absent: the downlinks
+    /// of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
@@ -232,7 +232,7 @@ impl Scenario {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Names of all links that can be recorded: "a->b" for wired links, "cell/air" for downlinks.
+    /// Names of all links that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks.
     pub fn queue_names(&self) -> impl Iterator<Item = String> + use<'_> {
         let wired = self.links.iter().flat_map(|link| {
             let [left, right] = &link.between;
@@ -241,7 +241,11 @@ impl Scenario {
         let backhaul = self.cells.iter().flat_map(|(name, cell)| {
             [format!("{}->{name}", cell.router), format!("{name}->{}", cell.router)]
         });
-        wired.chain(backhaul).chain(self.cells.keys().map(|name| format!("{name}/air")))
+        let uplinks = self
+            .hosts
+            .iter()
+            .flat_map(|host| host.visits.iter().map(|visit| format!("{}->{}", host.name, visit.cell)));
+        wired.chain(backhaul).chain(uplinks).chain(self.cells.keys().map(|name| format!("{name}/air")))
     }
 
     fn check(&self) -> Result<(), Problem> {
