@@ -41,9 +41,6 @@ pub struct Visit {
     pub until: Option<Duration>,
 }
 
-/// A visit that cannot be: its number, the field at fault, and what to write.
-pub type BadVisit = (usize, &'static str, String);
-
 /// A change of the air link of one host.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Motion {
@@ -55,6 +52,9 @@ pub enum Motion {
         visit: usize,
     },
 }
+
+/// The number of a visit that cannot be, its field at fault, and what was expected and what to write.
+pub type BadVisit = (usize, &'static str, String);
 
 impl HardHandover {
     /// The motions of a host with these visits, in order.
