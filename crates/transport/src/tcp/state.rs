@@ -172,6 +172,20 @@ impl SendState {
         }
     }
 
+    /// A partial ACK arrived: as [`advance`](Self::advance), but duplicate ACKs are counted on, and the timed
+    /// segment, which may be a retransmission's victim, only ends the backoff.
+    pub fn advance_partially(&mut self, ack: u32, restart_timer: bool, now: Time) {
+        if restart_timer {
+            self.timer.start(now, self.rtt.rto());
+        }
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        if self.timed.is_some_and(|(seq, _)| ack > seq) {
+            self.timed = None;
+            self.rtt.end_backoff();
+        }
+    }
+
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self) {
         self.control.on_ack(&mut self.window, &self.params);
@@ -183,6 +197,12 @@ impl SendState {
     /// Whether losses below `una` have all been paid for, so that new ones may cut the window again.
     pub fn recovered(&self) -> bool {
         self.una > self.recovery_point
+    }
+
+    /// Whether the threshold's duplicate ACK may cut the window and retransmit.
+    pub fn may_fast_retransmit(&self) -> bool {
+        let first = self.params.first_loss_unguarded && self.una == 1;
+        !self.params.guard_fast_retransmit || self.recovered() || first
     }
 
     /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
