@@ -52,6 +52,7 @@ variants! {
     "tahoe" => Tahoe, "Fast retransmit, then slow start from the lost segment on (Jacobson 1988).", Tahoe, Reno;
     "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
+    "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
 }
 
 /// How lost segments are found and repaired.
@@ -64,6 +65,10 @@ pub enum RecoveryKind {
     Reno,
     /// Partial ACKs keep the recovery going (RFC 6582).
     NewReno,
+    /// SACK with a counted pipe (Fall & Floyd 1996; ns-2 `Agent/TCP/Sack1`).
+    Pipe,
+    /// SACK with a pipe computed from the scoreboard (RFC 6675).
+    Rfc6675,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -198,6 +203,10 @@ macro_rules! tcp_knobs {
             cap_cwnd_on_exit: bool,
             /// Tahoe: the count of duplicate ACKs outlives a timeout (ns-2).
             timeout_keeps_dupacks: bool,
+            /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
+            sack_blocks: u32,
+            /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
+            sack_overhead: Bytes,
             /// From what the window is cut.
             cut_base: CutBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
@@ -284,6 +293,11 @@ impl TcpParams {
             recovery_burst: Packets(2),
             cap_cwnd_on_exit: false,
             timeout_keeps_dupacks: true,
+            sack_blocks: match recovery {
+                RecoveryKind::Pipe | RecoveryKind::Rfc6675 => 3,
+                _ => 0,
+            },
+            sack_overhead: Bytes(0),
             cut_base: CutBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
@@ -348,8 +362,16 @@ impl TcpParams {
             1096..=2190 => Packets(3),
             _ => Packets(2),
         };
+        let base = TcpParams::ns2_2009(variant, window, segment);
+        let (recovery, sack_blocks) = match base.recovery {
+            RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
+            other => (other, 0),
+        };
         TcpParams {
             profile: Profile::Rfc,
+            recovery,
+            sack_blocks,
+            sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
             strict_dupacks: true,
@@ -370,7 +392,7 @@ impl TcpParams {
             max_rto: Duration::from_secs(60),
             // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
             delayed_ack: Duration::from_millis(100),
-            ..TcpParams::ns2_2009(variant, window, segment)
+            ..base
         }
     }
 }

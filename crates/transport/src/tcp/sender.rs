@@ -47,7 +47,6 @@ impl TcpSender {
             if state.params.strict_dupacks && state.flight_size() == 0 {
                 return;
             }
-            state.dup_acks += 1;
             self.recovery.on_dup_ack(state, header, now);
         }
         let reported =

@@ -54,7 +54,7 @@ pub(crate) struct SendState {
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     /// Segments sent by limited transmit since the last new ACK.
-    limited_transmits: u32,
+    pub limited_transmits: u32,
     pub rtt: RttEstimator,
     timed: Option<(u32, Time)>,
     pub timer: Timer,
@@ -131,6 +131,16 @@ impl SendState {
             self.limited_transmits += 1;
         }
         self.permit = permit;
+        self.nxt += 1;
+        Some(self.nxt - 1)
+    }
+
+    /// The next new segment, whatever cwnd says: the application has it and the receiver's window takes it.
+    pub fn next_new(&mut self) -> Option<u32> {
+        let receiver_end = self.una.saturating_add(self.params.window.0);
+        if self.nxt >= receiver_end.min(self.end) {
+            return None;
+        }
         self.nxt += 1;
         Some(self.nxt - 1)
     }
@@ -260,7 +270,7 @@ impl SendState {
             CutBase::Window => {
                 (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
             }
-            CutBase::FlightSize => f64::from(self.flight_size() - self.limited_transmits),
+            CutBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
         };
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
         let again =
@@ -271,5 +281,6 @@ impl SendState {
             self.window.ssthresh = ssthresh;
         }
         self.cuts += 1;
+        self.limited_transmits = 0;
     }
 }

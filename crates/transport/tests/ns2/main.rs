@@ -64,6 +64,7 @@ variants! {
     tahoe: "Tahoe", 4, 9, 7;
     reno: "Reno", 6, 15, 10;
     newreno: "NewReno", 4, 12, 9;
+    sack: "SACK", 6, 11, 7;
 }
 
 /// Scenarios that nobody recorded, against the ns-2 that is installed; passes where there is none.

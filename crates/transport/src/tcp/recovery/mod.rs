@@ -1,7 +1,9 @@
 //! Loss recovery: how losses are found and repaired. One file per algorithm, one row in the table below.
 
 mod newreno;
+mod pipe;
 mod reno;
+mod rfc6675;
 mod tahoe;
 
 use crate::params::{RecoveryKind, TcpParams};
@@ -14,7 +16,7 @@ pub(crate) trait LossRecovery {
     /// An ACK arrived that expects `header.ack`, above everything acknowledged so far.
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
-    /// One more ACK arrived that expects `state.una`.
+    /// One more ACK arrived that expects `state.una`. Whether it counts in `state.dup_acks` is the recovery's say.
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
     /// The retransmission timer went off with data outstanding.
@@ -74,4 +76,6 @@ recoveries! {
     Tahoe => tahoe::Tahoe,
     Reno => reno::Reno,
     NewReno => newreno::NewReno,
+    Pipe => pipe::Pipe,
+    Rfc6675 => rfc6675::Rfc6675,
 }

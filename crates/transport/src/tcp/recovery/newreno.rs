@@ -48,6 +48,7 @@ impl LossRecovery for NewReno {
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
         let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
         match state.dup_acks.cmp(&threshold) {
             Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
             Ordering::Less => state.permit = Permit::Nothing,

@@ -22,6 +22,7 @@ impl LossRecovery for Tahoe {
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
         let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
         state.permit = Permit::Nothing;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.permit = Permit::LimitedTransmit;
