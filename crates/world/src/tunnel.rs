@@ -8,7 +8,7 @@ use roamlab_packet::{Addr, IpHeader, PacketId};
 /// Puts the packet into a tunnel; gives it back as the error if it is in too many tunnels already.
 ///
 /// The ToS octet of the header inside is copied outwards (RFC 2983 §4, uniform model).
-pub fn encapsulate(
+pub fn encap(
     packet: PacketId,
     (src, dst): (Addr, Addr),
     overhead: Bytes,
@@ -26,7 +26,7 @@ pub fn encapsulate(
 
 /// Takes the packet out of its outermost tunnel; the ToS octet is copied inwards, so a mark set on the way
 /// survives. Returns the tunnel header.
-pub fn decapsulate(packet: &PacketId, place: Place, cx: &mut Cx) -> Option<IpHeader> {
+pub fn decap(packet: &PacketId, place: Place, cx: &mut Cx) -> Option<IpHeader> {
     let outer = cx.pool[packet].decapsulate()?;
     cx.pool[packet].header_mut().tos = outer.tos;
     cx.trace(packet, Stop::TunnelDecap, place);
