@@ -275,3 +275,6 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
