@@ -96,7 +96,7 @@ impl World {
             if header.dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            if tunnel::decapsulate(&packet, Place::Node(node), &mut self.cx).is_none() {
+            if tunnel::decap(&packet, Place::Node(node), &mut self.cx).is_none() {
                 return self.deliver(node, packet);
             }
             arrival.tunnelled = true;
@@ -200,7 +200,7 @@ impl World {
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
                 let overhead = self.tunnel_overhead;
-                match tunnel::encapsulate(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                match tunnel::encap(packet, ends, overhead, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
                 }
@@ -280,3 +280,6 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
