@@ -8,7 +8,7 @@ use crate::world::Buffering;
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_mobility::message::SizeOptions;
 use roamlab_mobility::mobile_ip::{
-    BaseStation, BufferAt, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params,
+    BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params,
 };
 use roamlab_mobility::{MobileIp, MobilitySpec};
 use roamlab_packet::Addr;
@@ -38,8 +38,8 @@ pub fn install(
     cast.base_stations(nodes, cells);
     cast.foreign_agents(nodes, cells);
     cast.correspondents(nodes);
-    let buffers = params.smooth_handoff && params.buffer.at == BufferAt::BaseStation;
-    let buffering = buffers
+    let buffering = params
+        .buffers()
         .then(|| Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
     Setting { buffering, message_options: params.sizes.clone() }
 }

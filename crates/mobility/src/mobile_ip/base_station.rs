@@ -130,7 +130,7 @@ impl BaseStation {
         else {
             return;
         };
-        if !self.params.buffer.enabled() {
+        if !self.params.buffers() {
             // The route stays: the queue does not know that nobody listens any more.
             self.hosts.remove(&host);
             return;
