@@ -330,7 +330,7 @@ fn registration_replies_come_out_of_order() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Any walk, with any few messages lost or late.
     #[test]
