@@ -67,5 +67,5 @@ clean:
 
 # Without an index: whatever the package needs must come from the lock.
 .venv/.extension: $(RUST_SOURCES) pyproject.toml .venv/.packages
-	PIP_NO_INDEX=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
+	PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
 	touch $@

@@ -4,7 +4,7 @@
 //! field or the line it belongs to. Here the fields behind `kind` go straight to the parameter set, so that the
 //! format keeps their place; the fields before it are kept aside, and an error in one of them names it.
 
-use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
@@ -53,7 +53,7 @@ impl<'de, F: Family> Visitor<'de> for Table<F> {
             early.push((key, rest.next_value::<Kept>()?));
         }
         let names = F::NAMES.join("\", \"");
-        Err(de::Error::custom(format!("{} needs `{TAG}`: one of \"{names}\"", F::WHAT)))
+        Err(de::Error::custom(format!("{} needs `{TAG}`; write one of \"{names}\"", F::WHAT)))
     }
 }
 
@@ -90,6 +90,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<A> {
         let Some((key, value)) = self.value.take() else { return self.rest.next_value_seed(seed) };
         let named = |error: A::Error| de::Error::custom(format!("`{key}`: {}", error.to_string().trim_end()));
         seed.deserialize(Replay(value, PhantomData)).map_err(named)
+    }
+}
+
+/// The end of a table.
+struct NoMore<E>(PhantomData<E>);
+
+impl<'de, E: de::Error> MapAccess<'de> for NoMore<E> {
+    type Error = E;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>, E> {
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, _: V) -> Result<V::Value, E> {
+        Err(E::custom("a value without a key"))
     }
 }
 
@@ -167,8 +182,8 @@ impl<'de, E: de::Error> Deserializer<'de> for Replay<E> {
             Kept::List(items) => visitor
                 .visit_seq(SeqDeserializer::new(items.into_iter().map(|item| Replay(item, PhantomData)))),
             Kept::Table(entries) => {
-                let entries = entries.into_iter().map(|(key, value)| (key, Replay(value, PhantomData)));
-                visitor.visit_map(MapDeserializer::new(entries))
+                let rest = NoMore(PhantomData);
+                visitor.visit_map(Fields { early: entries.into_iter(), value: None, rest })
             }
         }
     }

@@ -54,7 +54,7 @@ pub enum UnitError {
         example: &'static str,
     },
     /// The value is not a whole number of base units.
-    #[error("\"{text}\" is not a whole number of {base}")]
+    #[error("\"{text}\" is not a whole number of {base}; round it to one")]
     Lossy {
         /// What was written.
         text: String,
@@ -268,7 +268,7 @@ mod tests {
     fn bad_text_says_what_to_write() {
         let message = |text: &str| text.parse::<Duration>().unwrap_err().to_string();
         assert_eq!(message("63"), "\"63\" has no unit; write for example \"63 ms\"");
-        assert_eq!(message("0.5 ns"), "\"0.5 ns\" is not a whole number of nanoseconds");
+        assert_eq!(message("0.5 ns"), "\"0.5 ns\" is not a whole number of nanoseconds; round it to one");
         assert!(message("-3 ms").contains("non-negative"), "{}", message("-3 ms"));
         assert!(message("3 Mbit/s").contains("use one of ns, us"), "{}", message("3 Mbit/s"));
         assert!(message("99999999999999999999 h").contains("out of range"));

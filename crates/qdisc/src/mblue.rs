@@ -112,7 +112,7 @@ impl Params {
     pub fn validate(&self) -> Result<(), BadField> {
         crate::validate_limit(self.limit, self.count_in_service)?;
         if self.threshold.0 == 0 || self.threshold > self.limit {
-            let message = format!("it lies within the queue: write \"1 pkt\" to \"{}\"", self.limit);
+            let message = format!("it must lie within the queue: write \"1 pkt\" to \"{}\"", self.limit);
             return Err(("threshold", message));
         }
         if !(1..=63).contains(&self.mark.0) {

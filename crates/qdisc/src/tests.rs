@@ -86,7 +86,7 @@ fn a_wrong_or_missing_kind_lists_the_right_ones() {
     assert_eq!(message, "unknown variant `mblu`, expected one of `droptail`, `red`, `blue`, `mblue`");
     assert_eq!(place, "\"mblu\"");
     let (message, _) = refused(r#"queue = { limit = "120 pkt" }"#);
-    assert_eq!(message, "a queue needs `kind`: one of \"droptail\", \"red\", \"blue\", \"mblue\"");
+    assert_eq!(message, "a queue needs `kind`; write one of \"droptail\", \"red\", \"blue\", \"mblue\"");
     let (message, _) = refused(r#"queue = "red""#);
     assert!(message.contains("expected a queue, for example { kind = \"droptail\""), "{message}");
 }

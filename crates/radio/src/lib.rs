@@ -53,12 +53,15 @@ pub enum Motion {
     },
 }
 
+/// The number of a visit that cannot be, its field at fault, and what was expected and what to write.
+pub type BadVisit = (usize, &'static str, String);
+
 impl HardHandover {
     /// The motions of a host with these visits, in order.
     ///
     /// # Errors
     /// The number and the field of the first visit that overlaps the one before it, and what to write.
-    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, (usize, &'static str, String)> {
+    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
         let mut motions = Vec::new();
         let mut free_from = Time::ZERO;
         for (number, visit) in visits.iter().enumerate() {

@@ -33,6 +33,13 @@ impl Params {
             let message = "a datagram holds an IP and a UDP header: write a size of at least \"28 B\"";
             return Err(("packet", message.into()));
         }
+        if self.packet > Bytes(65_535) {
+            return Err(("packet", "no datagram is that large: write a size of at most \"65535 B\"".into()));
+        }
+        if self.rate.transmission_time(self.packet, &mut 0) == Duration::ZERO {
+            let message = format!("datagrams of {} would follow each other within a nanosecond", self.packet);
+            return Err(("rate", format!("{message}: write a lower rate, for example \"80 kbit/s\"")));
+        }
         if self.stop.is_some_and(|stop| stop < self.start) {
             return Err(("stop", format!("the source starts at {}: stop it later", self.start)));
         }

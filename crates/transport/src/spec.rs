@@ -63,6 +63,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             format!("must be 1 B to 65495 B of payload; write for example \"512 B\", not \"{size}\""),
         ));
     }
+    if params.segment.0.saturating_add(params.header.0) > 65_535 {
+        let most = 65_535 - params.segment.0;
+        return Err(("header", format!("no IP datagram is that large; write at most \"{most} B\"")));
+    }
+    if params.ack_size.0 > 65_535 {
+        return Err(("ack_size", "no IP datagram is that large; write for example \"40 B\"".into()));
+    }
     if params.ack_size.0 == 0 {
         return Err(("ack_size", "an ACK has a size on the wire; write for example \"40 B\"".into()));
     }

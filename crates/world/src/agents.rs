@@ -38,9 +38,8 @@ pub fn install(
     cast.base_stations(nodes, cells);
     cast.foreign_agents(nodes, cells);
     cast.correspondents(nodes);
-    let buffering = params
-        .buffers()
-        .then(|| Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
+    let (limit, layer2_ack) = (params.buffer.limit.0 as usize, params.buffer.layer2_ack);
+    let buffering = params.buffers().then_some(Buffering { limit, layer2_ack });
     Setting { buffering, message_options: params.sizes.clone() }
 }
 

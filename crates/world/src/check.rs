@@ -1,11 +1,19 @@
 //! What the types of a scenario cannot say: names that must exist, times that must fit, nodes that must be
 //! reachable.
 
-use crate::locate::Problem;
+use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
+use roamlab_engine::Bytes;
+use roamlab_mobility::MobilitySpec;
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of signalling among the flows of a result.
+pub const SIGNALLING: &str = "signalling";
+
+/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
+const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 
 /// The first problem of a scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -19,9 +27,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let routers = check_links(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
-    if let Some(Err((field, message))) = scenario.mobility.as_ref().map(|mobility| mobility.validate()) {
-        return Err(Problem::at(format!("mobility.{field}"), message));
-    }
+    check_mobility(scenario)?;
     check_hosts(scenario, &routers)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
@@ -37,31 +43,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// "did you mean" and the list of what there is.
+/// "did you mean", or the list of what there is.
 fn known<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    let closest = names.iter().min_by_key(|name| distance(wanted, name));
-    match closest {
-        None => "there are none in this scenario".into(),
-        Some(closest) if distance(wanted, closest) <= 2 => format!("did you mean \"{closest}\"?"),
-        Some(_) if names.len() > 12 => format!("there are \"{}\", …", names[..12].join("\", \"")),
-        Some(_) => format!("there are \"{}\"", names.join("\", \"")),
-    }
-}
-
-/// Edit distance of two names.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, l) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, r) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(l != *r);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
+    crate::names::known(wanted, &names.collect::<Vec<_>>(), '"')
 }
 
 /// Checks the links; the names of the nodes at their ends.
@@ -71,10 +55,8 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         let [left, right] = &link.between;
         let field = format!("links[{index}].between");
         if left == right {
-            return Err(Problem::at(
-                field,
-                format!("a link joins two nodes, this one joins \"{left}\" to itself"),
-            ));
+            let message = format!("a link joins two nodes, this one joins \"{left}\" to itself");
+            return Err(Problem::at(field, message).help("write two different names"));
         }
         if !pairs.insert((left.min(right), left.max(right))) {
             let problem =
@@ -99,7 +81,7 @@ fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
 
 fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     for (name, cell) in &scenario.cells {
-        check_name(name, || format!("cells.{name}"))?;
+        check_name(name, || format!("cells.{}", quoted_key(name)))?;
         if routers.contains(name.as_str()) {
             let problem =
                 Problem::at(format!("cells.{name}"), format!("\"{name}\" is a node of a link already"));
@@ -129,7 +111,24 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
     }
     for (path, queue) in queues {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
-            return Err(Problem::at(format!("{path}.{field}"), message));
+            return Err(Problem::told(format!("{path}.{field}"), &message));
+        }
+    }
+    Ok(())
+}
+
+fn check_mobility(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else { return Ok(()) };
+    if let Err(part) = params.check() {
+        let problem = Problem::at(format!("mobility.{part}"), "this time cannot be zero");
+        return Err(problem.help("write for example \"1 s\""));
+    }
+    let sizes = [("beacon", params.sizes.beacon), ("local", params.sizes.local)];
+    for (part, size) in sizes {
+        if size == Bytes(0) || size > LARGEST_DATAGRAM {
+            let field = format!("mobility.sizes.{part}");
+            let problem = Problem::at(field, format!("a datagram of \"{size}\" does not exist"));
+            return Err(problem.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")));
         }
     }
     Ok(())
@@ -162,7 +161,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             }
         }
         if let Err((number, part, message)) = scenario.radio.plan(&host.visits) {
-            return Err(Problem::at(field(&format!("visits[{number}].{part}")), message));
+            return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
         }
     }
     Ok(())
@@ -174,6 +173,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
+        if flow.name == SIGNALLING {
+            let message = format!("\"{SIGNALLING}\" is the name of signalling in the results");
+            return Err(Problem::at(field("name"), message).help("give the flow another name"));
+        }
         if !names.insert(&flow.name) {
             let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
             return Err(problem.help("give each flow a name of its own"));
@@ -186,12 +189,13 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             }
         }
         if flow.path[0] == flow.path[1] {
-            return Err(Problem::at(field("path"), "a flow goes from one node to another"));
+            let problem = Problem::at(field("path"), "a flow goes from one node to another");
+            return Err(problem.help("write two different names"));
         }
         if let Err((part, message)) = flow.app.validate() {
-            return Err(Problem::at(field(&format!("app.{part}")), message));
+            return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
-        check_transport(scenario, flow).map_err(|(part, message)| Problem::at(field(&part), message))?;
+        check_transport(scenario, flow).map_err(|(part, message)| Problem::told(field(&part), &message))?;
     }
     Ok(())
 }
@@ -203,8 +207,8 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
             Err((part, message)) => Err((format!("tcp.{part}"), message)),
         },
         (None, AppSpec::Ftp(_)) => {
-            let message = "a file transfer needs TCP: add a `tcp` table to the flow, for example \
-                           `tcp = { variant = \"reno\" }`, or write `kind = \"cbr\"`";
+            let message = "a file transfer needs TCP: write `tcp = { variant = \"reno\" }` too, or another \
+                           `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
         (None, AppSpec::Cbr(_)) => Ok(()),

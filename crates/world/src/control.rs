@@ -129,6 +129,7 @@ impl World {
         let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
         if !buffering.layer2_ack {
             for copy in link.copy_in_flight(&for_host, &mut self.cx) {
+                self.cx.trace(&copy, Stop::BufferHold, place);
                 buffer.push(copy, place, &mut self.cx);
             }
         }
@@ -185,7 +186,7 @@ impl World {
         let address = self.nodes[base_station.0 as usize].addr;
         self.note(host, "link-up", node);
         for packet in waiting {
-            self.send(node, packet);
+            self.send_uplink(node, packet);
         }
         self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
         self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));

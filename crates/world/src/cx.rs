@@ -37,11 +37,16 @@ impl Cx {
         self.probes.lost(self.now, lost, reason, place);
     }
 
-    /// Records and discards what a queue discipline has given up.
+    /// Records and discards, in order, what a queue discipline has given up.
     pub fn settle_drops(&mut self, place: Place) {
-        while let Some((packet, reason)) = self.dropped.pop() {
+        if self.dropped.is_empty() {
+            return;
+        }
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for (packet, reason) in dropped.drain(..) {
             self.lose(packet, reason, place);
         }
+        self.dropped = dropped;
     }
 
     /// Puts a stop of the packet's way into the trace, if this packet is traced.

@@ -59,49 +59,67 @@ impl World {
     /// A data packet or an acknowledgement reaches the node of its endpoint.
     pub(crate) fn deliver_data(&mut self, node: NodeId, packet: PacketId) {
         let FlowId(flow) = self.cx.pool[&packet].flow;
-        let Some(state) = self.flows.get_mut(flow as usize) else {
+        let side = match self.flows.get(flow as usize) {
+            Some(state) if node == state.dst => Side::Receiver,
+            Some(state) if node == state.src => Side::Sender,
+            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node)),
+        };
+        match side {
+            Side::Sender => self.take_acknowledgement(flow, node, packet),
+            Side::Receiver => self.take_data(flow, node, packet),
+        }
+        self.pump(flow, side);
+    }
+
+    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
+        let Packet { body, inner, .. } = self.cx.pool[&packet];
+        let (Transport::Tcp { sender, .. }, Body::Tcp(header)) =
+            (&mut self.flows[flow as usize].transport, body)
+        else {
             return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
         };
-        let side = match node {
-            node if node == state.dst => Side::Receiver,
-            node if node == state.src => Side::Sender,
-            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node)),
-        };
         self.cx.trace(&packet, Stop::TcpOnSegment, Place::Node(node));
+        self.cx.pool.deliver(packet);
+        sender.on_segment(&header, inner.tos.ecn(), self.cx.now);
+    }
+
+    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId) {
         let now = self.cx.now;
+        let state = &mut self.flows[flow as usize];
         let Packet { body, inner, serial, created, size, .. } = self.cx.pool[&packet];
-        let (receipt, seq, payload) = match (&mut state.transport, body) {
-            (Transport::Tcp { sender, .. }, Body::Tcp(header)) if side == Side::Sender => {
-                self.cx.pool.deliver(packet);
-                sender.on_segment(&header, inner.tos.ecn(), now);
-                return self.pump(flow, side);
-            }
+        let (receipt, seq, payload, stop) = match (&mut state.transport, body) {
             (Transport::Tcp { receiver, .. }, Body::Tcp(header)) => {
-                (receiver.on_segment(&header, inner.tos.ecn(), now), header.seq, u64::from(header.payload))
+                let receipt = receiver.on_segment(&header, inner.tos.ecn(), now);
+                (receipt, header.seq, u64::from(header.payload), Stop::TcpOnSegment)
             }
             (Transport::Udp { receiver, .. }, Body::Udp(header)) => {
-                (receiver.on_datagram(&header), header.seq, size.0 - u64::from(UDP_HEADERS))
+                let payload = size.0 - u64::from(UDP_HEADERS);
+                (receiver.on_datagram(&header), header.seq, payload, Stop::UdpOnDatagram)
             }
             _ => return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node)),
         };
-        if receipt.fresh {
+        let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
+        let deliverable = receipt.in_order_segments > 0;
+        let detail = match receipt.fresh {
+            false => "copy",
+            true if is_data && !deliverable => "out-of-order",
+            true => "",
+        };
+        self.cx.trace_with(&packet, stop, Place::Node(node), detail);
+        if deliverable {
             self.cx.trace(&packet, Stop::AppDeliver, Place::Node(node));
         }
         self.cx.pool.deliver(packet);
+        if !is_data {
+            return;
+        }
         let late_by_pkts = state.arrived(serial, receipt.fresh, payload, now);
         if self.cx.probes.wanted.deliveries {
-            self.cx.probes.deliveries.push(Delivery {
-                time_ns: now,
-                flow: FlowId(flow),
-                seq,
-                bytes: size.0,
-                sent_ns: created,
-                fresh: receipt.fresh,
-                late_by_pkts,
-                serial,
-            });
+            let (flow, bytes, fresh) = (FlowId(flow), size.0, receipt.fresh);
+            let delivery =
+                Delivery { time_ns: now, flow, seq, bytes, sent_ns: created, fresh, late_by_pkts, serial };
+            self.cx.probes.deliveries.push(delivery);
         }
-        self.pump(flow, side);
     }
 
     /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
@@ -121,8 +139,10 @@ impl World {
             Side::Sender => sender.poll_transmit(self.cx.now)?,
             Side::Receiver => return receiver.poll_transmit(self.cx.now),
         };
-        state.stats.sent += 1;
-        state.stats.retransmitted += u64::from(segment.header.retransmission);
+        if segment.header.payload > 0 {
+            state.stats.sent += 1;
+            state.stats.retransmitted += u64::from(segment.header.retransmission);
+        }
         Some(segment)
     }
 
@@ -142,7 +162,8 @@ impl World {
             self.cx.trace(&packet, Stop::AppOffer, Place::Node(here));
             self.cx.now = now;
         }
-        self.cx.trace(&packet, Stop::TcpPollTransmit, Place::Node(here));
+        let made = if matches!(body, Body::Udp(_)) { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
+        self.cx.trace(&packet, made, Place::Node(here));
         self.send(here, packet);
     }
 
@@ -184,7 +205,7 @@ impl World {
         let armed = &mut state.armed[World::side_index(side)];
         if let Some(deadline) = deadline.filter(|deadline| deadline < armed) {
             *armed = deadline;
-            self.cx.scheduler.push(deadline, Event::Endpoint { flow, side });
+            self.cx.scheduler.push(deadline.max(self.cx.now), Event::Endpoint { flow, side });
         }
     }
 }

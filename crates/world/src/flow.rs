@@ -135,7 +135,7 @@ impl Flow {
         late_by
     }
 
-    /// The TCP variant or "udp".
+    /// "tcp" or "udp".
     pub fn kind(&self) -> &'static str {
         match &self.transport {
             Transport::Tcp { .. } => "tcp",

@@ -15,11 +15,11 @@ use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
-pub struct Arrival {
+struct Arrival {
     /// The adjacent node it comes from; `None`: it starts here.
-    pub from: Option<NodeId>,
+    from: Option<NodeId>,
     /// It left a tunnel here.
-    pub tunnelled: bool,
+    tunnelled: bool,
 }
 
 impl World {
@@ -29,7 +29,10 @@ impl World {
         self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
         let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
         match to {
-            End::Node(node) => self.receive(node, packet, Arrival { from: Some(from), tunnelled: false }),
+            End::Node(node) if self.left_too_soon(from, node, arrived.started) => {
+                self.cx.lose(packet, DropReason::Detached, Place::Link(link));
+            }
+            End::Node(node) => self.receive(node, packet, from),
             End::Cell(cell) => {
                 let dst = self.cx.pool[&packet].header().dst;
                 if dst == Addr::BROADCAST {
@@ -40,7 +43,7 @@ impl World {
                 match host.filter(|&host| self.hears(host, cell, arrived.started)) {
                     Some(host) => {
                         self.clear_mark(&packet);
-                        self.receive(host, packet, Arrival { from: Some(from), tunnelled: false });
+                        self.receive(host, packet, from);
                     }
                     None => self.cx.lose(packet, DropReason::Detached, Place::Link(link)),
                 }
@@ -63,11 +66,18 @@ impl World {
         }
     }
 
-    /// Whether the host gets a packet whose transmission in the cell began at `started`.
+    /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
         let just_left = |(left, at): (CellId, Time)| self.in_flight_survives && left == cell && started < at;
         mobile.cell == Some(cell) || mobile.left.is_some_and(just_left)
+    }
+
+    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left.
+    fn left_too_soon(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
+        let cell = self.nodes[base_station.0 as usize].serves;
+        let uplink = self.nodes[host.0 as usize].mobile.is_some();
+        uplink && !self.in_flight_survives && cell.is_some_and(|cell| !self.hears(host, cell, started))
     }
 
     /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
@@ -76,9 +86,10 @@ impl World {
         header.tos = header.tos.with_dscp(Dscp::default());
     }
 
-    fn receive(&mut self, node: NodeId, packet: PacketId, mut arrival: Arrival) {
+    fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
         self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
-        let Some(packet) = self.police(node, packet, arrival) else { return };
+        let Some(packet) = self.police(node, packet, from) else { return };
+        let mut arrival = Arrival { from: Some(from), tunnelled: false };
         let addr = self.nodes[node.0 as usize].addr;
         loop {
             let header = self.cx.pool[&packet].header();
@@ -94,10 +105,10 @@ impl World {
 
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
     /// other foreign agents. Anything else is policed where it enters ([ipf] §III, PROTOCOLS A13).
-    fn police(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) -> Option<PacketId> {
+    fn police(&mut self, node: NodeId, packet: PacketId, from: NodeId) -> Option<PacketId> {
         let Some(policer) = &self.policer else { return Some(packet) };
         let here = &self.nodes[node.0 as usize];
-        let from = arrival.from.map(|from| &self.nodes[from.0 as usize])?;
+        let from = &self.nodes[from.0 as usize];
         let at_edge =
             (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.mobile.is_some());
         if !at_edge || self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
@@ -172,7 +183,7 @@ impl World {
         self.node_of.get(&addr).is_some_and(|node| self.nodes[node.0 as usize].mobile.is_some())
     }
 
-    fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
+    pub(crate) fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
         match mobile.uplink() {
             Some(link) => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
@@ -245,6 +256,7 @@ impl World {
         (via, mark): (Via, Option<Dscp>),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
+        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], mark.is_some());
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             let inner = &mut self.cx.pool[&packet].inner;
             inner.tos = inner.tos.with_dscp(mark);

@@ -36,7 +36,7 @@ pub struct InFlight {
 /// A one-way link.
 #[derive(Debug)]
 pub struct Link {
-    /// Name in scenario paths and records: "fa1->bs1", "bs1/air", "mh/bs1".
+    /// Name in scenarios and records: "fa1->bs1", "bs1/air", "mh->bs1".
     pub name: String,
     /// Where it begins.
     pub from: NodeId,
@@ -101,7 +101,9 @@ impl Link {
 
     /// The transmitter is free: the next packet, if any, starts.
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) {
-        if let Some(sent) = self.in_flight.back() {
+        // The packet may have been taken off the air meanwhile.
+        let sent = self.in_flight.back().filter(|sent| sent.arrival == cx.now + self.delay);
+        if let Some(sent) = sent {
             cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
         }
         self.start(id, cx);
@@ -182,10 +184,11 @@ impl Link {
         let Some(packet) = next else { return };
         let size = cx.pool[&packet].wire_size();
         let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
+        // Before the arrival's place is reserved: over no distance at all, a packet is sent and then arrives.
+        cx.scheduler.push(end, Event::LinkTxDone { link: id });
         let (arrival, place) = (end + self.delay, cx.scheduler.reserve());
         self.in_flight.push_back(InFlight { started: cx.now, arrival, place, packet });
         self.arm_head(id, cx);
-        cx.scheduler.push(end, Event::LinkTxDone { link: id });
     }
 
     fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {

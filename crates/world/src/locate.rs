@@ -2,7 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
+
+mod hint;
+mod place;
+mod wording;
+
+pub use place::quoted_key;
 
 /// A problem with a field, before its place in the text is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +25,12 @@ impl Problem {
     /// A problem with `field`.
     pub fn at(field: impl Into<String>, message: impl Into<String>) -> Problem {
         Problem { field: field.into(), message: message.into(), help: String::new() }
+    }
+
+    /// A problem that another crate tells in one text: what follows ": write" is what to write instead.
+    pub fn told(field: impl Into<String>, text: &str) -> Problem {
+        let (message, help) = wording::split_help(text);
+        Problem::at(field, message).help(help)
     }
 
     /// What to write instead.
@@ -43,7 +55,7 @@ pub struct Located {
     /// How many columns are at fault.
     pub width: usize,
     /// The problem.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 impl fmt::Display for Located {
@@ -78,26 +90,41 @@ impl<'a> Source<'a> {
 
     /// Finds the place of a problem: its field, or the closest part of the text that holds it.
     pub fn locate(&self, problem: Problem) -> Located {
-        let span = DeTable::parse(self.text)
-            .ok()
-            .and_then(|table| span_of(table.get_ref(), &problem.field))
-            .unwrap_or(0..0);
-        self.place(span, problem)
+        let found =
+            DeTable::parse(self.text).ok().and_then(|root| place::find(root.get_ref(), &problem.field));
+        self.place(found.map_or(0..0, |found| found.value), problem)
     }
 
     /// The place of an error of the TOML reader.
     pub fn locate_toml(&self, error: &toml::de::Error) -> Located {
         let span = error.span().unwrap_or(0..0);
-        let field = DeTable::parse(self.text).ok().map(|table| field_at(table.get_ref(), span.start));
-        let mut message = error.message().to_owned();
-        let mut help = String::new();
-        if let Some((what, known)) =
-            message.split_once(", expected ").filter(|_| message.starts_with("unknown field"))
-        {
-            help = format!("write {known}");
-            message = what.to_owned();
+        let Ok(root) = DeTable::parse(self.text) else {
+            return self.place(span, wording::of_syntax(error.message()));
+        };
+        let root = root.get_ref();
+        let mut told = wording::of_reader(error.message());
+        let mut field = match told.part {
+            Some(wording::Part::Missing(_)) => place::table_at(root, &span),
+            _ => place::field_at(root, span.start),
+        };
+        let mut span = span;
+        // An error in a field that stood before `kind` covers the whole table, but says which field it is.
+        for name in &told.within {
+            place::push_key(&mut field, name);
+            span = place::find(root, &field).map_or(span, |found| found.value);
         }
-        self.place(span, Problem { field: field.unwrap_or_default(), message, help })
+        if let Some(part) = &told.part
+            && !place::ends_with(&field, part.name())
+        {
+            place::push_key(&mut field, part.name());
+            span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
+        }
+        if told.problem.help.is_empty() {
+            let missing = matches!(told.part, Some(wording::Part::Missing(_)));
+            told.problem.help = hint::hint(&field, missing).unwrap_or_default();
+        }
+        told.problem.field = field;
+        self.place(span, told.problem)
     }
 
     fn place(&self, span: Range<usize>, problem: Problem) -> Located {
@@ -106,72 +133,11 @@ impl<'a> Source<'a> {
         let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let text = self.text[line_start..].lines().next().unwrap_or_default();
         let column = self.text[line_start..start].chars().count() + 1;
-        let width = span.len().min(text.chars().count().saturating_sub(column - 1));
+        let end = (start..=span.end.clamp(start, self.text.len())).rev();
+        let end = end.into_iter().find(|&at| self.text.is_char_boundary(at)).unwrap_or(start);
+        let columns = self.text[start..end].chars().count();
+        let width = columns.min(text.chars().count().saturating_sub(column - 1));
         let line = self.text[..start].matches('\n').count() + 1;
-        Located { file: self.file.into(), line, column, text: text.into(), width, problem }
+        Located { file: self.file.into(), line, column, text: text.into(), width, problem: problem.into() }
     }
-}
-
-/// Where a field stands in the text; if it does not, where the closest table around it does.
-fn span_of(root: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
-    let mut span = None;
-    let mut table = Some(root);
-    let mut array = None;
-    for part in field.split(['.', '[']) {
-        let value = if let Some(index) = part.strip_suffix(']') {
-            let items: &toml::de::DeArray<'_> = array?;
-            items.get(index.parse::<usize>().ok()?)
-        } else {
-            table?.get(part)
-        };
-        let Some(value) = value else { return span };
-        span = Some(value.span());
-        table = value.get_ref().as_table();
-        array = value.get_ref().as_array();
-    }
-    span
-}
-
-/// The field whose value or key covers the place `at`.
-fn field_at(root: &DeTable<'_>, at: usize) -> String {
-    fn walk(value: &DeValue<'_>, at: usize, path: &mut String) {
-        match value {
-            DeValue::Table(table) => walk_table(table, at, path),
-            DeValue::Array(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    if item.span().contains(&at) || item.get_ref().is_table() && inside(item.get_ref(), at) {
-                        path.push_str(&format!("[{index}]"));
-                        return walk(item.get_ref(), at, path);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    fn walk_table(table: &DeTable<'_>, at: usize, path: &mut String) {
-        for (key, value) in table.iter() {
-            if key.span().contains(&at) || value.span().contains(&at) || inside(value.get_ref(), at) {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(key.get_ref());
-                return walk(value.get_ref(), at, path);
-            }
-        }
-    }
-    /// Whether some part of a value that is spread over the text (a table under a header) covers the place.
-    fn inside(value: &DeValue<'_>, at: usize) -> bool {
-        match value {
-            DeValue::Table(table) => table.iter().any(|(key, value)| {
-                key.span().contains(&at) || value.span().contains(&at) || inside(value.get_ref(), at)
-            }),
-            DeValue::Array(items) => {
-                items.iter().any(|item| item.span().contains(&at) || inside(item.get_ref(), at))
-            }
-            _ => false,
-        }
-    }
-    let mut path = String::new();
-    walk_table(root, at, &mut path);
-    path
 }

@@ -9,13 +9,15 @@ use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet};
 use roamlab_qdisc::Gauges;
 use std::collections::BTreeMap;
 
-/// The stops on the way of a packet, in order, and where it may end.
+/// The stops on the way of a packet, in order, and where it may wait or end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// The application offers data.
     AppOffer,
     /// TCP makes a segment.
     TcpPollTransmit,
+    /// UDP makes a datagram.
+    UdpDatagram,
     /// The host sends the packet.
     NodeSend,
     /// A node looks up where it goes.
@@ -36,7 +38,9 @@ pub enum Stop {
     TunnelDecap,
     /// TCP takes the segment.
     TcpOnSegment,
-    /// The application gets the data.
+    /// UDP takes the datagram.
+    UdpOnDatagram,
+    /// The application gets the data, and what waited for it.
     AppDeliver,
     /// It waits in a base station's buffer for its host.
     BufferHold,
@@ -52,6 +56,7 @@ impl Stop {
         match self {
             Stop::AppOffer => "app.offer",
             Stop::TcpPollTransmit => "tcp.poll_transmit",
+            Stop::UdpDatagram => "udp.datagram",
             Stop::NodeSend => "node.send",
             Stop::NodeForward => "node.forward",
             Stop::TunnelEncap => "tunnel.encap",
@@ -62,6 +67,7 @@ impl Stop {
             Stop::NodeReceive => "node.receive",
             Stop::TunnelDecap => "tunnel.decap",
             Stop::TcpOnSegment => "tcp.on_segment",
+            Stop::UdpOnDatagram => "udp.on_datagram",
             Stop::AppDeliver => "app.deliver",
             Stop::BufferHold => "buffer.hold",
             Stop::BufferRelease => "buffer.release",
@@ -181,7 +187,7 @@ table! {
         id: u32,
         /// Its name.
         message: &'static str,
-        /// The mobile host concerned, as an address; empty if none.
+        /// The mobile host concerned; empty if none.
         host: Option<Addr>,
         /// Sender.
         source: Addr,
@@ -195,6 +201,26 @@ table! {
         arrived_ns: i64,
         /// The packet's number.
         serial: u64,
+    }
+}
+
+table! {
+    /// Packets that left a base station's buffer.
+    Releases, Release {
+        /// When.
+        time_ns: Time,
+        /// Whose buffer.
+        host: Addr,
+        /// At which base station.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// It was marked as forwarded.
+        marked: bool,
     }
 }
 
@@ -213,7 +239,7 @@ table! {
         wire_bytes: u64,
         /// Tunnel headers it wears.
         tunnels: u32,
-        /// Queue or drop detail.
+        /// Why it is lost, or what its endpoint made of it.
         detail: &'static str,
     }
 }
@@ -240,6 +266,8 @@ pub struct Probes {
     pub tcp: TcpChanges,
     /// Handover phases.
     pub handovers: Handovers,
+    /// Packets out of buffers.
+    pub releases: Releases,
     /// Signalling.
     pub signalling: Signalling,
     /// The traced packet's way.
@@ -294,14 +322,12 @@ impl Probes {
 
     /// A packet was lost.
     pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
-        let seq = match packet.body {
-            Body::Tcp(header) if header.payload > 0 => {
-                self.last_loss.insert((packet.flow, header.seq), packet.serial);
-                header.seq
-            }
-            Body::Udp(header) => header.seq,
-            Body::Tcp(_) | Body::Signal(_) => 0,
-        };
+        let seq = data_seq(packet);
+        // A copy that is let go makes nobody send again.
+        let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
+        if is_data && reason != DropReason::CopyReleased {
+            self.last_loss.insert((packet.flow, seq), packet.serial);
+        }
         let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
         self.drops.push(Drop {
             time_ns: now,
@@ -312,6 +338,12 @@ impl Probes {
             serial: packet.serial,
             marked,
         });
+    }
+
+    /// A packet left `host`'s buffer at a base station.
+    pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
     }
 
     /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
@@ -342,5 +374,14 @@ impl Probes {
             tunnels: packet.tunnels() as u32,
             detail,
         });
+    }
+}
+
+/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
+fn data_seq(packet: &Packet) -> u32 {
+    match packet.body {
+        Body::Tcp(header) if header.payload > 0 => header.seq,
+        Body::Udp(header) => header.seq,
+        Body::Tcp(_) | Body::Signal(_) => 0,
     }
 }

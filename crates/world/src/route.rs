@@ -91,7 +91,8 @@ fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> Vec<Option<LinkId>> {
             continue;
         }
         for edge in &outgoing[node] {
-            let next = (distance.0 + edge.delay.as_nanos(), distance.1 + 1, edge.link.0);
+            let far = distance.0.saturating_add(edge.delay.as_nanos());
+            let next = (far, distance.1 + 1, edge.link.0);
             if best[edge.to].is_none_or(|known| next < known) {
                 best[edge.to] = Some(next);
                 first[edge.to] = if node == source { Some(edge.link) } else { first[node] };

@@ -1,6 +1,7 @@
 //! One run: a scenario, a seed and a replication number in, tables out.
 
 use crate::build::build;
+use crate::check::SIGNALLING;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::world::{LawViolation, World};
@@ -46,7 +47,7 @@ fn tables(world: World, end: Time) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
         links: world.links.iter().map(|link| link.name.clone()).collect(),
-        flows: world.flows.iter().map(|flow| flow.name.clone()).chain(["signalling".to_owned()]).collect(),
+        flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };
     let flows = flow_table(&world, &names, end);
@@ -61,6 +62,7 @@ fn tables(world: World, end: Time) -> Vec<Table> {
         table("drops", probes.drops.into_columns(&names)),
         table("tcp", probes.tcp.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
+        table("releases", probes.releases.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]
@@ -72,10 +74,6 @@ fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Col
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
     };
     let node = |id: crate::event::NodeId| names.nodes[id.0 as usize].as_str();
-    let dropped = |flow: usize| {
-        let of_flow = |other: &&roamlab_packet::FlowId| other.0 as usize == flow;
-        world.cx.probes.drops.flow.iter().filter(of_flow).count() as u64
-    };
     let goodput = |flow: &crate::flow::Flow| {
         let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
@@ -93,13 +91,27 @@ fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Col
         ("duplicate_pkts", count(&|stats| stats.duplicates)),
         ("reordered_pkts", count(&|stats| stats.reordered)),
         ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
-        ("dropped_pkts", Column::U64((0..flows.len()).map(dropped).collect())),
+        ("dropped_pkts", Column::U64(losses_by_flow(world))),
         ("timeouts", count(&|stats| stats.timeouts)),
         ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
         ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
         ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
     ]
+}
+
+/// Packets of each flow that were lost, acknowledgements included, copies that were let go excluded.
+fn losses_by_flow(world: &World) -> Vec<u64> {
+    let mut losses = vec![0; world.flows.len()];
+    let drops = &world.cx.probes.drops;
+    for (flow, reason) in drops.flow.iter().zip(&drops.reason) {
+        if *reason != DropReason::CopyReleased
+            && let Some(losses) = losses.get_mut(flow.0 as usize)
+        {
+            *losses += 1;
+        }
+    }
+    losses
 }
 
 fn census_table(world: &World) -> Vec<(&'static str, Column)> {

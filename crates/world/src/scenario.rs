@@ -9,7 +9,7 @@ use roamlab_radio::{HardHandover, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TcpSpec};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::collections::BTreeMap;
 
 /// A scenario.
@@ -52,6 +52,7 @@ pub struct Scenario {
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// How long it lasts.
+    #[schemars(extend("examples" = ["40 s"]))]
     pub duration: Duration,
     /// The TCP profile that fills in what a flow's `tcp` table leaves out.
     #[serde(default)]
@@ -103,6 +104,7 @@ pub enum ForeignMarks {
 #[serde(deny_unknown_fields)]
 pub struct LinkSpec {
     /// The two nodes.
+    #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
     /// Rate, each way.
     pub rate: Rate,
@@ -161,6 +163,7 @@ pub struct FlowSpec {
     /// Its name.
     pub name: String,
     /// Where its data comes from and where it goes.
+    #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
     /// TCP, and how; absent: UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,8 +196,8 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
-    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2"); absent: the air links of all
-    /// cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2", "mh->bs2"); absent: the downlinks
+    /// of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
@@ -205,20 +208,23 @@ impl Default for RecordSpec {
     }
 }
 
+/// Exactly two names. Serde's own arrays take the first two of a longer TOML list.
+fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let count = names.len();
+    names.try_into().map_err(|_| D::Error::invalid_length(count, &"an array of length 2"))
+}
+
 impl Scenario {
     /// Reads a scenario and checks it.
     ///
     /// # Errors
     /// The first problem, with file, line, column and field, what was expected and what to write instead.
-    pub fn parse(text: &str, file: &str) -> Result<Scenario, Located> {
+    pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
-        if text.trim().is_empty() {
-            let problem =
-                Problem::at("run", "the scenario is empty").help("write at least `[run]` with a duration");
-            return Err(source.locate(problem));
-        }
-        let scenario: Scenario = toml::from_str(text).map_err(|error| source.locate_toml(&error))?;
-        scenario.check().map_err(|problem| source.locate(problem))?;
+        let scenario: Scenario =
+            toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        scenario.check().map_err(|problem| Box::new(source.locate(problem)))?;
         Ok(scenario)
     }
 
@@ -227,7 +233,7 @@ impl Scenario {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Names of all links that can be recorded: "a->b" for wired links, "cell/air" for downlinks.
+    /// Names of all links that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks.
     pub fn queue_names(&self) -> impl Iterator<Item = String> + use<'_> {
         let wired = self.links.iter().flat_map(|link| {
             let [left, right] = &link.between;
@@ -236,7 +242,11 @@ impl Scenario {
         let backhaul = self.cells.iter().flat_map(|(name, cell)| {
             [format!("{}->{name}", cell.router), format!("{name}->{}", cell.router)]
         });
-        wired.chain(backhaul).chain(self.cells.keys().map(|name| format!("{name}/air")))
+        let uplinks = self
+            .hosts
+            .iter()
+            .flat_map(|host| host.visits.iter().map(|visit| format!("{}->{}", host.name, visit.cell)));
+        wired.chain(backhaul).chain(uplinks).chain(self.cells.keys().map(|name| format!("{name}/air")))
     }
 
     fn check(&self) -> Result<(), Problem> {

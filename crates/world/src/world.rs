@@ -43,7 +43,7 @@ pub struct World {
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).
     pub flows: Vec<Flow>,
-    /// Mobile hosts and correspondents by address.
+    /// Nodes by address.
     pub node_of: BTreeMap<Addr, NodeId>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,

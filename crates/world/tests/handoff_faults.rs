@@ -151,10 +151,11 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     for loss in record.losses.iter().filter(of_data).filter(|loss| !reasons.contains(&&*loss.reason)) {
         expect(false, &|| format!("{loss:?}"));
     }
-    // Whoever is registered again before the hold time is over has lost nothing, and got nothing twice.
+    // A host that is registered again before the hold time is over lacks nothing, and got nothing twice. (What it sent
+    // itself is another matter.)
     let in_time = registered.is_some_and(|time| time < LEAVES + HOLD);
     if buffered && in_time && !copies {
-        let lost = record.losses.iter().find(of_data);
+        let lost = record.losses.iter().filter(of_data).find(|loss| !loss.place.starts_with("mh->"));
         expect(lost.is_none(), &|| format!("lost although buffered: {lost:?}"));
     }
     if !copies {

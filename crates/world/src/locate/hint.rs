@@ -1,0 +1,89 @@
+//! What to write in a field, from the scenario's own schema: its documentation and an example.
+
+use super::place::names;
+use crate::scenario::schema;
+use serde_json::Value;
+
+/// What to write in `field`; `missing`: it is not there yet.
+pub fn hint(field: &str, missing: bool) -> Option<String> {
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let schema = Schema { root: &root };
+    let path = names(field);
+    let mut value = &root;
+    for name in &path {
+        value = schema.step(value, name.as_deref())?;
+    }
+    let example = match path.last()? {
+        Some(name) => format!("{name} = {}", schema.example(value)),
+        None => schema.example(value),
+    };
+    let about = value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "));
+    let about = about.map(|text| format!(" ({})", text.trim_end_matches('.'))).unwrap_or_default();
+    let verb = if missing { "add" } else { "write" };
+    Some(format!("{verb} for example `{example}`{about}"))
+}
+
+struct Schema<'a> {
+    root: &'a Value,
+}
+
+impl<'a> Schema<'a> {
+    /// The definition that a schema refers to.
+    fn target(&self, schema: &'a Value) -> Option<&'a Value> {
+        let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+        self.root.get("$defs")?.get(name)
+    }
+
+    /// The schemas of which a value may, or must, satisfy several.
+    fn branches(&self, schema: &'a Value) -> impl Iterator<Item = &'a Value> + use<'a> {
+        let branches = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+        let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
+        branches.flatten().filter(move |branch| !is_null(branch)).chain(self.target(schema))
+    }
+
+    /// The schema of a table's field, or of a list's items.
+    fn step(&self, schema: &'a Value, name: Option<&str>) -> Option<&'a Value> {
+        let own = match name {
+            Some(name) => schema
+                .get("properties")
+                .and_then(|properties| properties.get(name))
+                .or_else(|| schema.get("additionalProperties").filter(|other| other.is_object())),
+            None => schema.get("items"),
+        };
+        own.or_else(|| self.branches(schema).find_map(|branch| self.step(branch, name)))
+    }
+
+    /// What could be written: the schema's own example or default, or something made of what it requires.
+    fn example(&self, schema: &'a Value) -> String {
+        let plain = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
+        let given = schema.get("examples").and_then(|examples| examples.get(0));
+        let given = given.or_else(|| schema.get("const")).or_else(|| schema.get("default"));
+        if let Some(given) = given.filter(plain) {
+            return given.to_string();
+        }
+        // A field that may be absent has the type ["array", "null"].
+        let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind));
+        match kind.and_then(Value::as_str) {
+            Some("boolean") => "true".into(),
+            Some("integer") => "1".into(),
+            Some("number") => "0.5".into(),
+            Some("string") => "\"name\"".into(),
+            Some("array") => {
+                let item = schema.get("items").map(|items| self.example(items)).unwrap_or_default();
+                let count = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1) as usize;
+                format!("[{}]", vec![item; count].join(", "))
+            }
+            Some("object") => self.table(schema),
+            _ => self.branches(schema).next().map_or_else(|| "…".into(), |branch| self.example(branch)),
+        }
+    }
+
+    fn table(&self, schema: &'a Value) -> String {
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let field = |name: &'a Value| {
+            let name = name.as_str()?;
+            Some(format!("{name} = {}", self.example(schema.get("properties")?.get(name)?)))
+        };
+        format!("{{ {} }}", required.filter_map(field).collect::<Vec<_>>().join(", "))
+    }
+}

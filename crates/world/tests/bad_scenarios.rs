@@ -1,0 +1,311 @@
+//! What a user reads who wrote something wrong. Each case is one edit of a valid scenario; the reports are kept
+//! in a snapshot so that they can be read and judged as a whole.
+
+use proptest::prelude::*;
+use roamlab_engine::Duration;
+use roamlab_world::{Draw, Scenario, run};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const VALID: &str = include_str!("bad_scenarios/valid.toml");
+
+const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
+
+/// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
+type Edit = (&'static str, &'static str, &'static str);
+
+const SYNTAX: &[Edit] = &[
+    ("an empty file", VALID, ""),
+    ("only comments", VALID, "# nothing yet\n\n# still nothing\n"),
+    ("a table that is not closed", "[run]", "[run"),
+    ("a text that is not closed", "\"40 ms\"", "\"40 ms"),
+    ("a field twice", "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nrate = \"3 Mbit/s\""),
+    ("a table twice", "[radio]", "[run]\nduration = \"3 s\"\n\n[radio]"),
+    ("junk in brackets", "[1]", "[[[[[[[[[[[[1]]]]]]]]]]]]"),
+    ("a colon for an equals sign", "duration =", "duration:"),
+    ("a value that is not one", "route_optimisation = true", "route_optimisation = yes"),
+];
+
+const FIELDS: &[Edit] = &[
+    ("unknown table", "[radio]", "[radios]"),
+    ("unknown field of the run", "profile =", "profil ="),
+    ("unknown field of the network", "tunnel_overhead =", "tunnel_header ="),
+    ("unknown field of the second link", "delay = \"60 ms\"", "delay = \"60 ms\"\nlatency = \"1 ms\""),
+    ("unknown field of a cell", "router =", "access_router ="),
+    ("unknown field of a backhaul", "backhaul = { rate", "backhaul = { speed"),
+    ("unknown field of a queue", "d1 = 1e-4", "d3 = 1e-4"),
+    ("unknown field before a queue's kind", "{ kind = \"red\",", "{ colour = 3, kind = \"red\","),
+    ("unknown field of the mobility protocol", "route_optimisation =", "route_optimization ="),
+    ("unknown field of a nested table", "limit = \"64 pkt\"", "limits = \"64 pkt\""),
+    ("unknown field of a visit", "at = \"1 s\"", "when = \"1 s\""),
+    ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
+    ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
+    ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
+    ("missing run", "[run]\nduration = \"2 s\"\nprofile = \"rfc\"\n", ""),
+    ("missing duration", "duration = \"2 s\"\n", ""),
+    ("missing delay of the second link", "delay = \"60 ms\"\n", ""),
+    (
+        "missing queue of a cell",
+        "queue = { kind = \"mblue\", limit = \"120 pkt\", threshold = \"80 pkt\", d1 = 1e-4 }\n",
+        "",
+    ),
+    ("missing delay of a backhaul", ", delay = \"1 ms\" }", " }"),
+    ("missing packet size under a header", "packet = \"200 B\"\n", ""),
+    ("missing application", "app = { kind = \"ftp\", start = \"0.1 s\" }\n", ""),
+    ("missing kind", "kind = \"mblue\", ", ""),
+    ("missing kind under a header", "kind = \"mobile-ip\"\n", ""),
+    ("missing time of a visit", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs1\" }"),
+];
+
+const VALUES: &[Edit] = &[
+    ("missing unit", "\"40 ms\"", "\"40\""),
+    ("wrong unit", "\"40 ms\"", "\"40 Mbit/s\""),
+    ("misspelt unit", "\"2 Mbit/s\"", "\"2 mbit/s\""),
+    ("negative delay", "\"40 ms\"", "\"-40 ms\""),
+    ("a fraction of a nanosecond", "\"40 ms\"", "\"0.5 ns\""),
+    ("a huge number", "\"40 ms\"", "\"99999999999999999999999999 ms\""),
+    ("number instead of text", "\"40 ms\"", "40"),
+    (
+        "number instead of text before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = 60, kind = \"red\" }",
+    ),
+    (
+        "missing unit before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = \"60\", kind = \"red\" }",
+    ),
+    (
+        "missing unit in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nsizes = { beacon = \"24\" }\nkind = \"mobile-ip\"",
+    ),
+    (
+        "unknown field in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nsizes = { becon = \"24 B\" }\nkind = \"mobile-ip\"",
+    ),
+    ("text instead of number", "d1 = 1e-4", "d1 = \"1e-4\""),
+    ("text instead of true", "route_optimisation = true", "route_optimisation = \"true\""),
+    ("a list instead of a text", "name = \"mh\"", "name = [\"mh\"]"),
+    ("a text instead of a list", "[\"bs1/air\"]", "\"bs1/air\""),
+    ("a table instead of a list of tables", "[[hosts]]", "[hosts]"),
+    ("a text instead of a table", "{ kind = \"ftp\", start = \"0.1 s\" }", "\"ftp\""),
+    ("one end of a link", "[\"ch\", \"fa1\"]", "[\"ch\"]"),
+    ("three ends of a link", "[\"ch\", \"fa1\"]", "[\"ch\", \"fa1\", \"ha\"]"),
+    ("missing unit in a nested table", "\"64 pkt\"\n", "\"64\"\n"),
+    ("missing unit under a header of a list", "packet = \"200 B\"", "packet = \"200\""),
+    ("a number that no integer holds", "occurrences = [1]", "occurrences = [99999999999999999999]"),
+    ("a negative count", "occurrences = [1]", "occurrences = [-1]"),
+    ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
+];
+
+const NAMES: &[Edit] = &[
+    ("unknown profile", "\"rfc\"", "\"ns3\""),
+    ("unknown queue kind", "\"mblue\"", "\"mblu\""),
+    ("unknown tcp variant", "\"reno\"", "\"cubic\""),
+    ("unknown mobility protocol", "\"mobile-ip\"", "\"mobile-ipv6\""),
+    ("unknown application", "\"ftp\"", "\"http\""),
+    ("unknown place of a buffer", "\"base-station\"", "\"router\""),
+    (
+        "unknown node of a flow",
+        "name = \"file\"\npath = [\"ch\", \"mh\"]",
+        "name = \"file\"\npath = [\"ch\", \"mh2\"]",
+    ),
+    ("unknown router", "router = \"fa1\"", "router = \"fa9\""),
+    ("unknown home", "home = \"ha\"", "home = \"home-agent\""),
+    ("unknown cell", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs7\", at = \"1 s\" }"),
+    ("unknown message", "\"binding-update\"", "\"binding-updates\""),
+    ("unknown host of a fault", "host = \"mh\"", "host = \"ch\""),
+    ("unknown queue to record", "[\"bs1/air\"]", "[\"bs1/air\", \"bs2/air\"]"),
+    ("a name that is not one", "[cells.bs1]", "[cells.\"bs.1 \"]"),
+    ("an empty name", "name = \"file\"", "name = \"\""),
+    (
+        "two hosts of one name",
+        "[[flows]]\nname = \"file\"",
+        "[[hosts]]\nname = \"mh\"\nhome = \"ha\"\nvisits = []\n\n[[flows]]\nname = \"file\"",
+    ),
+    ("a host named as a node", "name = \"mh\"", "name = \"ch\""),
+    ("two flows of one name", "name = \"voice\"", "name = \"file\""),
+    ("a flow named as signalling is", "name = \"voice\"", "name = \"signalling\""),
+    ("a cell named as a node", "[cells.bs1]", "[cells.fa1]"),
+];
+
+const SENSE: &[Edit] = &[
+    ("duration zero", "\"2 s\"", "\"0 s\""),
+    ("two links between the same nodes", "[\"fa1\", \"ha\"]", "[\"fa1\", \"ch\"]"),
+    ("a link from a node to itself", "[\"fa1\", \"ha\"]", "[\"ha\", \"ha\"]"),
+    ("nodes that no path joins", "[\"fa1\", \"ha\"]", "[\"ha2\", \"ha\"]"),
+    ("home agent at the access router", "home = \"ha\"", "home = \"fa1\""),
+    ("a flow to itself", "path = [\"ch\", \"mh\"]\ntcp", "path = [\"mh\", \"mh\"]\ntcp"),
+    ("ftp without tcp", "tcp = { variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n", ""),
+    ("overlapping visits", "at = \"1 s\" }", "at = \"1 s\" }, { cell = \"bs1\", at = \"1010 ms\" }"),
+    ("visits at one time", "at = \"1 s\"", "at = \"0 s\""),
+    ("a visit that ends before it begins", "at = \"1 s\"", "at = \"1 s\", until = \"1 s\""),
+    ("probability out of range", "d1 = 1e-4", "d1 = 1.5"),
+    ("probability that is not a number", "d1 = 1e-4", "d1 = nan"),
+    ("threshold above the limit", "threshold = \"80 pkt\"", "threshold = \"121 pkt\""),
+    ("a queue that holds nothing", "limit = \"60 pkt\"", "limit = \"0 pkt\""),
+    ("window zero", "window = \"64 pkt\"", "window = \"0 pkt\""),
+    ("segment of no bytes", "segment = \"512 B\"", "segment = \"0 B\""),
+    ("segment of 10^18 bytes", "segment = \"512 B\"", "segment = \"1000000000 GB\""),
+    ("header of 10^18 bytes", "segment = \"512 B\"", "header = \"1000000000 GB\""),
+    ("header of 2^64 - 1 bytes", "segment = \"512 B\"", "header = \"18446744073709551615 B\""),
+    ("acknowledgement of 10^18 bytes", "segment = \"512 B\"", "ack_size = \"1000000000 GB\""),
+    ("datagram of 10^18 bytes", "packet = \"200 B\"", "packet = \"1000000000 GB\""),
+    ("datagram smaller than its headers", "packet = \"200 B\"", "packet = \"27 B\""),
+    ("datagrams without a pause", "rate = \"80 kbit/s\"", "rate = \"18000000000 Gbit/s\""),
+    ("tunnel header of a megabyte", "\"20 B\"", "\"1 MB\""),
+    ("beacons without a pause", "route_optimisation = true", "beacon_interval = \"0 s\""),
+    ("a hold time of zero", "limit = \"64 pkt\"", "hold = \"0 s\""),
+    ("beacon of 10^18 bytes", "route_optimisation = true", "sizes = { beacon = \"1000000000 GB\" }"),
+    ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
+    ("no message", "occurrences = [1]", "occurrences = []"),
+];
+
+fn edited((title, find, replace): Edit) -> String {
+    assert!(VALID.contains(find), "{title}: the scenario has no {find:?}");
+    VALID.replacen(find, replace, 1)
+}
+
+fn reports(edits: &[Edit]) -> String {
+    let mut reports = String::new();
+    for &edit in edits {
+        let title = edit.0;
+        let error = match Scenario::parse(&edited(edit), "lab.toml") {
+            Ok(_) => panic!("{title}: this passes"),
+            Err(error) => error,
+        };
+        let _ = writeln!(reports, "--- {title}\n{error}\n");
+        let problem = &error.problem;
+        assert!(
+            !problem.message.is_empty() && !problem.help.is_empty(),
+            "{title}: the report says too little"
+        );
+    }
+    reports
+}
+
+#[test]
+fn the_scenario_that_is_edited_is_valid() {
+    assert_eq!(Scenario::parse(VALID, "lab.toml").map(|_| ()).map_err(|error| error.to_string()), Ok(()));
+}
+
+#[test]
+fn reports_on_syntax() {
+    insta::assert_snapshot!(reports(SYNTAX));
+}
+
+#[test]
+fn reports_on_fields() {
+    insta::assert_snapshot!(reports(FIELDS));
+}
+
+#[test]
+fn reports_on_values() {
+    insta::assert_snapshot!(reports(VALUES));
+}
+
+#[test]
+fn reports_on_names() {
+    insta::assert_snapshot!(reports(NAMES));
+}
+
+#[test]
+fn reports_on_sense() {
+    insta::assert_snapshot!(reports(SENSE));
+}
+
+/// Values that a mutation puts in the place of another.
+const VALUES_TO_TRY: &[&str] = &[
+    "\"0 s\"",
+    "\"1 ns\"",
+    "\"63 ms\"",
+    "\"5000000 h\"",
+    "\"0 pkt\"",
+    "\"1 pkt\"",
+    "\"4294967295 pkt\"",
+    "\"1 bit/s\"",
+    "\"18446744073709551615 bit/s\"",
+    "\"28 B\"",
+    "\"65535 B\"",
+    "\"18446744073709551615 B\"",
+    "\"mh\"",
+    "\"fa2\"",
+    "\"cbr\"",
+    "\"red\"",
+    "\"rfc\"",
+    "\"none\"",
+    "true",
+    "0",
+    "1.0",
+    "-1",
+    "nan",
+    "1e300",
+    "[]",
+    "{}",
+    "é",
+];
+
+/// A random edit of a text: by characters, by lines, or of one value.
+fn mutate(text: &str, (kind, at, with): (u8, usize, usize)) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    let mut lines: Vec<&str> = text.lines().collect();
+    if chars.is_empty() || lines.is_empty() {
+        return text.to_owned();
+    }
+    let (char_at, line_at) = (at % chars.len(), at % lines.len());
+    match kind % 7 {
+        0 => drop(chars.remove(char_at)),
+        1 => chars[char_at] = "=[]{}\"'.#,\\ 0129-amkµ\n"[..].chars().cycle().nth(with % 997).unwrap_or('x'),
+        2 => chars.insert(char_at, chars[with % chars.len()]),
+        3 => {
+            lines.remove(line_at);
+            return lines.join("\n");
+        }
+        4 => {
+            lines.insert(line_at, lines[with % lines.len()]);
+            return lines.join("\n");
+        }
+        _ => {
+            let starts: Vec<usize> = text.match_indices("= ").map(|(start, _)| start + 2).collect();
+            let Some(&start) = starts.get(at % starts.len().max(1)) else { return text.to_owned() };
+            let rest = &text[start..];
+            let end = rest.find(['\n', ',', '}']).unwrap_or(rest.len());
+            return format!(
+                "{}{}{}",
+                &text[..start],
+                VALUES_TO_TRY[with % VALUES_TO_TRY.len()],
+                &rest[end..]
+            );
+        }
+    }
+    chars.into_iter().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is written, the answer is a report with a place, or a run that keeps the laws.
+    #[test]
+    fn no_text_panics_and_what_is_accepted_runs(
+        valid in prop::bool::ANY,
+        edits in prop::collection::vec(any::<(u8, usize, usize)>(), 1..4),
+    ) {
+        let text = if valid { VALID } else { MBLUE };
+        let text = edits.into_iter().fold(text.to_owned(), |text, edit| mutate(&text, edit));
+        match Scenario::parse(&text, "lab.toml") {
+            Err(error) => {
+                prop_assert!(error.line <= text.lines().count().max(1) + 1, "{error}");
+                prop_assert!(!error.problem.help.is_empty(), "{error}");
+            }
+            Ok(mut scenario) => {
+                scenario.run.duration = scenario.run.duration.min(Duration::from_millis(700));
+                let patience = AtomicU32::new(2);
+                let keep_going = || patience.fetch_sub(1, Ordering::Relaxed) > 1;
+                let outcome = run(&scenario, Draw::default(), &keep_going);
+                prop_assert!(outcome.is_ok(), "{:?}\n{text}", outcome.err());
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What the tests of whole runs share.
+
+use roamlab_world::{Column, Draw, Scenario, Table, run};
+
+/// The tables of one run of a scenario text.
+pub fn results(text: &str, draw: Draw) -> Vec<Table> {
+    let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));
+    run(&scenario, draw, &|| true).unwrap_or_else(|law| panic!("{law}"))
+}
+
+/// The rows of a table, each with the values of some columns as text; reals by their bits, words as words.
+pub fn rows<const N: usize>(tables: &[Table], table: &str, columns: [&str; N]) -> Vec<[String; N]> {
+    let table = tables.iter().find(|other| other.name == table).unwrap_or_else(|| panic!("no table {table}"));
+    let column = |name: &str| {
+        let found = table.columns.iter().find(|(other, _)| *other == name);
+        values(&found.unwrap_or_else(|| panic!("{}: no column {name}", table.name)).1)
+    };
+    let columns = columns.map(column);
+    (0..columns[0].len()).map(|row| std::array::from_fn(|column| columns[column][row].clone())).collect()
+}
+
+fn values(column: &Column) -> Vec<String> {
+    match column {
+        Column::U64(values) => values.iter().map(u64::to_string).collect(),
+        Column::I64(values) => values.iter().map(i64::to_string).collect(),
+        Column::U32(values) => values.iter().map(u32::to_string).collect(),
+        Column::F64(values) => values.iter().map(|value| value.to_bits().to_string()).collect(),
+        Column::Bool(values) => values.iter().map(bool::to_string).collect(),
+        Column::Words(codes, words) => codes.iter().map(|&code| words[code as usize].clone()).collect(),
+    }
+}

@@ -1,0 +1,197 @@
+//! One link alone: queueing formulas, order with extraction, priority of signalling.
+
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
+use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, UdpHeader};
+use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
+use roamlab_world::cx::Cx;
+use roamlab_world::event::{Event, LinkId, NodeId};
+use roamlab_world::link::{End, Link};
+
+const ID: LinkId = LinkId(0);
+const DELAY: Duration = Duration::from_millis(5);
+
+/// A link of 1 Mbit/s and 5 ms with room for `limit` waiting packets.
+fn link(limit: u32, signalling_priority: bool) -> Link {
+    let queue = Qdisc::new(&QueueSpec::droptail(Packets(limit)), Rng::named(1, 0, "queue"));
+    let ends = (NodeId(0), End::Node(NodeId(1)));
+    Link::new("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), queue, signalling_priority)
+}
+
+/// A packet of `size` bytes for host `host` of subnet 1.
+fn packet(cx: &mut Cx, host: u32, size: u64, body: Body) -> PacketId {
+    let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, host), Tos::default());
+    let packet = Packet::new(FlowId(0), inner, Bytes(size), cx.now, body);
+    cx.pool.create(packet)
+}
+
+fn datagram(cx: &mut Cx, host: u32, size: u64) -> PacketId {
+    packet(cx, host, size, Body::Udp(UdpHeader::default()))
+}
+
+/// Lets the link work until nothing is pending; (time in ns, serial) of each arrival.
+fn drain(link: &mut Link, cx: &mut Cx) -> Vec<(u64, u64)> {
+    let mut arrivals = Vec::new();
+    while let Some((time, event)) = cx.scheduler.pop() {
+        cx.now = time;
+        match event {
+            Event::LinkTxDone { .. } => link.tx_done(ID, cx),
+            _ => arrivals.extend(link.arrived(ID, cx).map(|arrived| {
+                let packet = cx.pool.deliver(arrived.packet);
+                (time.as_nanos(), packet.serial)
+            })),
+        }
+    }
+    arrivals
+}
+
+/// What Poisson arrivals see: waiting times in service times, and the share that is blocked, of each batch.
+struct Seen {
+    waits: Vec<f64>,
+    blocked: Vec<f64>,
+}
+
+const BATCHES: usize = 60;
+const PER_BATCH: usize = 5_000;
+/// Mean service time in seconds: 12 500 B at 1 Mbit/s.
+const SERVICE: f64 = 0.1;
+const MEAN_SIZE: f64 = 12_500.0;
+
+/// A number from the exponential distribution with mean 1.
+fn exponential(rng: &mut Rng) -> f64 {
+    -libm::log(1.0 - rng.uniform())
+}
+
+/// Poisson arrivals at `load` times the service rate, of packets whose size `size` draws.
+fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
+    let (mut link, mut cx) = (link(limit, false), Cx::default());
+    let (mut arrivals, mut sizes) = (Rng::named(7, 0, "arrivals"), Rng::named(7, 0, "sizes"));
+    let mut seen = Seen { waits: vec![0.0; BATCHES], blocked: vec![0.0; BATCHES] };
+    let mut served = vec![0.0; BATCHES];
+    let mut offered = 0;
+    cx.scheduler.push(Time::ZERO, Event::App { flow: 0 });
+    while let Some((time, event)) = cx.scheduler.pop() {
+        cx.now = time;
+        match event {
+            Event::App { .. } if offered < BATCHES * PER_BATCH => {
+                let (bytes, lost) = (size(&mut sizes), cx.probes.drops.time_ns.len());
+                let packet = packet(
+                    &mut cx,
+                    offered as u32 % 4000,
+                    bytes,
+                    Body::Udp(UdpHeader { seq: offered as u32 }),
+                );
+                link.enqueue(ID, packet, &mut cx);
+                seen.blocked[offered / PER_BATCH] += (cx.probes.drops.time_ns.len() - lost) as f64;
+                offered += 1;
+                let pause = exponential(&mut arrivals) * SERVICE / load;
+                cx.scheduler.push(time + Duration::from_nanos((pause * 1e9) as u64), Event::App { flow: 0 });
+            }
+            Event::App { .. } => {}
+            Event::LinkTxDone { .. } => link.tx_done(ID, &mut cx),
+            _ => {
+                let Some(arrived) = link.arrived(ID, &mut cx) else { continue };
+                let packet = cx.pool.deliver(arrived.packet);
+                let Body::Udp(UdpHeader { seq }) = packet.body else { continue };
+                let batch = seq as usize / PER_BATCH;
+                seen.waits[batch] += arrived.started.since(packet.created).as_secs_f64() / SERVICE;
+                served[batch] += 1.0;
+            }
+        }
+    }
+    seen.waits.iter_mut().zip(&served).for_each(|(wait, count)| *wait /= count);
+    seen.blocked.iter_mut().for_each(|blocked| *blocked /= PER_BATCH as f64);
+    seen
+}
+
+/// The mean of the batches agrees with `expected` within four of its standard errors, which are small.
+fn assert_mean(what: &str, batches: &[f64], expected: f64) {
+    let count = batches.len() as f64;
+    let mean = batches.iter().sum::<f64>() / count;
+    let variance = batches.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (count - 1.0);
+    let error = (variance / count).sqrt();
+    assert!(error < 0.05 * expected, "{what}: the standard error {error} says nothing about {expected}");
+    assert!((mean - expected).abs() < 4.0 * error, "{what}: {mean} ± {error}, the formula says {expected}");
+}
+
+#[test]
+fn constant_sizes_wait_as_in_m_d_1() {
+    for load in [0.3, 0.7, 0.85] {
+        let seen = poisson(load, u32::MAX, |_| MEAN_SIZE as u64);
+        // Pollaczek-Khinchine with a constant service time: W = ρ S / (2 (1 - ρ)).
+        assert_mean(&format!("M/D/1, load {load}"), &seen.waits, load / (2.0 * (1.0 - load)));
+    }
+}
+
+#[test]
+fn exponential_sizes_wait_and_are_blocked_as_in_m_m_1_k() {
+    for (load, places) in [(0.8, 5), (1.2, 10)] {
+        let room = places - 1; // one of the places is the transmitter
+        let seen = poisson(load, room, |rng| (exponential(rng) * MEAN_SIZE) as u64 + 1);
+        let powers: Vec<f64> = (0..=places).map(|n| libm::pow(load, f64::from(n))).collect();
+        let total: f64 = powers.iter().sum();
+        let blocked = powers[places as usize] / total;
+        // Little's law for the waiting packets: L_q = sum of (n - 1) p_n, W = L_q / (λ (1 - p_K)).
+        let waiting: f64 = (1..=places).map(|n| f64::from(n - 1) * powers[n as usize] / total).sum();
+        assert_mean(&format!("M/M/1/{places}, blocked at load {load}"), &seen.blocked, blocked);
+        assert_mean(
+            &format!("M/M/1/{places}, wait at load {load}"),
+            &seen.waits,
+            waiting / (load * (1.0 - blocked)),
+        );
+    }
+}
+
+#[test]
+fn what_is_extracted_leaves_the_others_in_order_and_on_time() {
+    // 125 B at 1 Mbit/s: 1 ms each; four are in flight or in service after 3.5 ms, four wait.
+    for in_flight_too in [false, true] {
+        let (mut link, mut cx) = (link(100, true), Cx::default());
+        for number in 0..8 {
+            let packet = datagram(&mut cx, number % 2, 125);
+            link.enqueue(ID, packet, &mut cx);
+        }
+        while cx.scheduler.next_time().is_some_and(|time| time < Time::from_nanos(3_500_000)) {
+            let (time, _) = cx.scheduler.pop().unwrap();
+            cx.now = time;
+            link.tx_done(ID, &mut cx);
+        }
+        cx.now = Time::from_nanos(3_500_000);
+        let wanted = |packet: &Packet| packet.inner.dst.host() == 1;
+        let taken = link.extract(ID, in_flight_too, &wanted, &mut cx);
+        let serials: Vec<u64> = taken.iter().map(|packet| cx.pool[packet].serial).collect();
+        let arrivals = drain(&mut link, &mut cx);
+        let at = |millis: u64, serial: u64| ((millis + 5) * 1_000_000, serial);
+        if in_flight_too {
+            // The transmitter finishes the slot of the packet that was taken out of it (number 4) at 4 ms.
+            assert_eq!(serials, [2, 4, 6, 8]);
+            assert_eq!(arrivals, [at(1, 1), at(3, 3), at(5, 5), at(6, 7)]);
+        } else {
+            assert_eq!(serials, [6, 8]);
+            assert_eq!(arrivals, [at(1, 1), at(2, 2), at(3, 3), at(4, 4), at(5, 5), at(6, 7)]);
+        }
+        assert_eq!(link.packets_inside(), 0);
+    }
+}
+
+#[test]
+fn a_message_overtakes_a_full_queue_but_not_the_packet_in_service() {
+    for priority in [true, false] {
+        let (mut link, mut cx) = (link(4, priority), Cx::default());
+        for _ in 0..5 {
+            let packet = datagram(&mut cx, 0, 125);
+            link.enqueue(ID, packet, &mut cx);
+        }
+        let message = packet(&mut cx, 0, 125, Body::Signal(MessageId(0)));
+        link.enqueue(ID, message, &mut cx);
+        let order: Vec<u64> = drain(&mut link, &mut cx).into_iter().map(|(_, serial)| serial).collect();
+        if priority {
+            assert_eq!(order, [1, 6, 2, 3, 4, 5]);
+        } else {
+            assert_eq!(
+                order,
+                [1, 2, 3, 4, 5],
+                "without priority it is lost at the full queue like any other"
+            );
+        }
+    }
+}
