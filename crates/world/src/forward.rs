@@ -168,6 +168,11 @@ impl World {
             }
             return self.cx.lose(packet, DropReason::NoBinding, Place::Node(node));
         }
+        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        let by_wire = arrival.from.is_some_and(|from| self.nodes[from.0 as usize].mobile.is_none());
+        if here.serves.is_some() && by_wire && self.is_mobile(dst) {
+            return self.cx.lose(packet, DropReason::Detached, Place::Node(node));
+        }
         match here.routes.prefix(dst) {
             Some(link) if !at_home => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),

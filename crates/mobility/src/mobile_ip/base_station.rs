@@ -6,6 +6,7 @@
 //! | requested, attached | handoff request | notification | same |
 //! | requested | advertisement for the host | relays it | attached |
 //! | requested, attached | host gone | starts buffering | buffering |
+//! | any | handoff request of a host that layer 2 does not have here any more | ignores it | same |
 //! | buffering | forward message | releases the buffer to the agent, marked | forwarding |
 //! | buffering, forwarding | handoff request: it is back | releases the buffer to the air, notification | requested |
 //! | buffering | hold time over | discards the buffer | none |
@@ -35,6 +36,8 @@ pub struct BaseStation {
     next_beacon: Time,
     /// Beacons promised to hosts that arrived, ahead of the clock.
     promised: BTreeSet<Time>,
+    /// Hosts that layer 2 has here.
+    present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Host>,
 }
 
@@ -65,6 +68,7 @@ impl BaseStation {
             beacon_latency,
             next_beacon: Time::ZERO + beacon_phase,
             promised: BTreeSet::new(),
+            present: BTreeSet::new(),
             hosts: BTreeMap::new(),
         }
     }
@@ -81,6 +85,7 @@ impl BaseStation {
     }
 
     fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.insert(host);
         if !self.params.local_handoff {
             self.attach(host, out);
             self.hosts.insert(host, Host::Attached { since: now });
@@ -107,6 +112,10 @@ impl BaseStation {
     }
 
     fn handoff_requested(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        if !self.present.contains(&host) {
+            // The host left while its request was on the air: what waits for it goes on waiting.
+            return;
+        }
         self.attach(host, out);
         if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
             self.hosts.insert(host, Host::Requested { since: now });
@@ -126,11 +135,12 @@ impl BaseStation {
     }
 
     fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.remove(&host);
         let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied()
         else {
             return;
         };
-        if !self.params.buffer.enabled() {
+        if !self.params.buffers() {
             // The route stays: the queue does not know that nobody listens any more.
             self.hosts.remove(&host);
             return;

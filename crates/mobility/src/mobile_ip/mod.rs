@@ -184,6 +184,11 @@ impl Params {
             None => Ok(()),
         }
     }
+
+    /// Whether base stations buffer. Without smooth handoff nobody would ask for what they hold.
+    pub fn buffers(&self) -> bool {
+        self.smooth_handoff && self.buffer.at == BufferAt::BaseStation
+    }
 }
 
 /// What makes the home agent tell correspondents of a new care-of address. A packet of a correspondent that comes to
@@ -261,12 +266,6 @@ impl Default for BufferParams {
             layer2_ack: true,
             detour: true,
         }
-    }
-}
-
-impl BufferParams {
-    fn enabled(&self) -> bool {
-        self.at == BufferAt::BaseStation
     }
 }
 

@@ -200,19 +200,26 @@ fn mobile_host() {
 fn base_station() {
     let asks = message(HOST, Message::HandoffRequest { host: HOST });
     let gone = trigger(L2Trigger::HostGone { host: HOST });
-    let requested = [(53, asks.clone())];
-    let attached = [(53, asks.clone()), (55, advertisement(FA_A, Some(HOST)))];
+    let comes = trigger(L2Trigger::HostArrived { host: HOST });
+    let arrived = [(3, comes.clone())];
+    let requested = [&arrived[..], &[(53, asks.clone())]].concat();
+    let attached = [&requested[..], &[(55, advertisement(FA_A, Some(HOST)))]].concat();
     let buffering = [&attached[..], &[(500, gone.clone())]].concat();
     let forwarding = [&buffering[..], &[(564, forward(FA_A, 558))]].concat();
-    let states: [Setup<'_>; 5] = [
+    let back_while_buffering = [&buffering[..], &[(580, comes.clone())]].concat();
+    let back_while_forwarding = [&forwarding[..], &[(580, comes.clone())]].concat();
+    let states: [Setup<'_>; 8] = [
         ("unknown", &[]),
+        ("host arrived", &arrived),
         ("handoff request received", &requested),
         ("advertisement relayed", &attached),
         ("host gone", &buffering),
         ("forward message received", &forwarding),
+        ("host back before the forward message", &back_while_buffering),
+        ("host back after it", &back_while_forwarding),
     ];
     let inputs = [
-        ("host arrived", SOON, trigger(L2Trigger::HostArrived { host: HOST })),
+        ("host arrived", SOON, comes),
         ("host gone", SOON, gone),
         ("handoff request", SOON, asks),
         ("advertisement for the host", SOON, advertisement(FA_A, Some(HOST))),
