@@ -7,7 +7,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
 from roamlab.manifest import Manifest, describe
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from roamlab._roamlab import Tables
     from roamlab.scenario import Scenario
     from roamlab.store import Store
+
+T = TypeVar("T")
 
 QUIET_SECONDS = 2.0
 """Work that ends sooner shows no progress bar."""
@@ -65,6 +67,26 @@ def replicate(
     return {name: results[at * runs : (at + 1) * runs] for at, name in enumerate(variants)}
 
 
+def measure(jobs: Sequence[Job], take: Callable[[Job, Results], T], threads: int | None = None) -> list[T]:
+    """`take(job, results)` of every job, in their order. Each run is let go once it is measured."""
+    measured: dict[int, T] = {}
+    with _progress(len(jobs)) as advance:
+
+        def keep(index: int, tables: Tables) -> None:
+            job = jobs[index]
+            measured[index] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
+            advance()
+
+        _run_many(jobs, threads or processors(), keep)
+    return [measured[index] for index in range(len(jobs))]
+
+
+def _run_many(jobs: Sequence[Job], threads: int, keep: Callable[[int, Tables], None]) -> None:
+    _roamlab.run_many(
+        [(job.scenario.text, job.scenario.name, job.seed, job.run) for job in jobs], threads, keep
+    )
+
+
 def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> None:
     with _progress(len(work)) as advance:
 
@@ -72,9 +94,7 @@ def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> N
             store.write(from_engine(tables, work[index][1]))
             advance()
 
-        _roamlab.run_many(
-            [(job.scenario.text, job.scenario.name, job.seed, job.run) for job, _ in work], threads, keep
-        )
+        _run_many([job for job, _ in work], threads, keep)
 
 
 @contextmanager

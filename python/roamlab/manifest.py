@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,14 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         seed=seed,
         run=run,
         version=version("roamlab"),
-        schema_hash=_hash(_roamlab.schema()),
+        schema_hash=_schema_hash(),
         build_hash=_roamlab.build_hash(),
     )
+
+
+@cache
+def _schema_hash() -> str:
+    return _hash(_roamlab.schema())
 
 
 def _hash(text: str) -> str:

@@ -39,6 +39,15 @@ class Assumption:
 
 
 @dataclass(frozen=True)
+class Table:
+    """A table of results."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
 class Report:
     """What a reproduction found."""
 
@@ -49,6 +58,7 @@ class Report:
     """What was found, in a few sentences."""
     claims: Sequence[Claim]
     figures: Sequence[SavedFigure]
+    tables: Sequence[Table]
     parameters: Sequence[Parameter]
     assumptions: Sequence[Assumption]
     origin: Sequence[tuple[str, str]]
@@ -80,6 +90,9 @@ def _page(report: Report) -> str:
     assumptions = _table(
         ("open point", "reading", "why"), [(row.point, row.reading, row.reason) for row in report.assumptions]
     )
+    tables = "".join(
+        f"<h2>{escape(table.title)}</h2>{_table(table.headings, table.rows)}" for table in report.tables
+    )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{escape(report.title)}</title><style>{_STYLE}</style></head><body>
@@ -92,6 +105,7 @@ def _page(report: Report) -> str:
 {_claims(report.claims)}
 <h2>Figures</h2>
 {figures}
+{tables}
 <h2>Parameters</h2>
 {parameters}
 <h2>Assumptions</h2>

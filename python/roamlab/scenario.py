@@ -6,13 +6,16 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli
 import tomli_w
 
 from roamlab import _roamlab
 from roamlab.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_BYTES = 10_000_000
 """A larger scenario file is refused before it is read."""
@@ -54,15 +57,28 @@ class Scenario:
         parsed: dict[str, Any] = json.loads(self.resolved)
         return parsed
 
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The text as dictionaries and lists, without defaults; a copy that may be changed."""
+        return tomli.loads(self.text)
+
     def set(self, path: str, value: Any) -> Scenario:
         """A copy with one field changed, checked.
 
         `path` goes through tables by key, and through lists by position or by the elements' `name`:
         `scenario.set("flows.moving.tcp.variant", "newreno")`.
         """
-        data = tomli.loads(self.text)
+        return self.set_all({path: value})
+
+    def set_all(self, changes: Mapping[str, Any]) -> Scenario:
+        """A copy with several fields changed, in order, and checked when all are."""
+        data = self.tables
+        for path, value in changes.items():
+            self._put(data, path, value)
+        return Scenario.from_dict(data, self.name)
+
+    def _put(self, table: Any, path: str, value: Any) -> None:
         *parents, last = path.split(".")
-        table: Any = data
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
                 table = table.setdefault(step, {})
@@ -72,7 +88,6 @@ class Scenario:
             table[last] = value
         else:
             table[self._position(table, last, path)] = value
-        return Scenario.from_dict(data, self.name)
 
     def _position(self, elements: Any, step: str, path: str) -> int:
         """Where in a list the element stands that `step` names."""

@@ -4,10 +4,13 @@
 //! * [`Scheduler`] pops events in the order `(time, insertion number)` and in no other.
 //! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers.
 //!
+//! * [`tagged`] reads a table of a scenario whose `kind` says which parameters it holds.
+//!
 //! Nothing here knows what a packet is.
 
 mod rng;
 mod scheduler;
+pub mod tagged;
 mod time;
 mod units;
 

@@ -33,8 +33,20 @@ impl<E: Copy> Default for Scheduler<E> {
 impl<E: Copy> Scheduler<E> {
     /// Adds `event` at `time`, behind every event already pending for that time.
     pub fn push(&mut self, time: Time, event: E) {
-        let entry = Entry { key: u128::from(time.as_nanos()) << 64 | u128::from(self.inserted), event };
+        let place = self.reserve();
+        self.push_at(time, place, event);
+    }
+
+    /// Takes an insertion number now for a [`push_at`](Self::push_at) later. A link reserves the place of each
+    /// packet's arrival when its transmission starts, though only the first arrival is ever pending.
+    pub fn reserve(&mut self) -> u64 {
         self.inserted += 1;
+        self.inserted
+    }
+
+    /// Adds `event` at `time` with a reserved insertion number.
+    pub fn push_at(&mut self, time: Time, place: u64, event: E) {
+        let entry = Entry { key: u128::from(time.as_nanos()) << 64 | u128::from(place), event };
         if self.hole {
             self.hole = false;
             self.sift_down(entry);
@@ -124,6 +136,15 @@ mod tests {
         let expected: Vec<i32> =
             (0..100).filter(|e| e % 3 != 0).chain((0..100).filter(|e| e % 3 == 0)).collect();
         assert_eq!(popped, expected);
+    }
+
+    #[test]
+    fn a_reserved_place_is_kept() {
+        let mut scheduler = Scheduler::default();
+        let place = scheduler.reserve();
+        scheduler.push(Time::ZERO, "second");
+        scheduler.push_at(Time::ZERO, place, "first");
+        assert_eq!(scheduler.pop(), Some((Time::ZERO, "first")));
     }
 
     proptest! {

@@ -42,7 +42,9 @@ pub enum UnitError {
         known: String,
     },
     /// No number, a sign, or too many digits.
-    #[error("\"{text}\" is not {quantity}; write a non-negative number with a unit, for example \"{example}\"")]
+    #[error(
+        "\"{text}\" is not {quantity}; write a non-negative number with a unit, for example \"{example}\""
+    )]
     NotANumber {
         /// What was written.
         text: String,

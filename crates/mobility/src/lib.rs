@@ -7,8 +7,12 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, Dscp};
 
 pub mod message;
+pub mod mobile_ip;
+mod spec;
 
 pub use message::Message;
+pub use mobile_ip::MobileIp;
+pub use spec::{MobilitySpec, PROTOCOLS};
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -24,7 +28,8 @@ pub enum Input {
     Trigger(L2Trigger),
     /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
     Deadline,
-    /// A data packet for `host` met a watched route, or no route at all, at this node.
+    /// A data packet (never a signalling message) for `host` met a watched route, or no route at all, at this
+    /// node.
     Data {
         /// The packet's inner destination.
         host: Addr,
@@ -47,6 +52,11 @@ pub enum L2Trigger {
     },
     /// (At a mobile host) its link is gone.
     LinkDown,
+    /// (At a base station) the host entered the cell: layer 2 has associated it.
+    HostArrived {
+        /// The host's home address.
+        host: Addr,
+    },
     /// (At a base station) the host left the cell.
     HostGone {
         /// The host's home address.
@@ -74,6 +84,8 @@ pub enum Phase {
     MovementDetected,
     /// The mobile host sent its first registration request through the new agent.
     RegistrationSent,
+    /// The new agent relayed the registration request to the home agent and told the old agents.
+    NewAgentNotified,
     /// The old agent learnt the new care-of address: losses end here.
     OldAgentInformed,
     /// The old base station began to forward its buffer.
@@ -86,6 +98,23 @@ pub enum Phase {
     Registered,
     /// The old base station let its state for the host go.
     ForwardingEnded,
+}
+
+impl Phase {
+    /// The phase as it stands in records and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::MovementDetected => "movement-detected",
+            Phase::RegistrationSent => "registration-sent",
+            Phase::NewAgentNotified => "new-agent-notified",
+            Phase::OldAgentInformed => "old-agent-informed",
+            Phase::ForwardingStarted => "forwarding-started",
+            Phase::HomeAgentRegistered => "home-agent-registered",
+            Phase::CorrespondentInformed => "correspondent-informed",
+            Phase::Registered => "registered",
+            Phase::ForwardingEnded => "forwarding-ended",
+        }
+    }
 }
 
 /// What an agent wants done, in order.
@@ -118,7 +147,8 @@ pub enum Action {
         from: Option<Addr>,
     },
     /// (At a base station) take the host's packets out of the air queue, and with layer-2 acknowledgement the
-    /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`].
+    /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`]. A buffer that had
+    /// been released holds packets again from here on.
     StartBuffering {
         /// The host's home address.
         host: Addr,

@@ -1,7 +1,7 @@
 //! One packet.
 
 use crate::addr::{FlowId, MessageId};
-use crate::header::{IpHeader, TcpHeader, UdpHeader};
+use crate::header::{Dscp, IpHeader, TcpHeader, UdpHeader};
 use roamlab_engine::{Bytes, Time};
 
 /// What a packet carries.
@@ -73,7 +73,8 @@ impl Packet {
 
     /// Bytes on the wire, tunnel headers included.
     pub fn wire_size(&self) -> Bytes {
-        let overhead: u64 = self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
+        let overhead: u64 =
+            self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
         Bytes(self.size.0 + overhead)
     }
 
@@ -95,6 +96,13 @@ impl Packet {
     pub fn decapsulate(&mut self) -> Option<IpHeader> {
         self.tunnels = self.tunnels.checked_sub(1)?;
         Some(self.outer[usize::from(self.tunnels)])
+    }
+
+    /// Clears the code point of every header, so that nobody on the way believes it.
+    pub fn clear_dscp(&mut self) {
+        for header in std::iter::once(&mut self.inner).chain(&mut self.outer[..usize::from(self.tunnels)]) {
+            header.tos = header.tos.with_dscp(Dscp::default());
+        }
     }
 
     /// Whether it is signalling.

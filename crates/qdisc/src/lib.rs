@@ -1,9 +1,27 @@
 //! Buffer management: one file per queue discipline, one row per file in the table below.
 //!
-//! A discipline holds the packets that *wait* for a link; the packet in service is not among them.
+//! A discipline holds the packets that *wait* for a link; the packet in service is not among them. To add one:
+//! its file with `Params` (serde, defaults, bounds, JSON schema; the first line of its docs is the summary) and
+//! the struct that implements [`QueueDisc`], its `mod` line, its row.
 
-use roamlab_engine::{Bytes, Rate, Time};
-use roamlab_packet::{DropReason, Packet, PacketId, PacketPool};
+pub mod blue;
+pub mod droptail;
+pub mod mblue;
+pub mod red;
+
+mod drop_probability;
+mod fifo;
+
+#[cfg(test)]
+mod conformance;
+
+pub use drop_probability::IdleMode;
+
+use roamlab_engine::tagged;
+use roamlab_engine::{Bytes, Packets, Rate, Rng, Time};
+use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a discipline may touch while it works: the clock, the packets, and the list of its losses.
 pub struct QdiscCx<'a> {
@@ -22,6 +40,18 @@ impl QdiscCx<'_> {
     pub fn drop(&mut self, packet: PacketId, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
+
+    /// Marks congestion on the outermost header (RFC 3168 §5) and says whether that was possible: `false`, and
+    /// no change, if the header's sender does not understand ECN.
+    #[must_use]
+    pub fn mark_ce(&mut self, packet: &PacketId) -> bool {
+        let tos = &mut self.pool[packet].header_mut().tos;
+        if tos.ecn() == Ecn::NotEct {
+            return false;
+        }
+        *tos = tos.with_ecn(Ecn::Ce);
+        true
+    }
 }
 
 /// A discipline's inner state as a queue record shows it.
@@ -38,14 +68,16 @@ pub trait QueueDisc: Sized {
     /// Its parameters: serde (unknown fields refused), defaults, JSON schema.
     type Params;
 
-    /// An empty queue.
-    fn new(params: &Self::Params, rng: roamlab_engine::Rng) -> Self;
+    /// An empty queue. The parameters have been validated; others make a queue that behaves oddly, never one
+    /// that panics.
+    fn new(params: &Self::Params, rng: Rng) -> Self;
 
     /// Takes the packet in, or drops or marks it. May drop others.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>);
 
     /// The next packet to serve. Called also on an empty queue when the link falls idle (RED's idle clock,
-    /// BLUE's idle event).
+    /// BLUE's idle event). `None` means that nothing waits: a discipline that drops here goes on to the next
+    /// packet, or the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
     /// Removes, in order, the waiting packets that `wanted` selects (a host left the cell). Not a drop and not
@@ -63,3 +95,170 @@ pub trait QueueDisc: Sized {
         Gauges::default()
     }
 }
+
+/// The parameter that makes no sense, and a message that says what was expected and what to write.
+pub type BadField = (&'static str, String);
+
+fn validate_probability(field: &'static str, value: f64) -> Result<(), BadField> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    Err((field, format!("{value} is not a probability: write a number from 0 to 1")))
+}
+
+fn validate_limit(limit: Packets, count_in_service: bool) -> Result<(), BadField> {
+    let least = 1 + u32::from(count_in_service);
+    if limit.0 >= least {
+        return Ok(());
+    }
+    Err(("limit", format!("the queue would hold nothing: write at least \"{least} pkt\"")))
+}
+
+/// Writes storage, scenario form and dispatch of all disciplines from one row each.
+macro_rules! queue_disciplines {
+    ($($name:literal => $module:ident::$type:ident,)+) => {
+        /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
+        #[derive(Debug)]
+        pub enum Qdisc {
+            $(#[doc = concat!("The discipline `", $name, "`.")] $type($module::$type),)+
+        }
+
+        /// A queue as a scenario describes it: `kind` names the discipline, the other fields are its parameters.
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "kind", deny_unknown_fields)]
+        pub enum QueueSpec {
+            $(
+                #[doc = concat!("The discipline `", $name, "`.")]
+                #[serde(rename = $name)]
+                $type($module::Params),
+            )+
+        }
+
+        /// The names of all disciplines, in the order of the table.
+        pub const NAMES: &[&str] = &[$($name,)+];
+
+        /// What a discipline does, in one line; `None` if there is none of that name.
+        pub fn summary(name: &str) -> Option<String> {
+            let schema = match name {
+                $($name => schema_for!($module::Params),)+
+                _ => return None,
+            };
+            let docs = schema.get("description")?.as_str()?;
+            docs.lines().next().map(String::from)
+        }
+
+        impl QueueSpec {
+            /// The name of the discipline.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(QueueSpec::$type(_) => $name,)+
+                }
+            }
+
+            /// Whether a queue with these parameters can exist; otherwise the field, and what to write instead.
+            pub fn validate(&self) -> Result<(), BadField> {
+                match self {
+                    $(QueueSpec::$type(params) => params.validate(),)+
+                }
+            }
+        }
+
+        impl tagged::Family for QueueSpec {
+            const WHAT: &'static str = "a queue";
+            const EXAMPLE: &'static str = "{ kind = \"droptail\", limit = \"120 pkt\" }";
+            const NAMES: &'static [&'static str] = NAMES;
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($name => $module::Params::deserialize(fields).map(QueueSpec::$type),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, NAMES)),
+                }
+            }
+        }
+
+        impl QueueDisc for Qdisc {
+            type Params = QueueSpec;
+
+            fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
+                match spec {
+                    $(QueueSpec::$type(params) => Qdisc::$type($module::$type::new(params, rng)),)+
+                }
+            }
+
+            fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
+                match self {
+                    $(Qdisc::$type(queue) => queue.enqueue(packet, cx),)+
+                }
+            }
+
+            fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.dequeue(cx),)+
+                }
+            }
+
+            fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.extract(wanted, cx),)+
+                }
+            }
+
+            fn packets(&self) -> usize {
+                match self {
+                    $(Qdisc::$type(queue) => queue.packets(),)+
+                }
+            }
+
+            fn bytes(&self) -> Bytes {
+                match self {
+                    $(Qdisc::$type(queue) => queue.bytes(),)+
+                }
+            }
+
+            fn gauges(&self) -> Gauges {
+                match self {
+                    $(Qdisc::$type(queue) => queue.gauges(),)+
+                }
+            }
+        }
+
+        #[cfg(test)]
+        mod contract {
+            $(
+                #[test]
+                fn $module() {
+                    crate::conformance::check::<crate::$module::$type>(&Default::default());
+                }
+            )+
+        }
+    };
+}
+
+queue_disciplines! {
+    "droptail" => droptail::DropTail,
+    "red" => red::Red,
+    "blue" => blue::Blue,
+    "mblue" => mblue::Mblue,
+}
+
+impl<'de> Deserialize<'de> for QueueSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+impl QueueSpec {
+    /// A drop-tail queue of `limit` packets.
+    pub fn droptail(limit: Packets) -> QueueSpec {
+        QueueSpec::DropTail(droptail::Params { limit: Some(limit), ..droptail::Params::default() })
+    }
+}
+
+impl Default for QueueSpec {
+    fn default() -> Self {
+        QueueSpec::DropTail(droptail::Params::default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,117 @@
-//! Placeholder.
+//! What applications offer to the transport: one file per application, one row per file in the table below.
+
+use roamlab_engine::tagged::{self, Family};
+use roamlab_engine::{Bytes, Duration, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+mod cbr;
+mod ftp;
+
+/// What an application hands to its transport.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Offer {
+    /// More data than will ever be sent.
+    Unlimited,
+    /// This many bytes of a stream, or one datagram of this size (IP header included).
+    Bytes(Bytes),
+}
+
+/// An application: it wakes at times of its own choice and offers data.
+pub trait Application: Sized {
+    /// Its parameters.
+    type Params;
+
+    /// The application of one flow. `rng` is the flow's own stream.
+    fn new(params: &Self::Params, rng: &mut Rng) -> Self;
+
+    /// When it wants to wake next; `None`: never again.
+    fn next_wake(&self) -> Option<Time>;
+
+    /// It is awake; `None` if there is nothing to offer this time.
+    fn wake(&mut self) -> Option<Offer>;
+}
+
+/// A start that is uniform in [`at`, `at + within`).
+fn draw_start(at: Duration, within: Duration, rng: &mut Rng) -> Time {
+    Time::ZERO + at + rng.uniform_duration(within)
+}
+
+macro_rules! applications {
+    ($($(#[$doc:meta])* $name:literal => $module:ident::$type:ident,)+) => {
+        /// An application of a scenario.
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum AppSpec {
+            $($(#[$doc])* #[serde(rename = $name)] $type($module::Params),)+
+        }
+
+        impl Family for AppSpec {
+            const WHAT: &'static str = "an application";
+            const EXAMPLE: &'static str = "{ kind = \"ftp\", start = \"0.1 s\" }";
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($name => $module::Params::deserialize(fields).map(AppSpec::$type),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
+                }
+            }
+        }
+
+        /// A running application.
+        #[derive(Clone, Debug)]
+        pub enum App {
+            $($(#[$doc])* $type($module::$type),)+
+        }
+
+        impl App {
+            /// Names and one-line summaries of all applications.
+            pub const ALL: &'static [(&'static str, &'static str)] = &[$(($name, $module::SUMMARY),)+];
+
+            /// Starts an application.
+            pub fn new(spec: &AppSpec, rng: &mut Rng) -> App {
+                match spec {
+                    $(AppSpec::$type(params) => App::$type($module::$type::new(params, rng)),)+
+                }
+            }
+
+            /// When it wants to wake next.
+            pub fn next_wake(&self) -> Option<Time> {
+                match self {
+                    $(App::$type(app) => app.next_wake(),)+
+                }
+            }
+
+            /// It is awake.
+            pub fn wake(&mut self) -> Option<Offer> {
+                match self {
+                    $(App::$type(app) => app.wake(),)+
+                }
+            }
+        }
+    };
+}
+
+applications! {
+    /// File transfer.
+    "ftp" => ftp::Ftp,
+    /// Constant bit rate.
+    "cbr" => cbr::Cbr,
+}
+
+impl<'de> Deserialize<'de> for AppSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+impl AppSpec {
+    /// Checks what the types cannot: the field at fault, what was expected and what to write.
+    pub fn validate(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            AppSpec::Ftp(_) => Ok(()),
+            AppSpec::Cbr(params) => params.validate(),
+        }
+    }
+}

@@ -1,1 +1,31 @@
 //! Sans-IO TCP and UDP endpoints.
+//!
+//! An endpoint never reads a clock and never sends: `now` is an argument, and after every input the caller takes
+//! what the endpoint wants to send with `poll_transmit`, asks `next_deadline` when to wake it, and drains its
+//! facts with `poll_fact`. So an endpoint's output is a function of its parameters and its inputs.
+//!
+//! * [`TcpSpec`] is what a scenario says, [`TcpParams`] every knob filled in by a [`Profile`].
+//! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
+//! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
+//! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
+
+mod params;
+mod spec;
+mod tcp;
+mod udp;
+
+pub use params::{
+    Backoff, CongestionControlKind, CutBase, Halving, Handshake, Profile, RecoveryKind, RtoArithmetic,
+    TcpParams, VARIANTS, Variant,
+};
+pub use spec::TcpSpec;
+pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};
+pub use udp::{UdpReceiver, UdpSender};
+
+/// Names and one-line summaries of all profiles.
+pub const PROFILES: &[(&str, &str)] = &[
+    ("rfc", "the RFCs: 5681, 6298, 6582, 6675, 3042"),
+    ("ns2-2001", "ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1"),
+    ("ns2-2003", "ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving"),
+    ("ns2-2009", "ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms"),
+];

@@ -1,1 +1,35 @@
-//! Placeholder.
+//! The assembly: the only crate that knows them all.
+//!
+//! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out. In between,
+//! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
+//! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
+
+mod agents;
+pub mod buffer;
+mod build;
+mod catalogue;
+mod check;
+mod control;
+pub mod cx;
+mod endpoint;
+pub mod event;
+pub mod fault;
+pub mod flow;
+mod forward;
+pub mod link;
+pub mod locate;
+pub mod node;
+pub mod probe;
+pub mod route;
+mod run;
+pub mod scenario;
+pub mod table;
+mod tunnel;
+pub mod world;
+
+pub use catalogue::catalogue;
+pub use locate::Located;
+pub use run::{Draw, Table, run};
+pub use scenario::{Scenario, schema};
+pub use table::Column;
+pub use world::LawViolation;

@@ -1,0 +1,221 @@
+//! The base station: sends beacons, passes the local handoff protocol on, and buffers for hosts that have left.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none | handoff request | route to the air, notification | requested |
+//! | requested, attached | handoff request | notification | same |
+//! | requested | advertisement for the host | relays it | attached |
+//! | requested, attached | host gone | starts buffering | buffering |
+//! | buffering | forward message | releases the buffer to the agent, marked | forwarding |
+//! | buffering, forwarding | handoff request: it is back | releases the buffer to the air, notification | requested |
+//! | buffering | hold time over | discards the buffer | none |
+//! | forwarding | packet for the host | restarts the hold time | forwarding |
+//! | forwarding | hold time over | | none |
+//! | requested, attached | forward message about a move later than the attachment | as if host gone came first | forwarding |
+//! | requested, attached, buffering | forward message about an earlier move | ignores it | same |
+//! | none | forward message | passes on what comes | forwarding |
+//!
+//! Without the local handoff protocol layer 2 alone says that a host is here, and "host arrived" stands for the
+//! handoff request, without notification.
+
+use super::{BeaconTiming, Params};
+use crate::{Action, Agent, Input, L2Trigger, Message, Phase, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Addr, Dscp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Mobile IP at a base station.
+#[derive(Clone, Debug)]
+pub struct BaseStation {
+    address: Addr,
+    agent: Addr,
+    params: Params,
+    beacon_latency: Duration,
+    /// The next beacon by the clock.
+    next_beacon: Time,
+    /// Beacons promised to hosts that arrived, ahead of the clock.
+    promised: BTreeSet<Time>,
+    hosts: BTreeMap<Addr, Host>,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum Host {
+    Requested { since: Time },
+    Attached { since: Time },
+    Buffering { since: Time, until: Time },
+    Forwarding { until: Time },
+}
+
+impl BaseStation {
+    /// A base station below the foreign agent `agent`.
+    ///
+    /// The first beacon is sent at `beacon_phase`, later ones every beacon interval. `beacon_latency` is the time from
+    /// sending a beacon to its being heard over an idle air link; it matters with [`BeaconTiming::Worst`] only.
+    pub fn new(
+        address: Addr,
+        agent: Addr,
+        beacon_phase: Duration,
+        beacon_latency: Duration,
+        params: &Params,
+    ) -> BaseStation {
+        BaseStation {
+            address,
+            agent,
+            params: params.clone(),
+            beacon_latency,
+            next_beacon: Time::ZERO + beacon_phase,
+            promised: BTreeSet::new(),
+            hosts: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.hosts.get(&host) {
+            None => "none",
+            Some(Host::Requested { .. }) => "requested",
+            Some(Host::Attached { .. }) => "attached",
+            Some(Host::Buffering { .. }) => "buffering",
+            Some(Host::Forwarding { .. }) => "forwarding",
+        }
+    }
+
+    fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        if !self.params.local_handoff {
+            self.attach(host, out);
+            self.hosts.insert(host, Host::Attached { since: now });
+            return;
+        }
+        if self.params.tb_mode == BeaconTiming::Worst {
+            // The clock restarts; a host that arrived a little earlier still gets its own beacon.
+            let beacon = now + self.params.beacon_interval.saturating_sub(self.beacon_latency);
+            self.promised.insert(beacon);
+            self.next_beacon = beacon + self.params.beacon_interval;
+        }
+    }
+
+    /// Packets for the host go over the air from now on; what waits for it goes first.
+    fn attach(&self, host: Addr, out: &mut Vec<Action>) {
+        match self.hosts.get(&host) {
+            Some(Host::Requested { .. } | Host::Attached { .. }) => return,
+            Some(Host::Buffering { .. } | Host::Forwarding { .. }) => {
+                out.push(Action::Release { host, via: Via::Air, mark: None });
+            }
+            None => {}
+        }
+        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+    }
+
+    fn handoff_requested(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.attach(host, out);
+        if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
+            self.hosts.insert(host, Host::Requested { since: now });
+        }
+        out.push(Action::Send { to: self.agent, message: Message::Notification { host } });
+    }
+
+    fn relay_advertisement(&mut self, message: Message, out: &mut Vec<Action>) {
+        let Some(host) = message.host() else {
+            out.push(Action::Send { to: Addr::BROADCAST, message });
+            return;
+        };
+        if let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied() {
+            self.hosts.insert(host, Host::Attached { since });
+            out.push(Action::Send { to: host, message });
+        }
+    }
+
+    fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied()
+        else {
+            return;
+        };
+        if !self.params.buffer.enabled() {
+            // The route stays: the queue does not know that nobody listens any more.
+            self.hosts.remove(&host);
+            return;
+        }
+        out.push(Action::StartBuffering { host });
+        self.hosts.insert(host, Host::Buffering { since, until: now + self.params.buffer.hold });
+    }
+
+    fn forward(&mut self, host: Addr, moved: Time, now: Time, out: &mut Vec<Action>) {
+        match self.hosts.get(&host) {
+            Some(Host::Forwarding { .. }) => return,
+            Some(Host::Requested { since } | Host::Attached { since } | Host::Buffering { since, .. })
+                if moved <= *since =>
+            {
+                return;
+            }
+            Some(Host::Buffering { .. }) => {}
+            Some(Host::Requested { .. } | Host::Attached { .. }) | None => {
+                out.push(Action::StartBuffering { host });
+            }
+        }
+        let mark = self.params.buffer.mark_forwarded.then_some(Dscp::FORWARDED);
+        out.push(Action::Note { host, phase: Phase::ForwardingStarted });
+        out.push(Action::Release { host, via: Via::Neighbour(self.agent), mark });
+        out.push(Action::SetRoute { host, from: None, via: Via::Buffer, watch: true });
+        self.hosts.insert(host, Host::Forwarding { until: now + self.params.buffer.hold });
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        let later = self.promised.split_off(&(now + Duration::from_nanos(1)));
+        let promised = std::mem::replace(&mut self.promised, later);
+        let by_clock = self.next_beacon <= now;
+        if by_clock {
+            self.next_beacon += self.params.beacon_interval;
+        }
+        if self.params.local_handoff && (by_clock || !promised.is_empty()) {
+            let message = Message::Beacon { base_station: self.address };
+            out.push(Action::Send { to: Addr::BROADCAST, message });
+        }
+        self.hosts.retain(|&host, state| match *state {
+            Host::Buffering { until, .. } | Host::Forwarding { until } if until <= now => {
+                out.push(Action::ClearRoute { host, from: None });
+                out.push(Action::DiscardBuffer { host });
+                out.push(Action::Note { host, phase: Phase::ForwardingEnded });
+                false
+            }
+            _ => true,
+        });
+    }
+}
+
+impl Agent for BaseStation {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(L2Trigger::HostArrived { host }) => self.host_arrived(host, now, out),
+            Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Data { host, .. } => {
+                if let Some(Host::Forwarding { until }) = self.hosts.get_mut(&host) {
+                    *until = now + self.params.buffer.hold;
+                }
+            }
+            Input::Message { from, message } => match message {
+                Message::HandoffRequest { host } => self.handoff_requested(host, now, out),
+                Message::AgentSolicitation { .. } => out.push(Action::Send { to: self.agent, message }),
+                Message::AgentAdvertisement { .. } if from == self.agent => {
+                    self.relay_advertisement(message, out)
+                }
+                Message::Forward { host, identification } if from == self.agent => {
+                    self.forward(host, Time::from_nanos(identification.0), now, out);
+                }
+                _ => {}
+            },
+            Input::Trigger(_) => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let beacon = self.params.local_handoff.then_some(self.next_beacon);
+        let holds = self.hosts.values().filter_map(|state| match *state {
+            Host::Buffering { until, .. } | Host::Forwarding { until } => Some(until),
+            Host::Requested { .. } | Host::Attached { .. } => None,
+        });
+        holds.chain(beacon).chain(self.promised.first().copied()).min()
+    }
+}

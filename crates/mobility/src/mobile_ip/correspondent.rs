@@ -1,0 +1,129 @@
+//! The correspondent: tunnels to the care-of address it was told.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none | binding update | route to a tunnel, acknowledge | bound |
+//! | bound, expiring | binding update, not older | route to the new tunnel, acknowledge | bound |
+//! | bound, expiring | binding update, older | acknowledge | same |
+//! | bound | lifetime nearly over | watches the route | expiring |
+//! | expiring | packet to the host | binding request, at most one a warning interval | expiring |
+//! | bound, expiring | lifetime over | clears the route: packets go to the home address again | none |
+
+use super::Params;
+use crate::message::Identification;
+use crate::{Action, Agent, Input, Message, Phase, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// Mobile IP at a correspondent host.
+#[derive(Clone, Debug)]
+pub struct Correspondent {
+    params: Params,
+    bindings: BTreeMap<Addr, Binding>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Binding {
+    care_of: Addr,
+    identification: Identification,
+    /// Who told, and who is asked for more.
+    home_agent: Addr,
+    watch_at: Time,
+    watched: bool,
+    next_request: Time,
+    expires: Time,
+}
+
+impl Correspondent {
+    /// A correspondent that knows no care-of address.
+    pub fn new(params: &Params) -> Correspondent {
+        Correspondent { params: params.clone(), bindings: BTreeMap::new() }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.bindings.get(&host) {
+            None => "none",
+            Some(binding) if binding.watched => "expiring",
+            Some(_) => "bound",
+        }
+    }
+
+    fn bind(
+        &mut self,
+        host: Addr,
+        (home_agent, care_of): (Addr, Addr),
+        identification: Identification,
+        lifetime: Duration,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let known = self.bindings.get(&host);
+        if known.is_some_and(|known| identification < known.identification) {
+            return;
+        }
+        if known.is_none_or(|known| known.care_of != care_of) {
+            out.push(Action::Note { host, phase: Phase::CorrespondentInformed });
+        }
+        out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(care_of), watch: false });
+        let watch_at = now + lifetime.saturating_sub(self.params.binding_request_margin);
+        let expires = now + lifetime;
+        let next_request = Time::ZERO;
+        let binding =
+            Binding { care_of, identification, home_agent, watch_at, watched: false, next_request, expires };
+        self.bindings.insert(host, binding);
+    }
+
+    fn packet_sent(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(binding) = self.bindings.get_mut(&host) else { return };
+        if !binding.watched || now < binding.next_request {
+            return;
+        }
+        binding.next_request = now + self.params.warning_interval;
+        let message = Message::BindingRequest { host, identification: binding.identification };
+        out.push(Action::Send { to: binding.home_agent, message });
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.bindings.retain(|&host, binding| {
+            if binding.expires <= now {
+                out.push(Action::ClearRoute { host, from: None });
+                return false;
+            }
+            if !binding.watched && binding.watch_at <= now {
+                binding.watched = true;
+                let via = Via::Tunnel(binding.care_of);
+                out.push(Action::SetRoute { host, from: None, via, watch: true });
+            }
+            true
+        });
+    }
+}
+
+impl Agent for Correspondent {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message {
+                from,
+                message: Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge },
+            } => {
+                self.bind(host, (from, care_of), identification, lifetime, now, out);
+                if acknowledge {
+                    let message = Message::BindingAcknowledge { host, identification };
+                    out.push(Action::Send { to: from, message });
+                }
+            }
+            Input::Data { host, .. } => self.packet_sent(host, now, out),
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Message { .. } | Input::Trigger(_) => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let next = |binding: &Binding| if binding.watched { binding.expires } else { binding.watch_at };
+        self.bindings.values().map(next).min()
+    }
+}

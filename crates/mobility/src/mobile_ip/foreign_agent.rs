@@ -1,0 +1,346 @@
+//! The foreign agent: advertises, relays registrations, and hands departed hosts' packets on.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | any | notification, solicitation | advertisement to that base station | same |
+//! | none, departed | registration request | route to the base station, relays the request, updates the previous agents | pending |
+//! | visitor | registration request | relays it | visitor |
+//! | pending | reply, accepted | relays it | visitor |
+//! | pending | reply, denied | relays it, clears the route | none |
+//! | pending | no reply in time | replies with code 78, clears the route | none |
+//! | pending, visitor | binding update, newer | forward message to the old base station; detour | departed |
+//! | departed | binding update, newer | tunnels to the newer agent | departed |
+//! | departed | binding update, same | forward message again | departed |
+//! | none | binding update | tunnels to the new agent | departed |
+//! | any | binding update, older | nothing (acknowledges it, as every update) | same |
+//! | departed | packet through a tunnel | binding warning, at most one a warning interval; prolongs the detour | departed |
+//! | departed | packet from the old base station | no more forward messages | departed |
+//! | departed | no packet on the detour for the hold time | tunnels directly | departed |
+//! | none | packet for a host that was here before | binding warning | none |
+//! | visitor, departed | lifetime over | clears the routes | none |
+//!
+//! What a departed host left behind is a *drain* (`visitor.rs`): packets *from* its old base station go on to where the host is now,
+//! and with the detour (\[mblue\] fig. 4) packets from anywhere else go through that base station's buffer first.
+//! A host that moves between two base stations of one agent leaves a drain too; the agent is then old and new at once.
+//! ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of packets there, since they keep
+//! coming to this agent; it ends the hold time after the move.
+
+use super::visitor::{Host, Place};
+use super::{Backoff, Params};
+use crate::message::Identification;
+use crate::{Action, Agent, Input, Message, Phase};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// Mobile IP at the router of a foreign subnet.
+#[derive(Clone, Debug)]
+pub struct ForeignAgent {
+    address: Addr,
+    base_stations: Vec<Addr>,
+    params: Params,
+    next_advertisement: Time,
+    sequence: u16,
+    hosts: BTreeMap<Addr, Host>,
+    /// Home agents of all hosts that were ever here, to warn them.
+    home_agents: BTreeMap<Addr, Addr>,
+    /// Unacknowledged updates, by host and previous agent.
+    updates: BTreeMap<(Addr, Addr), Update>,
+    /// Next allowed warning, by host and correspondent.
+    warnings: BTreeMap<(Addr, Addr), Time>,
+}
+
+/// A binding update that waits for its acknowledge.
+#[derive(Copy, Clone, Debug)]
+struct Update {
+    identification: Identification,
+    lifetime: Duration,
+    retransmit: Backoff,
+}
+
+/// A registration request.
+#[derive(Clone)]
+struct Request {
+    host: Addr,
+    home_agent: Addr,
+    lifetime: Duration,
+    identification: Identification,
+    previous: Vec<Addr>,
+    base_station: Addr,
+}
+
+impl ForeignAgent {
+    /// The agent at router `address`, above `base_stations`.
+    ///
+    /// Periodic advertisements, sent only without the local handoff protocol, begin at `advertisement_phase`.
+    pub fn new(
+        address: Addr,
+        base_stations: &[Addr],
+        advertisement_phase: Duration,
+        params: &Params,
+    ) -> ForeignAgent {
+        ForeignAgent {
+            address,
+            base_stations: base_stations.to_vec(),
+            params: params.clone(),
+            next_advertisement: Time::ZERO + advertisement_phase,
+            sequence: 0,
+            hosts: BTreeMap::new(),
+            home_agents: BTreeMap::new(),
+            updates: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.hosts.get(&host).map(|host| host.place) {
+            None | Some(Place::Unknown) => "none",
+            Some(Place::Here { confirmed: None, .. }) => "pending",
+            Some(Place::Here { .. }) => "visitor",
+            Some(Place::Departed { .. }) => "departed",
+        }
+    }
+
+    fn advertise(&mut self, to: &[Addr], host: Option<Addr>, out: &mut Vec<Action>) {
+        let message = Message::AgentAdvertisement {
+            agent: self.address,
+            sequence: self.sequence,
+            lifetime: self.params.advertisement_lifetime,
+            registration_lifetime: self.params.registration_lifetime,
+            host,
+        };
+        self.sequence = self.sequence.checked_add(1).unwrap_or(256);
+        out.extend(to.iter().map(|&to| Action::Send { to, message: message.clone() }));
+    }
+
+    fn register(&mut self, request: Request, now: Time, out: &mut Vec<Action>) {
+        let Request { host, home_agent, identification, base_station, .. } = request;
+        let entry = self.hosts.entry(host).or_default();
+        if entry.outdates(identification) {
+            return;
+        }
+        let previous_place = entry.place;
+        let pending = Some(now + self.params.pending_timeout);
+        entry.identification = Some(identification);
+        match previous_place {
+            Place::Here { base_station: old, confirmed, .. } => {
+                entry.place = Place::Here { base_station, pending, confirmed };
+                if old != base_station {
+                    out.push(Action::Note { host, phase: Phase::NewAgentNotified });
+                    entry.move_within(host, old, base_station, &self.params, now, out);
+                }
+            }
+            Place::Unknown | Place::Departed { .. } => {
+                entry.place = Place::Here { base_station, pending, confirmed: None };
+                out.push(Action::Note { host, phase: Phase::NewAgentNotified });
+                entry.arrive(host, base_station, out);
+            }
+        }
+        self.home_agents.insert(host, home_agent);
+        out.push(Action::Send { to: home_agent, message: self.relayed(&request) });
+        self.update_previous(&request, now, out);
+    }
+
+    fn relayed(&self, request: &Request) -> Message {
+        Message::RegistrationRequest {
+            host: request.host,
+            home_agent: request.home_agent,
+            care_of: self.address,
+            lifetime: request.lifetime,
+            identification: request.identification,
+            previous: Vec::new(),
+            base_station: request.base_station,
+        }
+    }
+
+    fn update_previous(&mut self, request: &Request, now: Time, out: &mut Vec<Action>) {
+        for &previous in request.previous.iter().filter(|previous| **previous != self.address) {
+            let update = Update {
+                identification: request.identification,
+                lifetime: request.lifetime,
+                retransmit: Backoff::start(now, self.params.update_retransmit),
+            };
+            self.updates.insert((request.host, previous), update);
+            out.push(self.update(request.host, previous, update));
+        }
+    }
+
+    fn update(&self, host: Addr, to: Addr, update: Update) -> Action {
+        let message = Message::BindingUpdate {
+            host,
+            care_of: self.address,
+            lifetime: update.lifetime,
+            identification: update.identification,
+            acknowledge: true,
+        };
+        Action::Send { to, message }
+    }
+
+    fn relay_reply(&mut self, message: Message, now: Time, out: &mut Vec<Action>) {
+        let Message::RegistrationReply { host, code, lifetime, identification, .. } = message else { return };
+        let Some(entry) = self.hosts.get_mut(&host) else { return };
+        let Place::Here { pending, confirmed, .. } = &mut entry.place else { return };
+        if pending.is_none() || entry.identification != Some(identification) {
+            return;
+        }
+        *pending = None;
+        if code.accepted() {
+            *confirmed = Some(now + lifetime);
+        }
+        let refused = confirmed.is_none();
+        out.push(Action::Send { to: host, message });
+        if refused {
+            self.forget(host, out);
+        }
+    }
+
+    fn forget(&mut self, host: Addr, out: &mut Vec<Action>) {
+        if let Some(entry) = self.hosts.remove(&host) {
+            entry.clear_routes(host, out);
+        }
+        self.updates.retain(|key, _| key.0 != host);
+    }
+
+    /// The host is at another agent now.
+    fn host_moved(
+        &mut self,
+        host: Addr,
+        care_of: Addr,
+        identification: Identification,
+        lifetime: Duration,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let entry = self.hosts.entry(host).or_default();
+        let same = entry.identification == Some(identification) && entry.departed();
+        if same || entry.outdates(identification) {
+            if same {
+                entry.forward_again(host, out);
+            }
+            return;
+        }
+        let previous_place = entry.place;
+        entry.identification = Some(identification);
+        entry.place = Place::Departed { care_of, expires: now + lifetime };
+        match previous_place {
+            Place::Departed { care_of: known, .. } if known == care_of => entry.forward_again(host, out),
+            Place::Here { base_station, .. } => {
+                out.push(Action::Note { host, phase: Phase::OldAgentInformed });
+                entry.leave(host, base_station, &self.params, now, out);
+            }
+            Place::Unknown | Place::Departed { .. } => {
+                out.push(Action::Note { host, phase: Phase::OldAgentInformed });
+                entry.set_routes(host, out);
+            }
+        }
+    }
+
+    fn packet_seen(&mut self, host: Addr, source: Addr, tunnelled: bool, now: Time, out: &mut Vec<Action>) {
+        let entry = self.hosts.get_mut(&host);
+        let here = entry.as_ref().is_some_and(|entry| !entry.departed());
+        if let Some(drain) = entry.and_then(|entry| entry.drain.as_mut()) {
+            if !tunnelled {
+                // Nobody but the base station sends such packets here without a tunnel.
+                drain.forward = None;
+            } else if let Some(until) = &mut drain.detour_until {
+                *until = now + self.params.buffer.hold;
+            }
+        }
+        let stale = tunnelled && !here;
+        if stale && self.params.route_optimisation && self.params.ro_trigger.by_warning() {
+            self.warn(host, source, now, out);
+        }
+    }
+
+    fn warn(&mut self, host: Addr, source: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(&home_agent) = self.home_agents.get(&host) else { return };
+        let allowed = self.warnings.entry((host, source)).or_insert(now);
+        if now < *allowed {
+            return;
+        }
+        *allowed = now + self.params.warning_interval;
+        out.push(Action::Send { to: home_agent, message: Message::BindingWarning { host, target: source } });
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        if !self.params.local_handoff && self.next_advertisement <= now {
+            self.next_advertisement += self.params.advertisement_interval;
+            let all = self.base_stations.clone();
+            self.advertise(&all, None, out);
+        }
+        let home_agents = &self.home_agents;
+        self.hosts.retain(|&host, entry| {
+            if let (true, Some(&home_agent)) = (entry.pending_too_long(now), home_agents.get(&host)) {
+                out.push(Action::Send { to: host, message: entry.timeout_reply(host, home_agent) });
+            }
+            entry.time_is_up(host, now, out)
+        });
+        // An update holds only as long as the host is, or was last, here.
+        let mut again = Vec::new();
+        self.updates.retain(|&key, update| {
+            let alive = self.hosts.contains_key(&key.0);
+            if alive && update.retransmit.at <= now {
+                update.retransmit = update.retransmit.again(now);
+                again.push((key, *update));
+            }
+            alive
+        });
+        out.extend(again.into_iter().map(|((host, to), update)| self.update(host, to, update)));
+    }
+}
+
+impl Agent for ForeignAgent {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Data { host, source, tunnelled, .. } => {
+                self.packet_seen(host, source, tunnelled, now, out)
+            }
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Message { from, message } => match message {
+                Message::Notification { host } | Message::AgentSolicitation { host }
+                    if self.base_stations.contains(&from) =>
+                {
+                    self.advertise(&[from], Some(host), out);
+                }
+                Message::RegistrationRequest {
+                    host,
+                    home_agent,
+                    care_of,
+                    lifetime,
+                    identification,
+                    previous,
+                    base_station,
+                } if care_of == self.address && self.base_stations.contains(&base_station) => {
+                    let request =
+                        Request { host, home_agent, lifetime, identification, previous, base_station };
+                    self.register(request, now, out);
+                }
+                Message::RegistrationReply { .. } => self.relay_reply(message, now, out),
+                Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge } => {
+                    self.host_moved(host, care_of, identification, lifetime, now, out);
+                    if acknowledge {
+                        let message = Message::BindingAcknowledge { host, identification };
+                        out.push(Action::Send { to: from, message });
+                    }
+                }
+                Message::BindingAcknowledge { host, identification } => {
+                    self.updates.retain(|key, update| {
+                        *key != (host, from) || update.identification != identification
+                    });
+                }
+                _ => {}
+            },
+            Input::Trigger(_) => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let advertisement = (!self.params.local_handoff).then_some(self.next_advertisement);
+        let hosts = self.hosts.values().filter_map(Host::next_deadline);
+        let updates = self.updates.values().map(|update| update.retransmit.at);
+        hosts.chain(updates).chain(advertisement).min()
+    }
+}

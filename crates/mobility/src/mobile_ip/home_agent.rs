@@ -1,0 +1,213 @@
+//! The home agent: tunnels to the registered care-of address and tells correspondents of it.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none | registration request | route to a tunnel, reply 0, updates | bound |
+//! | bound | registration request, newer | the same; updates only if the care-of address changed | bound |
+//! | bound | registration request, not newer | reply 133 | bound |
+//! | none, bound | packet of a correspondent | remembers it; bound: update | same |
+//! | bound | binding warning from another agent than the bound one, or binding request | update | bound |
+//! | bound | acknowledge of the last update | no more retransmission | bound |
+//! | bound | acknowledge does not come | update again, at most [`MAX_UPDATES`] times | bound |
+//! | bound | lifetime over | clears the route | none |
+//!
+//! Updates that registrations, warnings and packets cause go to one correspondent at most once a warning interval, unless
+//! the binding has changed. A binding request is answered always.
+
+use super::{Backoff, Params};
+use crate::message::{Identification, ReplyCode};
+use crate::{Action, Agent, Input, Message, Phase, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// How often an update is sent if no acknowledge comes: a correspondent may not know route optimisation.
+pub const MAX_UPDATES: u32 = 5;
+
+/// Mobile IP at the router of the home subnet.
+#[derive(Clone, Debug)]
+pub struct HomeAgent {
+    address: Addr,
+    params: Params,
+    bindings: BTreeMap<Addr, Binding>,
+    /// By host and correspondent.
+    correspondents: BTreeMap<(Addr, Addr), Known>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Binding {
+    care_of: Addr,
+    identification: Identification,
+    expires: Time,
+}
+
+/// A correspondent of a host.
+#[derive(Copy, Clone, Debug)]
+struct Known {
+    /// It need not be told of changes after this.
+    until: Time,
+    /// The last update it was sent, and when.
+    told: Option<(Identification, Time)>,
+    retransmit: Option<Backoff>,
+    sent: u32,
+}
+
+impl HomeAgent {
+    /// A home agent without bindings.
+    pub fn new(address: Addr, params: &Params) -> HomeAgent {
+        HomeAgent {
+            address,
+            params: params.clone(),
+            bindings: BTreeMap::new(),
+            correspondents: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        if self.bindings.contains_key(&host) { "bound" } else { "none" }
+    }
+
+    fn register(&mut self, from: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
+        let Request { host, care_of, identification, .. } = request;
+        let known = self.bindings.get(&host).copied();
+        let accepted = known.is_none_or(|known| identification > known.identification);
+        let lifetime =
+            if accepted { request.lifetime.min(self.params.registration_lifetime) } else { Duration::ZERO };
+        let moved = accepted && known.is_none_or(|known| known.care_of != care_of);
+        if accepted {
+            self.bindings.insert(host, Binding { care_of, identification, expires: now + lifetime });
+            let watch = self.params.route_optimisation;
+            out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(care_of), watch });
+        }
+        if moved {
+            out.push(Action::Note { host, phase: Phase::HomeAgentRegistered });
+            self.inform_all(host, now, out);
+        }
+        let code = if accepted { ReplyCode::ACCEPTED } else { ReplyCode::IDENTIFICATION_MISMATCH };
+        let home_agent = self.address;
+        let message = Message::RegistrationReply { host, home_agent, code, lifetime, identification };
+        out.push(Action::Send { to: from, message });
+    }
+
+    /// A new care-of address: tells the correspondents of it, if the registration shall do that.
+    fn inform_all(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.correspondents.retain(|key, known| key.0 != host || now < known.until);
+        let mut stale = Vec::new();
+        for (key, known) in self.correspondents.iter_mut().filter(|(key, _)| key.0 == host) {
+            known.retransmit = None;
+            stale.push(key.1);
+        }
+        if self.params.route_optimisation && self.params.ro_trigger.by_registration() {
+            stale.into_iter().for_each(|correspondent| self.inform(host, correspondent, now, out));
+        }
+    }
+
+    /// Tells one correspondent of the binding, unless it was told just now.
+    fn inform(&mut self, host: Addr, correspondent: Addr, now: Time, out: &mut Vec<Action>) {
+        let fresh =
+            Known { until: now + self.params.binding_lifetime, told: None, retransmit: None, sent: 0 };
+        let known = self.correspondents.entry((host, correspondent)).or_insert(fresh);
+        let Some(binding) = self.bindings.get(&host) else {
+            known.until = fresh.until;
+            return;
+        };
+        let told_now = known.told.is_some_and(|(identification, at)| {
+            identification == binding.identification && now < at + self.params.warning_interval
+        });
+        if self.params.route_optimisation && !told_now {
+            known.sent = 0;
+            known.retransmit = Some(Backoff::start(now, self.params.correspondent_retransmit));
+            self.send_update(host, correspondent, now, out);
+        }
+    }
+
+    fn send_update(&mut self, host: Addr, correspondent: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(binding) = self.bindings.get(&host) else { return };
+        let Some(known) = self.correspondents.get_mut(&(host, correspondent)) else { return };
+        let lifetime = self.params.binding_lifetime.min(binding.expires.since(now));
+        known.until = now + lifetime;
+        known.told = Some((binding.identification, now));
+        known.sent += 1;
+        let Binding { care_of, identification, .. } = *binding;
+        let message = Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge: true };
+        out.push(Action::Send { to: correspondent, message });
+    }
+
+    fn acknowledged(&mut self, host: Addr, correspondent: Addr, identification: Identification) {
+        if let Some(known) = self.correspondents.get_mut(&(host, correspondent))
+            && known.told.is_some_and(|(told, _)| told == identification)
+        {
+            known.retransmit = None;
+        }
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.bindings.retain(|&host, binding| {
+            let alive = now < binding.expires;
+            if !alive {
+                out.push(Action::ClearRoute { host, from: None });
+            }
+            alive
+        });
+        let mut again = Vec::new();
+        for (&key, known) in &mut self.correspondents {
+            if let Some(timer) = known.retransmit.filter(|timer| timer.at <= now) {
+                let more = known.sent < MAX_UPDATES && self.bindings.contains_key(&key.0);
+                known.retransmit = more.then(|| timer.again(now));
+                again.extend(more.then_some(key));
+            }
+        }
+        again.into_iter().for_each(|(host, correspondent)| self.send_update(host, correspondent, now, out));
+    }
+}
+
+/// The part of a registration request that the home agent looks at.
+struct Request {
+    host: Addr,
+    care_of: Addr,
+    lifetime: Duration,
+    identification: Identification,
+}
+
+impl Agent for HomeAgent {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Data { host, source, .. } => self.inform(host, source, now, out),
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Message { from, message } => match message {
+                Message::RegistrationRequest {
+                    host, home_agent, care_of, lifetime, identification, ..
+                } if home_agent == self.address => {
+                    self.register(from, Request { host, care_of, lifetime, identification }, now, out);
+                }
+                Message::BindingWarning { host, target } => {
+                    // The bound agent itself warns if it has lost the host; there is nothing better to tell then.
+                    let elsewhere = self.bindings.get(&host).is_some_and(|binding| binding.care_of != from);
+                    if elsewhere && self.params.ro_trigger.by_warning() {
+                        self.inform(host, target, now, out);
+                    }
+                }
+                Message::BindingRequest { host, .. } => {
+                    if let Some(known) = self.correspondents.get_mut(&(host, from)) {
+                        known.told = None;
+                    }
+                    self.inform(host, from, now, out);
+                }
+                Message::BindingAcknowledge { host, identification } => {
+                    self.acknowledged(host, from, identification);
+                }
+                _ => {}
+            },
+            Input::Trigger(_) => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let lifetimes = self.bindings.values().map(|binding| binding.expires);
+        let retransmissions = self.correspondents.values().filter_map(|known| Some(known.retransmit?.at));
+        lifetimes.chain(retransmissions).min()
+    }
+}

@@ -1,0 +1,222 @@
+//! The mobile host: detects that it has moved, and registers.
+//!
+//! | state | input | does | next |
+//! | --- | --- | --- | --- |
+//! | any | link up | (solicits) | listening |
+//! | any | link down | | detached |
+//! | listening | beacon of its cell | handoff request | requested |
+//! | requested | beacon of its cell | handoff request again | requested |
+//! | listening, requested | advertisement through its cell | registration request | registering |
+//! | registering | time is up | registration request, newer identification | registering |
+//! | registering | reply to the last request, accepted | | registered |
+//! | registering | reply to the last request, denied | waits for the timer | registering |
+//! | registered | lifetime nearly over | registration request | registering |
+//!
+//! Anything else changes nothing: a reply to an earlier request, a beacon when there is no need for one, whatever comes
+//! from another cell.
+
+use super::{Backoff, BeaconTiming, Params};
+use crate::message::Identification;
+use crate::{Action, Agent, Input, L2Trigger, Message, Phase};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+
+/// Solicitations at the base rate before the back-off begins, and its limit (RFC 5944 §2.4).
+const EARLY_SOLICITATIONS: u32 = 3;
+const LONGEST_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
+/// Time between the first solicitations (RFC 5944 §2.4).
+const SOLICITATION_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Mobile IP at a mobile host.
+#[derive(Clone, Debug)]
+pub struct MobileHost {
+    home_address: Addr,
+    home_agent: Addr,
+    params: Params,
+    state: State,
+    /// Of the last request; replies to any other are stale.
+    identification: Identification,
+    /// Agents that got a request since the last reply, and the one that the reply came through: they may hold
+    /// packets or routes for this host.
+    visited: Vec<Addr>,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum State {
+    Detached,
+    Listening { base_station: Addr, since: Time, solicitation: Option<Backoff>, solicited: u32 },
+    Requested { base_station: Addr },
+    Registering { base_station: Addr, agent: Addr, retransmit: Backoff, handover: bool },
+    Registered { base_station: Addr, agent: Addr, renew_at: Time },
+}
+
+impl MobileHost {
+    /// A host without a link.
+    pub fn new(home_address: Addr, home_agent: Addr, params: &Params) -> MobileHost {
+        MobileHost {
+            home_address,
+            home_agent,
+            params: params.clone(),
+            state: State::Detached,
+            identification: Identification(0),
+            visited: Vec::new(),
+        }
+    }
+
+    /// The state in one word.
+    pub fn state(&self, _: Addr) -> &'static str {
+        match self.state {
+            State::Detached => "detached",
+            State::Listening { .. } => "listening",
+            State::Requested { .. } => "requested",
+            State::Registering { .. } => "registering",
+            State::Registered { .. } => "registered",
+        }
+    }
+
+    fn link_up(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        let solicits = self.params.solicitation && !self.params.local_handoff;
+        if solicits {
+            out.push(self.solicitation(base_station));
+        }
+        let solicitation = solicits.then(|| Backoff::start(now, SOLICITATION_INTERVAL));
+        self.state = State::Listening { base_station, since: now, solicitation, solicited: 1 };
+    }
+
+    fn solicitation(&self, base_station: Addr) -> Action {
+        Action::Send { to: base_station, message: Message::AgentSolicitation { host: self.home_address } }
+    }
+
+    fn hear_beacon(&mut self, from: Addr, now: Time, out: &mut Vec<Action>) {
+        match self.state {
+            State::Listening { base_station, since, .. } if base_station == from => {
+                // A beacon that was on its way when the host arrived is not the one that restarted for it.
+                let fresh = now.since(since) * 4 >= self.params.beacon_interval * 3;
+                if self.params.tb_mode == BeaconTiming::Worst && !fresh {
+                    return;
+                }
+                self.note(Phase::MovementDetected, out);
+            }
+            State::Requested { base_station } if base_station == from => {}
+            _ => return,
+        }
+        self.state = State::Requested { base_station: from };
+        out.push(Action::Send { to: from, message: Message::HandoffRequest { host: self.home_address } });
+    }
+
+    fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
+        match self.state {
+            State::Listening { base_station, .. } if base_station == from => {
+                self.note(Phase::MovementDetected, out);
+            }
+            State::Requested { base_station } if base_station == from => {}
+            _ => return,
+        }
+        self.note(Phase::RegistrationSent, out);
+        let retransmit = Backoff::start(now, self.params.registration_retransmit);
+        self.state = State::Registering { base_station: from, agent, retransmit, handover: true };
+        self.send_request(from, agent, now, out);
+    }
+
+    fn send_request(&mut self, base_station: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
+        self.identification = Identification(now.as_nanos().max(self.identification.0 + 1));
+        let previous = if self.params.smooth_handoff {
+            self.visited.iter().copied().filter(|visited| *visited != agent).collect()
+        } else {
+            Vec::new()
+        };
+        if !self.visited.contains(&agent) {
+            self.visited.push(agent);
+        }
+        out.push(Action::Send {
+            to: agent,
+            message: Message::RegistrationRequest {
+                host: self.home_address,
+                home_agent: self.home_agent,
+                care_of: agent,
+                lifetime: self.params.registration_lifetime,
+                identification: self.identification,
+                previous,
+                base_station,
+            },
+        });
+    }
+
+    fn take_reply(&mut self, lifetime: Duration, now: Time, out: &mut Vec<Action>) {
+        let State::Registering { base_station, agent, handover, .. } = self.state else { return };
+        let margin = self.params.renewal_margin;
+        let until_renewal = if margin < lifetime { lifetime - margin } else { lifetime / 2 };
+        self.state = State::Registered { base_station, agent, renew_at: now + until_renewal };
+        self.visited = vec![agent];
+        if handover {
+            self.note(Phase::Registered, out);
+        }
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        match self.state {
+            State::Listening { base_station, since, solicitation: Some(timer), solicited }
+                if timer.at <= now =>
+            {
+                out.push(self.solicitation(base_station));
+                let next = if solicited < EARLY_SOLICITATIONS {
+                    Backoff::start(now, timer.interval)
+                } else {
+                    timer.again(now)
+                };
+                let interval = next.interval.min(LONGEST_SOLICITATION_INTERVAL);
+                let solicitation = Some(Backoff::start(now, interval));
+                self.state = State::Listening { base_station, since, solicitation, solicited: solicited + 1 };
+            }
+            State::Registering { base_station, agent, retransmit, handover } if retransmit.at <= now => {
+                let retransmit = retransmit.again(now);
+                self.state = State::Registering { base_station, agent, retransmit, handover };
+                self.send_request(base_station, agent, now, out);
+            }
+            State::Registered { base_station, agent, renew_at } if renew_at <= now => {
+                let retransmit = Backoff::start(now, self.params.registration_retransmit);
+                self.state = State::Registering { base_station, agent, retransmit, handover: false };
+                self.send_request(base_station, agent, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&self, phase: Phase, out: &mut Vec<Action>) {
+        out.push(Action::Note { host: self.home_address, phase });
+    }
+}
+
+impl Agent for MobileHost {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(L2Trigger::LinkUp { base_station }) => self.link_up(base_station, now, out),
+            Input::Trigger(L2Trigger::LinkDown) => self.state = State::Detached,
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Message { from, message: Message::Beacon { .. } } if self.params.local_handoff => {
+                self.hear_beacon(from, now, out);
+            }
+            Input::Message { from, message: Message::AgentAdvertisement { agent, .. } } => {
+                self.hear_advertisement(from, agent, now, out);
+            }
+            Input::Message {
+                message: Message::RegistrationReply { code, lifetime, identification, .. },
+                ..
+            } if identification == self.identification && code.accepted() => {
+                self.take_reply(lifetime, now, out)
+            }
+            Input::Message { .. } | Input::Trigger(_) | Input::Data { .. } => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Listening { solicitation, .. } => solicitation.map(|timer| timer.at),
+            State::Registering { retransmit, .. } => Some(retransmit.at),
+            State::Registered { renew_at, .. } => Some(renew_at),
+            State::Detached | State::Requested { .. } => None,
+        }
+    }
+}

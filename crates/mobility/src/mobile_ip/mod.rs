@@ -1,0 +1,343 @@
+//! Mobile IPv4 with route optimisation, smooth handoff, the local handoff protocol and buffering at the base station.
+//!
+//! Sources: \[mblue\] section II, figs. 1–4, eq. 1, table I (\[ipf\] section II.A is the same); RFC 5944 (registration);
+//! draft-ietf-mobileip-optim-11, expired (binding messages).
+//!
+//! # Message chart
+//!
+//! The host leaves cell A (old base station and agent) and enters cell B (new ones) at 0. Times in ms for the delays
+//! of \[mblue\] table I: host–base station 3, base station–agent 1, agent–agent 1, agent–home agent 60, home
+//! agent–correspondent 60; the beacon is heard after T_B = 50.
+//!
+//! ```text
+//!      host     new BS    new FA          old FA    old BS         HA            CH
+//!   0   |~~ layer 2 ~~|      |               |   layer 2: gone      |             |
+//!       |         |          |               |         | buffers    |             |
+//!  50   |<-beacon-|          |               |         |            |             |   T_B   MovementDetected
+//!       |-request>|          |               |         |            |             |
+//!  53   |         |-notific.>|               |         |            |             |
+//!  54   |         |<-advert.-|               |         |            |             |
+//!  58   |<-advert.|          |               |         |            |             |
+//!       |-registration req.->|               |         |            |             |         RegistrationSent
+//!  62   |         |          |-registration request-------------------->          |   T_N   NewAgentNotified
+//!       |         |          |-binding update>         |            |             |
+//!  63   |         |          |<-acknowledge--|-forward>|            |             |   T_O   OldAgentInformed
+//!  64   |         |          |               |<=buffer=|            |             |         ForwardingStarted
+//!       |<=========================tunnel====|         |            |             |
+//! 122   |         |          |               |-binding warning----->|-binding     |   T_HA  HomeAgentRegistered
+//!       |         |          |<-registration reply------------------|   update--->|
+//! 182   |<---registration reply              |         |            |<-acknowledge|   T_CH  CorrespondentInformed
+//! 186   |         |          |               |         |            |             |         Registered
+//!  ..   |         |          |               |         | hold time without data   |         ForwardingEnded
+//! ```
+//!
+//! T_loss = T_B + T_N + T_O = 63 ms, T_h = T_B + T_N + T_HA + T_CH = 182 ms (\[mblue\] eq. 1).
+//!
+//! While the old base station forwards, packets that still come to the old agent make a detour through its buffer
+//! (\[mblue\] fig. 4), so that they stay behind those that waited there.
+//!
+//! # What is lost is repeated
+//!
+//! | lost | recovered by |
+//! | --- | --- |
+//! | beacon | the next one |
+//! | handoff request, notification, advertisement | the handoff request, repeated at each beacon |
+//! | registration request, reply | the host, after 1 s, doubling, each time with a newer identification |
+//! | binding update to the old agent, its acknowledge | the new agent, after 200 ms, doubling |
+//! | forward message | the old agent, after 200 ms, doubling, until it sees a packet from the old base station |
+//! | binding update to a correspondent, its acknowledge | the home agent, after 1 s, doubling; the next warning |
+//! | binding warning, binding request | the next data packet, after 1 s |
+//! | everything | the hold time of the old base station, the lifetimes of bindings and visitors |
+//!
+//! # Why packets do not circle
+//!
+//! An agent's state for a host changes only by a newer identification, which the host alone issues. An agent that the
+//! host has left points at an agent with a newer identification than its own. So a chain of tunnels ends.
+//!
+//! ASSUMPTION: all nodes' clocks agree, so identifications can be compared with times (RFC 5944 §5.7.1 asks for
+//! synchronised clocks).
+//! DEVIATION: no de-registration: no cell belongs to a home network. No simultaneous bindings. The acknowledge to a
+//! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
+
+use crate::message::SizeOptions;
+use crate::{Action, Agent, Input};
+use roamlab_engine::{Duration, Packets, Time};
+use roamlab_packet::Addr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod base_station;
+mod correspondent;
+mod foreign_agent;
+mod home_agent;
+mod mobile_host;
+mod visitor;
+
+pub use base_station::BaseStation;
+pub use correspondent::Correspondent;
+pub use foreign_agent::ForeignAgent;
+pub use home_agent::HomeAgent;
+pub use mobile_host::MobileHost;
+
+#[cfg(test)]
+mod tests;
+
+/// Mobile IP: parameters of all roles.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Correspondents learn the care-of address and tunnel to it themselves; off: all packets go through the home
+    /// agent. Default true.
+    pub route_optimisation: bool,
+    /// The new agent tells the previous one, which tunnels on what still comes. Needed to get at a base station's
+    /// buffer. Default true.
+    pub smooth_handoff: bool,
+    /// What makes the home agent update correspondents. ASSUMPTION (A1): mblue's text says the warning, its eq. 1
+    /// needs the registration. Default "both": whichever is first.
+    pub ro_trigger: RoTrigger,
+    /// The local handoff protocol of mblue fig. 3: beacon, handoff request, notification, advertisement on demand.
+    /// Off: the host waits for the periodic advertisement. Default true.
+    pub local_handoff: bool,
+    /// Time between two beacons. Default 50 ms (mblue table I).
+    pub beacon_interval: Duration,
+    /// When a host that arrives hears its first beacon. ASSUMPTION (A2): mblue table I counts a whole interval.
+    /// Default "worst".
+    pub tb_mode: BeaconTiming,
+    /// Time between two periodic advertisements, sent only without the local handoff protocol. RFC 5944 §2.1 allows
+    /// one a second. Default 1 s.
+    pub advertisement_interval: Duration,
+    /// How long an advertisement is valid. Default 3 s: three intervals (RFC 5944 §2.3).
+    pub advertisement_lifetime: Duration,
+    /// Without the local handoff protocol, the host solicits an advertisement as soon as its link is up. Default
+    /// false.
+    pub solicitation: bool,
+    /// The lifetime that hosts ask for and agents grant. Default 300 s.
+    pub registration_lifetime: Duration,
+    /// The host registers again this long before its registration ends. Default 30 s.
+    pub renewal_margin: Duration,
+    /// First retransmission of a registration request; each later one waits twice as long (RFC 5944 §3.6.3).
+    /// Default 1 s.
+    pub registration_retransmit: Duration,
+    /// A foreign agent gives an unanswered registration up after this time (code 78). Default 7 s.
+    pub pending_timeout: Duration,
+    /// First retransmission of a binding update to the old agent, and of the forward message; each later one waits
+    /// twice as long. Default 200 ms.
+    pub update_retransmit: Duration,
+    /// First retransmission of a binding update to a correspondent; each later one waits twice as long. Default 1 s.
+    pub correspondent_retransmit: Duration,
+    /// Least time between two binding warnings, two binding requests, and two unchanged binding updates about the
+    /// same host and correspondent. Default 1 s.
+    pub warning_interval: Duration,
+    /// Longest lifetime of a correspondent's binding. Default 60 s.
+    pub binding_lifetime: Duration,
+    /// A correspondent that still uses its binding asks for a new one this long before it ends. Default 5 s.
+    pub binding_request_margin: Duration,
+    /// Buffering of a departed host's packets.
+    pub buffer: BufferParams,
+    /// Sizes of messages.
+    pub sizes: SizeOptions,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            route_optimisation: true,
+            smooth_handoff: true,
+            ro_trigger: RoTrigger::Both,
+            local_handoff: true,
+            beacon_interval: Duration::from_millis(50),
+            tb_mode: BeaconTiming::Worst,
+            advertisement_interval: Duration::from_secs(1),
+            advertisement_lifetime: Duration::from_secs(3),
+            solicitation: false,
+            registration_lifetime: Duration::from_secs(300),
+            renewal_margin: Duration::from_secs(30),
+            registration_retransmit: Duration::from_secs(1),
+            pending_timeout: Duration::from_secs(7),
+            update_retransmit: Duration::from_millis(200),
+            correspondent_retransmit: Duration::from_secs(1),
+            warning_interval: Duration::from_secs(1),
+            binding_lifetime: Duration::from_secs(60),
+            binding_request_margin: Duration::from_secs(5),
+            buffer: BufferParams::default(),
+            sizes: SizeOptions::default(),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses what cannot run, naming the field.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let spans = [
+            ("beacon_interval", self.beacon_interval),
+            ("advertisement_interval", self.advertisement_interval),
+            ("registration_lifetime", self.registration_lifetime),
+            ("registration_retransmit", self.registration_retransmit),
+            ("pending_timeout", self.pending_timeout),
+            ("update_retransmit", self.update_retransmit),
+            ("correspondent_retransmit", self.correspondent_retransmit),
+            ("binding_lifetime", self.binding_lifetime),
+            ("buffer.hold", self.buffer.hold),
+        ];
+        match spans.iter().find(|(_, span)| *span == Duration::ZERO) {
+            Some((field, _)) => Err(field),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What makes the home agent tell correspondents of a new care-of address. A packet of a correspondent that comes to
+/// the home agent itself always does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoTrigger {
+    /// The registration: all correspondents with a live binding at once.
+    Registration,
+    /// The old agent's binding warning: the correspondent that it names.
+    Warning,
+    /// Both.
+    Both,
+}
+
+impl RoTrigger {
+    const fn by_registration(self) -> bool {
+        matches!(self, RoTrigger::Registration | RoTrigger::Both)
+    }
+
+    const fn by_warning(self) -> bool {
+        matches!(self, RoTrigger::Warning | RoTrigger::Both)
+    }
+}
+
+/// When a host that arrives hears its first beacon.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BeaconTiming {
+    /// One whole interval after it arrived.
+    Worst,
+    /// Whenever the base station's own clock, of random phase, has it.
+    Uniform,
+}
+
+/// Where packets for a departed host wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferAt {
+    /// Nowhere: they are lost.
+    None,
+    /// At the base station that the host left.
+    BaseStation,
+}
+
+/// Buffering at the base station: one buffer per host (mblue section II). The world keeps the packets; agents say
+/// when to hold, release and discard them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferParams {
+    /// Where. Default "base-station".
+    pub at: BufferAt,
+    /// Packets that one host's buffer holds; what comes later is dropped. Default 64 pkt, one window.
+    pub limit: Packets,
+    /// The old base station marks what it forwards, so that the new one's queue can tell. Default true.
+    pub mark_forwarded: bool,
+    /// The buffer is let go, forwarding ends, and the old agent's detour ends after this time without a packet.
+    /// Default 2 s.
+    pub hold: Duration,
+    /// Layer-2 acknowledgements free a copy that the host has received, so only what it lacks is forwarded (ipf
+    /// section II.A). Default true.
+    pub layer2_ack: bool,
+    /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
+    /// fig. 4). Off: they are tunnelled to the new agent at once. Default true.
+    pub detour: bool,
+}
+
+impl Default for BufferParams {
+    fn default() -> Self {
+        BufferParams {
+            at: BufferAt::BaseStation,
+            limit: Packets(64),
+            mark_forwarded: true,
+            hold: Duration::from_secs(2),
+            layer2_ack: true,
+            detour: true,
+        }
+    }
+}
+
+impl BufferParams {
+    fn enabled(&self) -> bool {
+        self.at == BufferAt::BaseStation
+    }
+}
+
+/// A retransmission timer: fires at `at`, each time after twice the interval.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Backoff {
+    at: Time,
+    interval: Duration,
+}
+
+impl Backoff {
+    fn start(now: Time, interval: Duration) -> Backoff {
+        Backoff { at: now + interval, interval }
+    }
+
+    /// The timer after it fired at `now`.
+    fn again(self, now: Time) -> Backoff {
+        Backoff::start(now, self.interval * 2)
+    }
+}
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident,)+) => {
+        /// A role of Mobile IP at one node.
+        #[derive(Clone, Debug)]
+        pub enum MobileIp {
+            $($(#[$doc])* $role($role),)+
+        }
+
+        $(impl From<$role> for MobileIp {
+            fn from(role: $role) -> MobileIp {
+                MobileIp::$role(role)
+            }
+        })+
+
+        impl MobileIp {
+            /// The role's state for `host` in one word, for records and tables.
+            pub fn state(&self, host: Addr) -> &'static str {
+                match self {
+                    $(MobileIp::$role(role) => role.state(host),)+
+                }
+            }
+        }
+
+        impl Agent for MobileIp {
+            type Params = Params;
+
+            fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+                match self {
+                    $(MobileIp::$role(role) => role.on(input, now, out),)+
+                }
+            }
+
+            fn next_deadline(&self) -> Option<Time> {
+                match self {
+                    $(MobileIp::$role(role) => role.next_deadline(),)+
+                }
+            }
+        }
+    };
+}
+
+roles! {
+    /// At a mobile host.
+    MobileHost,
+    /// At a base station.
+    BaseStation,
+    /// At the router of a foreign subnet, above its base stations.
+    ForeignAgent,
+    /// At the router of the home subnet.
+    HomeAgent,
+    /// At a correspondent host.
+    Correspondent,
+}

@@ -1,0 +1,200 @@
+//! What a foreign agent knows of one host, and the routes that follow from it.
+//!
+//! | the host is | packets from anywhere | packets from its old base station |
+//! | --- | --- | --- |
+//! | here | its base station | its base station |
+//! | departed, detour on | its old base station | tunnel to the new agent |
+//! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
+//! | here, moved within this agent, detour on | its old base station | its base station |
+
+use super::{Backoff, Params};
+use crate::message::{Identification, ReplyCode};
+use crate::{Action, Message, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeSet;
+
+/// A foreign agent's entry for a host.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Host {
+    /// Of the registration or update that the entry comes from.
+    pub identification: Option<Identification>,
+    pub place: Place,
+    /// The base station that it left last.
+    pub drain: Option<Drain>,
+    /// Base stations whose packets for the host have a route of their own.
+    diverted: BTreeSet<Addr>,
+}
+
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) enum Place {
+    #[default]
+    Unknown,
+    /// In a cell of this agent.
+    Here {
+        base_station: Addr,
+        /// A request that waits for its reply until then.
+        pending: Option<Time>,
+        /// The registration that holds until then.
+        confirmed: Option<Time>,
+    },
+    /// At another agent; forgotten at `expires`.
+    Departed { care_of: Addr, expires: Time },
+}
+
+/// What is left at a base station that the host moved away from.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Drain {
+    pub base_station: Addr,
+    /// The forward message is repeated until a packet comes from the base station or `give_up`.
+    pub forward: Option<Backoff>,
+    give_up: Time,
+    /// When the detour ends.
+    pub detour_until: Option<Time>,
+}
+
+impl Host {
+    pub fn departed(&self) -> bool {
+        matches!(self.place, Place::Departed { .. })
+    }
+
+    /// Whether a message with this identification comes too late, or again.
+    pub fn outdates(&self, identification: Identification) -> bool {
+        self.identification.is_some_and(|known| identification <= known)
+    }
+
+    /// The host came from elsewhere: it is at `base_station` (again).
+    pub fn arrive(&mut self, host: Addr, base_station: Addr, out: &mut Vec<Action>) {
+        self.stop_diverting(host, base_station, out);
+        if let Some(drain) = &mut self.drain {
+            drain.detour_until = None;
+        }
+        self.set_routes(host, out);
+    }
+
+    /// The host moved from one base station of this agent to another.
+    pub fn move_within(
+        &mut self,
+        host: Addr,
+        old: Addr,
+        new: Addr,
+        params: &Params,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        self.stop_diverting(host, new, out);
+        self.leave(host, old, params, now, out);
+    }
+
+    /// The host left `old`: its packets go on to where the host is, others through its buffer or on as well.
+    pub fn leave(&mut self, host: Addr, old: Addr, params: &Params, now: Time, out: &mut Vec<Action>) {
+        if params.buffer.enabled() {
+            let until = now + params.buffer.hold;
+            self.diverted.insert(old);
+            self.drain = Some(Drain {
+                base_station: old,
+                forward: Some(Backoff::start(now, params.update_retransmit)),
+                give_up: until,
+                detour_until: params.buffer.detour.then_some(until),
+            });
+        }
+        self.set_routes(host, out);
+        self.forward_again(host, out);
+    }
+
+    /// Tells the old base station to forward, if it is not known to do so.
+    pub fn forward_again(&self, host: Addr, out: &mut Vec<Action>) {
+        if let (Some(identification), Some(drain)) = (self.identification, self.drain)
+            && drain.forward.is_some()
+        {
+            out.push(Action::Send {
+                to: drain.base_station,
+                message: Message::Forward { host, identification },
+            });
+        }
+    }
+
+    /// `base_station` has the host again: it has nothing to forward any more.
+    fn stop_diverting(&mut self, host: Addr, base_station: Addr, out: &mut Vec<Action>) {
+        if self.diverted.remove(&base_station) {
+            out.push(Action::ClearRoute { host, from: Some(base_station) });
+        }
+        self.drain = self.drain.filter(|drain| drain.base_station != base_station);
+    }
+
+    /// Sets the routes that the entry implies. Only tunnelled packets to a departed host, and packets from the base
+    /// station that drains, are of interest to the agent.
+    pub fn set_routes(&self, host: Addr, out: &mut Vec<Action>) {
+        let onward = match self.place {
+            Place::Unknown => return,
+            Place::Here { base_station, .. } => Via::Neighbour(base_station),
+            Place::Departed { care_of, .. } => Via::Tunnel(care_of),
+        };
+        if let Some(drain) = self.drain {
+            out.push(Action::SetRoute { host, from: Some(drain.base_station), via: onward, watch: true });
+        }
+        let detour = self.drain.filter(|drain| drain.detour_until.is_some());
+        let via = detour.map_or(onward, |drain| Via::Neighbour(drain.base_station));
+        out.push(Action::SetRoute { host, from: None, via, watch: self.departed() });
+    }
+
+    pub fn clear_routes(&self, host: Addr, out: &mut Vec<Action>) {
+        out.push(Action::ClearRoute { host, from: None });
+        out.extend(self.diverted.iter().map(|&from| Action::ClearRoute { host, from: Some(from) }));
+    }
+
+    pub fn pending_too_long(&self, now: Time) -> bool {
+        matches!(self.place, Place::Here { pending: Some(until), .. } if until <= now)
+    }
+
+    /// The answer to a request that waited too long for the home agent's (RFC 5944 §3.7.2).
+    pub fn timeout_reply(&self, host: Addr, home_agent: Addr) -> Message {
+        Message::RegistrationReply {
+            host,
+            home_agent,
+            code: ReplyCode::PENDING_TIMEOUT,
+            lifetime: Duration::ZERO,
+            identification: self.identification.unwrap_or_default(),
+        }
+    }
+
+    /// Ends what has ended; `false` if that leaves nothing, and the routes are cleared.
+    pub fn time_is_up(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) -> bool {
+        let alive = match &mut self.place {
+            Place::Unknown => false,
+            Place::Departed { expires, .. } => now < *expires,
+            Place::Here { pending, confirmed, .. } => {
+                *pending = pending.filter(|until| now < *until);
+                *confirmed = confirmed.filter(|until| now < *until);
+                pending.is_some() || confirmed.is_some()
+            }
+        };
+        if !alive {
+            self.clear_routes(host, out);
+            return false;
+        }
+        let Some(drain) = &mut self.drain else { return true };
+        if let Some(timer) = drain.forward.filter(|timer| timer.at <= now) {
+            drain.forward = (now < drain.give_up).then(|| timer.again(now));
+            self.forward_again(host, out);
+        }
+        if let Some(drain) = &mut self.drain
+            && drain.detour_until.is_some_and(|until| until <= now)
+        {
+            drain.detour_until = None;
+            self.set_routes(host, out);
+        }
+        true
+    }
+
+    pub fn next_deadline(&self) -> Option<Time> {
+        let life = match self.place {
+            Place::Unknown => [None, None],
+            Place::Departed { expires, .. } => [Some(expires), None],
+            Place::Here { pending, confirmed, .. } => [pending, confirmed],
+        };
+        let forward = self.drain.and_then(|drain| Some(drain.forward?.at));
+        let detour = self.drain.and_then(|drain| drain.detour_until);
+        life.into_iter().chain([forward, detour]).flatten().min()
+    }
+}

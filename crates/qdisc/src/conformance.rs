@@ -1,0 +1,259 @@
+//! What every discipline must do, whatever its parameters: each row of the table is checked, and each
+//! discipline checks its options with it.
+
+use crate::{QdiscCx, QueueDisc};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_packet::{
+    Addr, Body, DropReason, Dscp, Ecn, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos, UdpHeader,
+};
+use std::collections::BTreeMap;
+
+/// A queue with the world around it that it needs.
+pub(crate) struct Bench<D> {
+    pub queue: D,
+    pub pool: PacketPool,
+    pub now: Time,
+    pub dropped: Vec<(PacketId, DropReason)>,
+}
+
+impl<D: QueueDisc> Bench<D> {
+    /// An empty queue at time 0 before a link of 2 Mbit/s.
+    pub(crate) fn new(params: &D::Params) -> Bench<D> {
+        let queue = D::new(params, Rng::named(1, 0, "bench"));
+        Bench { queue, pool: PacketPool::default(), now: Time::ZERO, dropped: Vec::new() }
+    }
+
+    fn with_cx<R>(&mut self, act: impl FnOnce(&mut D, &mut QdiscCx<'_>) -> R) -> R {
+        let mut cx = QdiscCx {
+            now: self.now,
+            pool: &mut self.pool,
+            rate: Rate::from_bps(2_000_000),
+            dropped: &mut self.dropped,
+        };
+        act(&mut self.queue, &mut cx)
+    }
+
+    /// Offers a packet; its serial number.
+    pub(crate) fn offer(&mut self, packet: Packet) -> u64 {
+        let packet = self.pool.create(packet);
+        let serial = self.pool[&packet].serial;
+        self.with_cx(|queue, cx| queue.enqueue(packet, cx));
+        serial
+    }
+
+    /// Offers `count` packets of 512 B; how many of them were lost.
+    pub(crate) fn offer_many(&mut self, count: usize, tos: Tos) -> usize {
+        let before = self.dropped.len();
+        for _ in 0..count {
+            self.offer(packet(0, 512, tos));
+        }
+        self.dropped.len() - before
+    }
+
+    /// Asks for the next packet and delivers it; its serial number.
+    pub(crate) fn serve(&mut self) -> Option<u64> {
+        let packet = self.with_cx(|queue, cx| queue.dequeue(cx))?;
+        Some(self.pool.deliver(packet).serial)
+    }
+
+    /// Empties the queue and lets the link fall idle.
+    pub(crate) fn drain(&mut self) {
+        while self.serve().is_some() {}
+    }
+
+    /// Takes the packets of `flow` out; their serial numbers.
+    pub(crate) fn extract(&mut self, flow: FlowId) -> Vec<u64> {
+        let taken = self.with_cx(|queue, cx| queue.extract(&|packet| packet.flow == flow, cx));
+        taken.into_iter().map(|packet| self.pool.deliver(packet).serial).collect()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, span: Duration) {
+        self.now += span;
+    }
+
+    /// Why the last packet was lost.
+    pub(crate) fn last_reason(&self) -> Option<DropReason> {
+        self.dropped.last().map(|(_, reason)| *reason)
+    }
+}
+
+/// A datagram of `size` bytes.
+pub(crate) fn packet(flow: u32, size: u64, tos: Tos) -> Packet {
+    let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
+    Packet::new(FlowId(flow), header, Bytes(size), Time::ZERO, Body::Udp(UdpHeader::default()))
+}
+
+/// An ordinary packet's ToS.
+pub(crate) const PLAIN: Tos = Tos(0);
+/// A forwarded packet's ToS.
+pub(crate) const MARKED: Tos = Tos(0).with_dscp(Dscp::FORWARDED);
+
+/// One thing that happens to a queue.
+#[derive(Clone, Debug)]
+enum Step {
+    Offer { flow: u32, size: u64, tos: Tos },
+    Serve,
+    Extract(u32),
+    Wait(Duration),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let tos = prop_oneof![4 => Just(PLAIN), 1 => Just(MARKED), 1 => Just(PLAIN.with_ecn(Ecn::Ect0))];
+    let step = prop_oneof![
+        12 => (0u32..4, 40u64..1500, tos).prop_map(|(flow, size, tos)| Step::Offer { flow, size, tos }),
+        4 => Just(Step::Serve),
+        1 => (0u32..4).prop_map(Step::Extract),
+        3 => (0u64..3_000_000).prop_map(|ns| Step::Wait(Duration::from_nanos(ns))),
+    ];
+    prop::collection::vec(step, 1..500)
+}
+
+/// Checks conservation, order, extraction, service, and determinism on random histories, and that an empty
+/// queue takes its first packets in.
+pub(crate) fn check<D: QueueDisc>(params: &D::Params) {
+    let mut fresh = Bench::<D>::new(params);
+    assert_eq!(fresh.offer_many(3, PLAIN), 0, "a fresh queue drops none of its first packets");
+
+    let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
+    let outcome = TestRunner::new(config).run(&steps(), |steps| {
+        let history = follow::<D>(params, &steps)?;
+        prop_assert_eq!(history, follow::<D>(params, &steps)?, "twin runs differ");
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}
+
+/// What a queue did: serials served and lost, in order, with the reasons.
+type History = (Vec<u64>, Vec<(u64, DropReason)>);
+
+/// Walks through the steps and checks the contract after each.
+fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, TestCaseError> {
+    let mut bench = Bench::<D>::new(params);
+    let (mut served, mut extracted) = (Vec::new(), Vec::new());
+    let mut waiting = BTreeMap::new();
+    let mut lost = 0;
+    for step in steps {
+        match *step {
+            Step::Offer { flow, size, tos } => {
+                let serial = bench.offer(packet(flow, size, tos));
+                waiting.insert(serial, (flow, size));
+            }
+            Step::Serve => served.extend(bench.serve()),
+            Step::Wait(span) => bench.wait(span),
+            Step::Extract(flow) => {
+                let expected: Vec<_> =
+                    waiting.iter().filter(|(_, (of, _))| *of == flow).map(|(serial, _)| *serial).collect();
+                let taken = bench.extract(FlowId(flow));
+                prop_assert_eq!(&taken, &expected, "extraction takes all of a flow, in order");
+                waiting.retain(|serial, _| !taken.contains(serial));
+                extracted.extend(taken);
+            }
+        }
+        for (packet, _) in &bench.dropped[lost..] {
+            let known = waiting.remove(&bench.pool[packet].serial);
+            prop_assert!(known.is_some(), "a packet is lost once, and only while it waits");
+        }
+        lost = bench.dropped.len();
+        if let (Step::Serve, Some(serial)) = (step, served.last()) {
+            let flow = waiting.remove(serial).map(|(flow, _)| flow);
+            let overtaken = waiting.iter().any(|(other, (of, _))| Some(*of) == flow && other < serial);
+            prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
+        }
+        prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
+        prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size)| size).sum::<u64>());
+    }
+    while let Some(serial) = bench.serve() {
+        served.push(serial);
+    }
+    prop_assert_eq!(bench.queue.packets(), 0, "the link was told that nothing waits");
+    let created = bench.pool.census().created as usize;
+    prop_assert_eq!(created, served.len() + extracted.len() + bench.dropped.len());
+    let lost = bench.dropped.iter().map(|(packet, reason)| (bench.pool[packet].serial, *reason)).collect();
+    Ok((served, lost))
+}
+
+/// The checks themselves are checked with queues that break the contract.
+mod broken {
+    use super::*;
+    use crate::fifo::Fifo;
+
+    /// Breaks the contract in the way that the constant says.
+    #[derive(Debug)]
+    struct Broken<const FAULT: u8>(Fifo, u64);
+
+    const STALLS_AFTER_A_DROP: u8 = 0;
+    const LAST_COMES_FIRST: u8 = 1;
+    const DROPS_THE_FIRST: u8 = 2;
+    const FAULTLESS: u8 = 3;
+
+    impl<const FAULT: u8> QueueDisc for Broken<FAULT> {
+        type Params = ();
+
+        fn new(_: &(), _: Rng) -> Self {
+            Broken(Fifo::default(), 0)
+        }
+
+        fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
+            if FAULT == DROPS_THE_FIRST && self.0.is_empty() {
+                return cx.drop(packet, DropReason::EarlyDrop);
+            }
+            self.0.push(packet, cx.pool);
+        }
+
+        fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+            self.1 += 1;
+            if FAULT == LAST_COMES_FIRST {
+                return self.0.pop_last(|_| true, cx.pool);
+            }
+            if self.1.is_multiple_of(3) {
+                if let Some(packet) = self.0.pop(cx.pool) {
+                    cx.drop(packet, DropReason::EarlyDrop);
+                }
+                if FAULT == STALLS_AFTER_A_DROP {
+                    return None;
+                }
+            }
+            self.0.pop(cx.pool)
+        }
+
+        fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+            self.0.extract(wanted, cx.pool)
+        }
+
+        fn packets(&self) -> usize {
+            self.0.packets()
+        }
+
+        fn bytes(&self) -> Bytes {
+            self.0.bytes()
+        }
+    }
+
+    #[test]
+    fn a_drop_at_dequeue_is_fine_if_the_next_packet_is_served() {
+        check::<Broken<FAULTLESS>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "the link was told that nothing waits")]
+    fn a_stall_after_a_drop_is_found() {
+        check::<Broken<STALLS_AFTER_A_DROP>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "overtook one of its flow")]
+    fn reordering_is_found() {
+        check::<Broken<LAST_COMES_FIRST>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "a fresh queue drops none of its first packets")]
+    fn an_early_drop_from_a_fresh_queue_is_found() {
+        check::<Broken<DROPS_THE_FIRST>>(&());
+    }
+}

@@ -1,0 +1,111 @@
+//! Constant bit rate: one datagram at a fixed interval.
+
+use crate::{Application, Offer, draw_start};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One line for `roamlab list`.
+pub const SUMMARY: &str = "constant bit rate over UDP: datagrams of one size, evenly spaced";
+
+/// Parameters of a constant-bit-rate source.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The earliest start.
+    #[serde(default)]
+    pub start: Duration,
+    /// The start is uniform in [`start`, `start + start_within`), drawn from the flow's own random stream.
+    #[serde(default)]
+    pub start_within: Duration,
+    /// When it stops; absent: with the run.
+    #[serde(default)]
+    pub stop: Option<Duration>,
+    /// Rate of the datagrams, their IP headers included.
+    pub rate: Rate,
+    /// Size of a datagram, its IP header included.
+    pub packet: Bytes,
+}
+
+impl Params {
+    pub(crate) fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.packet < Bytes(28) {
+            let message = "a datagram holds an IP and a UDP header: write a size of at least \"28 B\"";
+            return Err(("packet", message.into()));
+        }
+        if self.stop.is_some_and(|stop| stop < self.start) {
+            return Err(("stop", format!("the source starts at {}: stop it later", self.start)));
+        }
+        Ok(())
+    }
+}
+
+/// A constant-bit-rate source.
+#[derive(Clone, Debug)]
+pub struct Cbr {
+    next: Time,
+    stop: Time,
+    rate: Rate,
+    packet: Bytes,
+    /// What the interval is above whole nanoseconds, carried from datagram to datagram.
+    remainder: u64,
+}
+
+impl Application for Cbr {
+    type Params = Params;
+
+    fn new(params: &Params, rng: &mut Rng) -> Cbr {
+        Cbr {
+            next: draw_start(params.start, params.start_within, rng),
+            stop: params.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
+            rate: params.rate,
+            packet: params.packet,
+            remainder: 0,
+        }
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        (self.next < self.stop).then_some(self.next)
+    }
+
+    fn wake(&mut self) -> Option<Offer> {
+        self.next += self.rate.transmission_time(self.packet, &mut self.remainder);
+        Some(Offer::Bytes(self.packet))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sends_at_its_rate_until_it_stops() {
+        let params = Params {
+            start: Duration::from_millis(5),
+            start_within: Duration::ZERO,
+            stop: Some(Duration::from_secs(1)),
+            rate: Rate::from_bps(80_000),
+            packet: Bytes(200),
+        };
+        let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
+        let mut times = Vec::new();
+        while let Some(time) = cbr.next_wake() {
+            times.push(time);
+            assert_eq!(cbr.wake(), Some(Offer::Bytes(Bytes(200))));
+        }
+        assert_eq!(times.len(), 50, "G.711: 50 datagrams of 200 B a second are 80 kbit/s");
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn a_datagram_smaller_than_its_headers_is_refused() {
+        let spec = Params {
+            start: Duration::ZERO,
+            start_within: Duration::ZERO,
+            stop: None,
+            rate: Rate::from_bps(1),
+            packet: Bytes(20),
+        };
+        assert_eq!(spec.validate().map_err(|(field, _)| field), Err("packet"));
+    }
+}

@@ -1,0 +1,327 @@
+//! Every knob of a TCP connection, and what each profile turns it to.
+//!
+//! The knobs are declared once, below: the table makes both [`TcpParams`] (all filled in, echoed into results)
+//! and the optional fields of [`TcpSpec`](crate::TcpSpec). ns-2 names are those of its Tcl variables.
+
+use roamlab_engine::{Bytes, Duration, Packets};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A family of defaults: whose TCP is being run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub enum Profile {
+    /// The RFCs: 5681, 6298, 6582, 6675, 3042.
+    #[default]
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// ns-2 before 2001: tick 100 ms, no minimum RTO, initial window 1, no SYN, no limited transmit, no header.
+    #[serde(rename = "ns2-2001")]
+    Ns2_2001,
+    /// ns-2 of 2003 (2.26): tick 10 ms, minimum RTO 1 s, truncating halving, repeated fast retransmits.
+    #[serde(rename = "ns2-2003")]
+    Ns2_2003,
+    /// ns-2 of 2009 (2.34, 2.35): tick 10 ms, minimum RTO 200 ms.
+    #[serde(rename = "ns2-2009")]
+    Ns2_2009,
+}
+
+/// Declares the variants: name, one-line summary, loss recovery, congestion control.
+macro_rules! variants {
+    ($($name:literal => $variant:ident, $summary:literal, $recovery:ident, $control:ident;)+) => {
+        /// A TCP variant: a preset that names a loss recovery and a congestion control.
+        #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+        pub enum Variant {
+            $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
+        }
+
+        /// The variants: name and one-line summary.
+        pub const VARIANTS: &[(&str, &str)] = &[$(($name, $summary),)+];
+
+        impl Variant {
+            /// The loss recovery and the congestion control that the variant stands for.
+            pub const fn parts(self) -> (RecoveryKind, CongestionControlKind) {
+                match self {
+                    $(Variant::$variant => (RecoveryKind::$recovery, CongestionControlKind::$control),)+
+                }
+            }
+        }
+    };
+}
+
+variants! {
+    "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
+}
+
+/// How lost segments are found and repaired.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RecoveryKind {
+    /// Fast retransmit and fast recovery (RFC 5681 §3.2).
+    Reno,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CongestionControlKind {
+    /// Additive increase, multiplicative decrease (RFC 5681 §3.1).
+    Reno,
+}
+
+/// How a connection begins.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handshake {
+    /// Data at once.
+    None,
+    /// ns-2's model: segment 0 is a bare SYN; the window is 1 until its ACK (`syn_`, `delay_growth_`).
+    Syn,
+}
+
+/// From what the window is cut.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CutBase {
+    /// The window in use, min(cwnd + inflation, window), as ns-2 does.
+    Window,
+    /// FlightSize without limited-transmit segments; a repeated timeout of one segment leaves ssthresh alone
+    /// (RFC 5681 §3.1 eq. 4, §3.2 step 2).
+    FlightSize,
+}
+
+/// The arithmetic of halving.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halving {
+    /// Real-valued ssthresh and cwnd.
+    Real,
+    /// cwnd keeps its fraction, ssthresh does not (ns-2, `precisionReduce_` true).
+    TruncatedSsthresh,
+    /// Integer division of the integer window (ns-2, `precisionReduce_` false).
+    Integer,
+}
+
+/// How the round-trip time is measured and smoothed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RtoArithmetic {
+    /// Whole ticks of a clock that ticks at its own phase, fixed-point srtt (1/8) and rttvar (1/4), as BSD and ns-2.
+    Ticks,
+    /// RFC 6298 §2 in nanoseconds; `tick` is its clock granularity G.
+    Rfc6298,
+}
+
+/// How the RTO backs off.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Backoff {
+    /// The floor applies before doubling; doubling ends at `max_rto` (RFC 6298 §5.5; ns-2, `rfc2988_` true).
+    Rfc2988,
+    /// The floor applies after doubling; the factor ends at 64 (ns-2, `rfc2988_` false).
+    Bsd,
+}
+
+/// Passes the table of knobs to the macro `$use`, behind its other arguments.
+macro_rules! tcp_knobs {
+    ($use:ident! { $($args:tt)* }) => {
+        $use! { $($args)*
+            /// Loss recovery, if not the variant's.
+            recovery: RecoveryKind,
+            /// Congestion control, if not the variant's.
+            congestion_control: CongestionControlKind,
+            /// Largest number of segments in flight: the receiver's window (ns-2 `window_`).
+            window: Packets,
+            /// Payload of a full segment (ns-2 `packetSize_`).
+            segment: Bytes,
+            /// IP and TCP header that a data segment adds on the wire (ns-2 `tcpip_base_hdr_size_` if `useHeaders_`).
+            header: Bytes,
+            /// Size on the wire of an ACK or SYN without options.
+            ack_size: Bytes,
+            /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
+            handshake: Handshake,
+            /// Initial window (ns-2 `windowInit_`; RFC 5681 §3.1). One segment if the SYN was lost.
+            initial_window: Packets,
+            /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
+            initial_ssthresh: Packets,
+            /// Upper bound of cwnd; "0 pkt" for none (ns-2 `maxcwnd_`).
+            max_cwnd: Packets,
+            /// Most segments sent on one ACK; "0 pkt" for no limit (ns-2 `maxburst_`).
+            max_burst: Packets,
+            /// Duplicate ACKs that trigger fast retransmit (ns-2 `numdupacks_`).
+            dupack_threshold: u32,
+            /// Send a new segment on each of the first duplicate ACKs (RFC 3042; ns-2 `singledup_`).
+            limited_transmit: bool,
+            /// Count an ACK as duplicate only while data is outstanding (RFC 5681 §2); ns-2 counts all.
+            strict_dupacks: bool,
+            /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
+            guard_fast_retransmit: bool,
+            /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
+            ///
+            /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
+            repeat_fast_retransmit: bool,
+            /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
+            /// `exitFastRetrans_` false).
+            inflate_always: bool,
+            /// Reno: the ACK that ends recovery also grows cwnd (ns-2); RFC 5681 only deflates it.
+            grow_on_recovery_exit: bool,
+            /// From what the window is cut.
+            cut_base: CutBase,
+            /// The arithmetic of halving (ns-2 `precisionReduce_`).
+            halving: Halving,
+            /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
+            slow_start_restart: bool,
+            /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
+            restart_window: Packets,
+            /// How the round-trip time is measured and smoothed.
+            rto_arithmetic: RtoArithmetic,
+            /// The clock's tick or granularity (ns-2 `tcpTick_`).
+            tick: Duration,
+            /// RTO before the first measurement (ns-2 `rtxcur_init_`).
+            initial_rto: Duration,
+            /// Smallest RTO (ns-2 `minrto_`). With ticks the RTO is also at least two of them.
+            min_rto: Duration,
+            /// Largest RTO (ns-2 `maxrto_`).
+            max_rto: Duration,
+            /// How the RTO backs off (ns-2 `rfc2988_`).
+            backoff: Backoff,
+            /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
+            stale_rto_on_restart: bool,
+            /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
+            /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
+            delayed_ack: Duration,
+        }
+    };
+}
+pub(crate) use tcp_knobs;
+
+macro_rules! params {
+    ($($(#[$doc:meta])* $knob:ident: $type:ty,)+) => {
+        /// Every knob of a connection, filled in.
+        #[derive(Clone, PartialEq, Debug, Serialize)]
+        pub struct TcpParams {
+            /// The profile that filled in what the scenario left open.
+            pub profile: Profile,
+            /// The variant.
+            pub variant: Variant,
+            $($(#[$doc])* pub $knob: $type,)+
+        }
+    };
+}
+tcp_knobs!(params! {});
+
+impl TcpParams {
+    /// What `profile` says of everything, given the knobs that others follow from.
+    pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        match profile {
+            Profile::Rfc => TcpParams::rfc(variant, window, segment),
+            Profile::Ns2_2009 => TcpParams::ns2_2009(variant, window, segment),
+            Profile::Ns2_2003 => TcpParams::ns2_2003(variant, window, segment),
+            Profile::Ns2_2001 => TcpParams::ns2_2001(variant, window, segment),
+        }
+    }
+
+    /// ns-2.35 with its defaults untouched.
+    fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        let (recovery, congestion_control) = variant.parts();
+        TcpParams {
+            profile: Profile::Ns2_2009,
+            variant,
+            recovery,
+            congestion_control,
+            window,
+            segment,
+            header: Bytes(40),
+            ack_size: Bytes(40),
+            handshake: Handshake::Syn,
+            initial_window: Packets(2),
+            initial_ssthresh: window,
+            max_cwnd: Packets(0),
+            max_burst: Packets(0),
+            dupack_threshold: 3,
+            limited_transmit: true,
+            strict_dupacks: false,
+            guard_fast_retransmit: true,
+            repeat_fast_retransmit: false,
+            inflate_always: false,
+            grow_on_recovery_exit: true,
+            cut_base: CutBase::Window,
+            halving: Halving::TruncatedSsthresh,
+            slow_start_restart: true,
+            restart_window: Packets(1),
+            rto_arithmetic: RtoArithmetic::Ticks,
+            tick: Duration::from_millis(10),
+            initial_rto: Duration::from_secs(3),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(60),
+            backoff: Backoff::Rfc2988,
+            stale_rto_on_restart: false,
+            delayed_ack: Duration::ZERO,
+        }
+    }
+
+    /// ns-2.26.
+    ///
+    /// ASSUMPTION: only the dates of later changes are known, not this release's values: what is not listed here
+    /// is taken to be as in 2009 (PROTOCOLS §5.9).
+    fn ns2_2003(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        TcpParams {
+            profile: Profile::Ns2_2003,
+            halving: Halving::Integer,
+            repeat_fast_retransmit: true,
+            inflate_always: true,
+            initial_rto: Duration::from_secs(6),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(64),
+            ..TcpParams::ns2_2009(variant, window, segment)
+        }
+    }
+
+    /// ns-2 before 2001, rebuilt from the dates of the changes since.
+    fn ns2_2001(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        TcpParams {
+            profile: Profile::Ns2_2001,
+            header: Bytes(0),
+            handshake: Handshake::None,
+            initial_window: Packets(1),
+            limited_transmit: false,
+            inflate_always: true,
+            halving: Halving::Integer,
+            tick: Duration::from_millis(100),
+            initial_rto: Duration::from_secs(6),
+            min_rto: Duration::ZERO,
+            max_rto: Duration::from_secs(100_000),
+            backoff: Backoff::Bsd,
+            stale_rto_on_restart: true,
+            ..TcpParams::ns2_2009(variant, window, segment)
+        }
+    }
+
+    /// The RFCs' recommendations.
+    fn rfc(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
+        // RFC 5681 §3.1: the upper bound of the initial window by segment size.
+        let initial_window = match segment.0 {
+            0..=1095 => Packets(4),
+            1096..=2190 => Packets(3),
+            _ => Packets(2),
+        };
+        TcpParams {
+            profile: Profile::Rfc,
+            initial_window,
+            initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
+            strict_dupacks: true,
+            grow_on_recovery_exit: false,
+            cut_base: CutBase::FlightSize,
+            halving: Halving::Real,
+            restart_window: initial_window,
+            rto_arithmetic: RtoArithmetic::Rfc6298,
+            // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
+            tick: Duration::from_millis(1),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_secs(1),
+            max_rto: Duration::from_secs(60),
+            // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
+            delayed_ack: Duration::from_millis(100),
+            ..TcpParams::ns2_2009(variant, window, segment)
+        }
+    }
+}

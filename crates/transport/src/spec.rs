@@ -1,0 +1,118 @@
+//! What a scenario says about a TCP connection.
+
+use crate::params::*;
+use roamlab_engine::{Bytes, Duration, Packets};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! spec {
+    ($($(#[$doc:meta])* $knob:ident: $type:ty,)+) => {
+        /// A TCP connection. Whatever is left out is filled in by the run's profile.
+        #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct TcpSpec {
+            /// The variant: loss recovery and congestion control in one name. Reno if absent.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub variant: Option<Variant>,
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $knob: Option<$type>,)+
+        }
+
+        impl TcpSpec {
+            /// `params` with what the scenario says laid over it.
+            fn overlay(&self, params: TcpParams) -> TcpParams {
+                TcpParams {
+                    profile: params.profile,
+                    variant: params.variant,
+                    $($knob: self.$knob.unwrap_or(params.$knob),)+
+                }
+            }
+        }
+    };
+}
+tcp_knobs!(spec! {});
+
+/// What is wrong with a specification: the field, and what was expected and what to write instead.
+type SpecError = (&'static str, String);
+
+impl TcpSpec {
+    /// Fills in what the scenario left open, or says which field cannot be right.
+    pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
+        let variant = self.variant.unwrap_or(Variant::Reno);
+        let window = self.window.unwrap_or(Packets(20)); // ns-2's window_
+        let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
+        let params = self.overlay(TcpParams::of(profile, variant, window, segment));
+        check(&params)?;
+        Ok(params)
+    }
+}
+
+fn check(params: &TcpParams) -> Result<(), SpecError> {
+    let at_least_one = |field, value: Packets| {
+        let message =
+            || (field, format!("must be at least one packet; write for example \"64 pkt\", not \"{value}\""));
+        if value.0 == 0 { Err(message()) } else { Ok(()) }
+    };
+    at_least_one("window", params.window)?;
+    at_least_one("initial_window", params.initial_window)?;
+    at_least_one("initial_ssthresh", params.initial_ssthresh)?;
+    at_least_one("restart_window", params.restart_window)?;
+    if params.segment.0 == 0 || params.segment.0 > 65_495 {
+        let size = params.segment;
+        return Err((
+            "segment",
+            format!("must be 1 B to 65495 B of payload; write for example \"512 B\", not \"{size}\""),
+        ));
+    }
+    if params.ack_size.0 == 0 {
+        return Err(("ack_size", "an ACK has a size on the wire; write for example \"40 B\"".into()));
+    }
+    if params.dupack_threshold == 0 {
+        return Err(("dupack_threshold", "must be at least 1; write 3 for the standard threshold".into()));
+    }
+    if params.tick == Duration::ZERO {
+        return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
+    }
+    if params.initial_rto == Duration::ZERO {
+        return Err(("initial_rto", "must be positive; write for example \"1 s\"".into()));
+    }
+    if params.max_rto < params.min_rto.max(params.initial_rto) {
+        let (max, min, initial) = (params.max_rto, params.min_rto, params.initial_rto);
+        let message = format!(
+            "\"{max}\" is below min_rto \"{min}\" or initial_rto \"{initial}\"; write for example \"60 s\""
+        );
+        return Err(("max_rto", message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_fills_in_what_the_scenario_leaves_open() {
+        let spec = TcpSpec { window: Some(Packets(64)), segment: Some(Bytes(512)), ..TcpSpec::default() };
+        let ns2 = spec.resolve(Profile::Ns2_2009).unwrap();
+        assert_eq!((ns2.initial_ssthresh, ns2.min_rto), (Packets(64), Duration::from_millis(200)));
+        let rfc = spec.resolve(Profile::Rfc).unwrap();
+        assert_eq!((rfc.initial_window, rfc.min_rto), (Packets(4), Duration::from_secs(1)));
+        let old =
+            TcpSpec { min_rto: Some(Duration::from_secs(1)), ..spec }.resolve(Profile::Ns2_2001).unwrap();
+        assert_eq!(
+            (old.min_rto, old.tick, old.header),
+            (Duration::from_secs(1), Duration::from_millis(100), Bytes(0))
+        );
+    }
+
+    #[test]
+    fn a_knob_that_cannot_be_right_is_refused_by_name() {
+        let field = |spec: TcpSpec| spec.resolve(Profile::Ns2_2009).unwrap_err().0;
+        assert_eq!(field(TcpSpec { window: Some(Packets(0)), ..TcpSpec::default() }), "window");
+        assert_eq!(field(TcpSpec { segment: Some(Bytes(0)), ..TcpSpec::default() }), "segment");
+        assert_eq!(field(TcpSpec { tick: Some(Duration::ZERO), ..TcpSpec::default() }), "tick");
+        assert_eq!(
+            field(TcpSpec { max_rto: Some(Duration::from_millis(100)), ..TcpSpec::default() }),
+            "max_rto"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! Congestion control: how the window grows and shrinks. One file per algorithm, one row in the table below.
+
+mod reno;
+
+use crate::params::{CongestionControlKind, TcpParams};
+
+/// The congestion window.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) struct Window {
+    /// Congestion window in segments.
+    pub cwnd: f64,
+    /// Slow-start threshold in segments.
+    pub ssthresh: f64,
+    /// Segments that duplicate ACKs say have left the network (ns-2 `dupwnd_`; RFC 5681 §3.2 step 4 adds them to
+    /// cwnd itself).
+    pub inflation: u32,
+}
+
+/// What told of a loss.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Loss {
+    /// Duplicate ACKs.
+    DupAcks,
+    /// The retransmission timer.
+    Timeout,
+}
+
+/// A congestion control.
+pub(crate) trait Algorithm {
+    /// A new ACK arrived, and recovery lets the window grow.
+    fn on_ack(&mut self, window: &mut Window, params: &TcpParams);
+
+    /// A loss was found with `in_use` segments in use.
+    fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
+}
+
+macro_rules! congestion_controls {
+    ($($kind:ident => $algorithm:path,)+) => {
+        /// The congestion control of a connection.
+        #[derive(Clone, Debug)]
+        pub(crate) enum CongestionControl {
+            $($kind($algorithm),)+
+        }
+
+        impl CongestionControl {
+            pub fn new(params: &TcpParams) -> CongestionControl {
+                match params.congestion_control {
+                    $(CongestionControlKind::$kind => CongestionControl::$kind(Default::default()),)+
+                }
+            }
+
+            pub fn on_ack(&mut self, window: &mut Window, params: &TcpParams) {
+                match self {
+                    $(CongestionControl::$kind(algorithm) => algorithm.on_ack(window, params),)+
+                }
+            }
+
+            pub fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
+                match self {
+                    $(CongestionControl::$kind(algorithm) => algorithm.on_loss(window, loss, in_use, params),)+
+                }
+            }
+        }
+    };
+}
+
+congestion_controls! {
+    Reno => reno::Reno,
+}

@@ -1,0 +1,62 @@
+//! Additive increase, multiplicative decrease: RFC 5681 §3.1, and ns-2's readings of it.
+
+use crate::params::{Halving, TcpParams};
+use crate::tcp::cc::{Algorithm, Loss, Window};
+
+/// Reno's congestion control; its whole state is the window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reno;
+
+/// Smallest ssthresh in segments (RFC 5681 §3.1 eq. 4).
+const MIN_SSTHRESH: f64 = 2.0;
+
+impl Algorithm for Reno {
+    fn on_ack(&mut self, window: &mut Window, params: &TcpParams) {
+        if window.cwnd < window.ssthresh {
+            window.cwnd += 1.0; // slow start, eq. 2 with N at least a segment
+        } else {
+            window.cwnd += 1.0 / window.cwnd; // eq. 3
+        }
+        // ns-2's test: the fraction above the bound is tolerated.
+        let max_cwnd = params.max_cwnd.0;
+        if max_cwnd > 0 && window.cwnd as u32 > max_cwnd {
+            window.cwnd = f64::from(max_cwnd);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
+        let half = match params.halving {
+            Halving::Real | Halving::TruncatedSsthresh => in_use / 2.0,
+            Halving::Integer => f64::from(in_use as u32 / 2),
+        };
+        let ssthresh = if params.halving == Halving::Real { half } else { f64::from(half as u32) };
+        window.ssthresh = ssthresh.max(MIN_SSTHRESH);
+        window.cwnd = match (loss, params.halving) {
+            (Loss::Timeout, _) => 1.0, // RFC 5681 §3.1: the loss window
+            (Loss::DupAcks, Halving::Real) => window.ssthresh,
+            // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor.
+            (Loss::DupAcks, _) => half,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn after_loss(profile: Profile, in_use: f64) -> (f64, f64) {
+        let params = TcpSpec::default().resolve(profile).unwrap();
+        let mut window = Window { cwnd: in_use, ssthresh: 64.0, inflation: 0 };
+        Reno.on_loss(&mut window, Loss::DupAcks, in_use, &params);
+        (window.cwnd, window.ssthresh)
+    }
+
+    #[test]
+    fn halving_has_three_readings() {
+        assert_eq!(after_loss(Profile::Rfc, 21.0), (10.5, 10.5));
+        assert_eq!(after_loss(Profile::Ns2_2009, 21.9), (10.95, 10.0));
+        assert_eq!(after_loss(Profile::Ns2_2001, 21.9), (10.0, 10.0));
+        assert_eq!(after_loss(Profile::Rfc, 3.0), (2.0, 2.0));
+    }
+}

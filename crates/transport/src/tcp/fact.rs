@@ -1,0 +1,73 @@
+//! What a sender reports: facts as they happen, and its variables at any time.
+
+use roamlab_engine::{Duration, Time};
+
+/// What happened.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TcpFactKind {
+    /// An ACK changed cwnd or ssthresh. `seq` is the segment it expects next.
+    Window,
+    /// Duplicate ACKs made the sender retransmit `seq` and cut the window.
+    FastRetransmit,
+    /// The retransmission timer went off; `seq` is the first segment outstanding.
+    Timeout,
+    /// Loss recovery ended with an ACK that expects `seq`.
+    RecoveryExit,
+    /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
+    IdleRestart,
+}
+
+impl TcpFactKind {
+    /// The kind as it stands in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TcpFactKind::Window => "window",
+            TcpFactKind::FastRetransmit => "fast-retransmit",
+            TcpFactKind::Timeout => "timeout",
+            TcpFactKind::RecoveryExit => "recovery-exit",
+            TcpFactKind::IdleRestart => "idle-restart",
+        }
+    }
+}
+
+/// One fact, with the sender's state just after it.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct TcpFact {
+    /// When.
+    pub at: Time,
+    /// What happened.
+    pub kind: TcpFactKind,
+    /// The segment concerned: the one whose loss was the cause, or the one the ACK expects.
+    pub seq: u32,
+    /// Congestion window in segments, without inflation.
+    pub cwnd: f64,
+    /// Slow-start threshold in segments.
+    pub ssthresh: f64,
+    /// Retransmission timeout with its backoff.
+    pub rto: Duration,
+    /// Smoothed round-trip time; zero before the first measurement.
+    pub srtt: Duration,
+}
+
+/// A sender's variables.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct TcpVariables {
+    /// Congestion window in segments, without inflation.
+    pub cwnd: f64,
+    /// Slow-start threshold in segments.
+    pub ssthresh: f64,
+    /// The latest round-trip time measured; zero before the first.
+    pub rtt: Duration,
+    /// Smoothed round-trip time; zero before the first measurement.
+    pub srtt: Duration,
+    /// Smoothed mean deviation of the round-trip time.
+    pub rttvar: Duration,
+    /// Retransmission timeout with its backoff.
+    pub rto: Duration,
+    /// Factor on the RTO.
+    pub backoff: u64,
+    /// Retransmission timeouts so far.
+    pub timeouts: u64,
+    /// Cuts of the window so far.
+    pub cuts: u64,
+}

@@ -1,0 +1,41 @@
+//! TCP: a sender and a receiver, loss recovery and congestion control in a file each.
+
+mod cc;
+mod fact;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod state;
+mod timers;
+
+pub use fact::{TcpFact, TcpFactKind, TcpVariables};
+pub use receiver::TcpReceiver;
+pub(crate) use scoreboard::SeqSet;
+pub use sender::TcpSender;
+
+use roamlab_engine::Bytes;
+use roamlab_packet::{Ecn, TcpHeader};
+
+/// A segment to send.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Its header.
+    pub header: TcpHeader,
+    /// Size of the IP datagram on the wire.
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+}
+
+/// What the arrival of a segment or datagram meant to the receiver.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    /// It had not arrived before.
+    pub fresh: bool,
+    /// Segments that the application can have now, and could not before.
+    pub in_order_segments: u32,
+    /// One with a higher number arrived before it.
+    pub out_of_order: bool,
+}

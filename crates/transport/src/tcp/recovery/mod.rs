@@ -1,0 +1,72 @@
+//! Loss recovery: how losses are found and repaired. One file per algorithm, one row in the table below.
+
+mod reno;
+
+use crate::params::{RecoveryKind, TcpParams};
+use crate::tcp::state::SendState;
+use roamlab_engine::Time;
+
+/// A loss recovery. It acts on the state it is given: what to retransmit, when to cut, what may be sent.
+pub(crate) trait LossRecovery {
+    /// An ACK arrived that expects `ack`, above everything acknowledged so far.
+    fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time);
+
+    /// One more ACK arrived that expects `state.una`.
+    fn on_dup_ack(&mut self, state: &mut SendState, now: Time);
+
+    /// The retransmission timer went off with data outstanding.
+    fn on_timeout(&mut self, state: &mut SendState, now: Time);
+
+    /// The next segment to send.
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        state.next_segment()
+    }
+}
+
+macro_rules! recoveries {
+    ($($kind:ident => $algorithm:path,)+) => {
+        /// The loss recovery of a connection.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Recovery {
+            $($kind($algorithm),)+
+        }
+
+        impl Recovery {
+            pub fn new(params: &TcpParams) -> Recovery {
+                match params.recovery {
+                    $(RecoveryKind::$kind => Recovery::$kind(Default::default()),)+
+                }
+            }
+        }
+
+        impl LossRecovery for Recovery {
+            fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_new_ack(state, ack, now),)+
+                }
+            }
+
+            fn on_dup_ack(&mut self, state: &mut SendState, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_dup_ack(state, now),)+
+                }
+            }
+
+            fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_timeout(state, now),)+
+                }
+            }
+
+            fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.next_segment(state),)+
+                }
+            }
+        }
+    };
+}
+
+recoveries! {
+    Reno => reno::Reno,
+}

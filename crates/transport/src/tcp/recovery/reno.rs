@@ -1,0 +1,67 @@
+//! Fast retransmit and fast recovery: RFC 5681 §3.2, and ns-2's readings of it.
+//!
+//! The threshold-th duplicate ACK cuts the window and retransmits one segment; every further one inflates the
+//! window by a segment; any new ACK ends the recovery. A second loss in the same window waits for three more
+//! duplicate ACKs where `repeat_fast_retransmit` allows, or for the timer.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::state::{LastCut, Permit, SendState};
+use roamlab_engine::Time;
+use std::cmp::Ordering;
+
+/// Reno's loss recovery; its whole state is shared with the sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reno;
+
+impl LossRecovery for Reno {
+    fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time) {
+        // A repeated fast retransmit is allowed for as long as duplicate ACKs were the last to cut the window.
+        let exits = state.last_cut == LastCut::DupAcks && state.window.inflation > 0;
+        if exits && !state.params.repeat_fast_retransmit {
+            state.last_cut = LastCut::Exited;
+        }
+        state.window.inflation = 0;
+        state.advance(ack, now);
+        if !exits || state.params.grow_on_recovery_exit {
+            state.grow();
+        }
+        if exits {
+            state.record(TcpFactKind::RecoveryExit, ack, now);
+        }
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        match state.dup_acks.cmp(&threshold) {
+            Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
+            Ordering::Less => state.permit = Permit::Nothing,
+            Ordering::Equal => {
+                if may_fast_retransmit(state) {
+                    state.fast_retransmit(now);
+                    state.window.inflation = threshold;
+                } else if state.params.inflate_always {
+                    state.window.inflation = threshold;
+                }
+                state.permit_window();
+            }
+            Ordering::Greater => {
+                if state.last_cut == LastCut::DupAcks || state.params.inflate_always {
+                    state.window.inflation += 1;
+                }
+                state.permit_window();
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.window.inflation = 0;
+        state.timeout(now);
+    }
+}
+
+fn may_fast_retransmit(state: &SendState) -> bool {
+    let again = state.params.repeat_fast_retransmit && state.last_cut == LastCut::DupAcks;
+    !state.params.guard_fast_retransmit || state.recovered() || again
+}

@@ -1,0 +1,245 @@
+//! Round-trip times and the retransmission timeout.
+//!
+//! Two arithmetics: BSD's and ns-2's in clock ticks with fixed-point averages, and RFC 6298 in nanoseconds.
+//! One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a timed
+//! segment ends the backoff.
+
+use crate::params::{Backoff, RtoArithmetic, TcpParams};
+use roamlab_engine::{Duration, Time};
+
+/// srtt is kept in eighths of a tick, rttvar in quarters.
+const SRTT_SHIFT: u32 = 3;
+const RTTVAR_SHIFT: u32 = 2;
+/// rttvar before the first measurement, BSD's 12 s (ns-2 `rttvar_init_`): only ever seen in a trace.
+const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
+/// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
+const BACKOFF_CLOBBER: u64 = 8;
+/// BSD's largest factor.
+const BSD_BACKOFF_LIMIT: u64 = 64;
+
+/// The estimator of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    averages: Averages,
+    tick: Duration,
+    min_rto: Duration,
+    max_rto: Duration,
+    backoff_rule: Backoff,
+    /// The RTO before floor, backoff and ceiling.
+    base_rto: Duration,
+    backoff: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Averages {
+    Ticks(TickAverages),
+    Rfc6298(Rfc6298Averages),
+}
+
+impl RttEstimator {
+    /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
+    pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
+        let averages = match params.rto_arithmetic {
+            RtoArithmetic::Ticks => Averages::Ticks(TickAverages::new(params.tick, phase)),
+            RtoArithmetic::Rfc6298 => Averages::Rfc6298(Rfc6298Averages::default()),
+        };
+        RttEstimator {
+            averages,
+            tick: params.tick,
+            min_rto: params.min_rto,
+            max_rto: params.max_rto,
+            backoff_rule: params.backoff,
+            base_rto: params.initial_rto,
+            backoff: 1,
+        }
+    }
+
+    /// The ACK of a segment sent at `sent`, and sent once, arrived: the backoff ends.
+    pub fn measure(&mut self, sent: Time, now: Time) {
+        self.backoff = 1;
+        self.base_rto = match &mut self.averages {
+            Averages::Ticks(averages) => averages.update(sent, now),
+            Averages::Rfc6298(averages) => averages.update(now.since(sent), self.tick),
+        };
+    }
+
+    /// The timer went off: the next timeout is twice as long.
+    pub fn back_off(&mut self) {
+        let may_double = match self.backoff_rule {
+            Backoff::Bsd => self.backoff < BSD_BACKOFF_LIMIT,
+            Backoff::Rfc2988 => self.rto() < self.max_rto,
+        };
+        if may_double {
+            self.backoff *= 2;
+        }
+        if let Averages::Ticks(averages) = &mut self.averages
+            && self.backoff > BACKOFF_CLOBBER
+        {
+            averages.clobber();
+        }
+    }
+
+    /// The retransmission timeout.
+    pub fn rto(&self) -> Duration {
+        let backed_off = match self.backoff_rule {
+            Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * self.backoff,
+            Backoff::Bsd => (self.base_rto * self.backoff).max(self.min_rto),
+        };
+        let rto = backed_off.min(self.max_rto);
+        match self.averages {
+            Averages::Ticks(_) => rto.max(self.tick * 2),
+            Averages::Rfc6298(_) => rto,
+        }
+    }
+
+    /// The factor on the RTO.
+    pub fn backoff(&self) -> u64 {
+        self.backoff
+    }
+
+    /// The latest measurement; zero before the first.
+    pub fn latest(&self) -> Duration {
+        match &self.averages {
+            Averages::Ticks(averages) => self.tick * averages.latest as u64,
+            Averages::Rfc6298(averages) => averages.latest,
+        }
+    }
+
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub fn srtt(&self) -> Duration {
+        match &self.averages {
+            Averages::Ticks(averages) => self.tick * averages.srtt as u64 / (1 << SRTT_SHIFT),
+            Averages::Rfc6298(averages) => averages.srtt,
+        }
+    }
+
+    /// The smoothed deviation.
+    pub fn rttvar(&self) -> Duration {
+        match &self.averages {
+            Averages::Ticks(averages) => self.tick * averages.rttvar as u64 / (1 << RTTVAR_SHIFT),
+            Averages::Rfc6298(averages) => averages.rttvar,
+        }
+    }
+}
+
+/// BSD's averages: Jacobson & Karels 1988, appendix A.
+#[derive(Clone, Debug)]
+struct TickAverages {
+    tick: Duration,
+    phase: Duration,
+    /// Ticks.
+    latest: i64,
+    /// Eighths of a tick; zero before the first measurement.
+    srtt: i64,
+    /// Quarters of a tick.
+    rttvar: i64,
+}
+
+impl TickAverages {
+    fn new(tick: Duration, phase: Duration) -> TickAverages {
+        let rttvar = ((INITIAL_RTTVAR.as_nanos() / tick.as_nanos()) << RTTVAR_SHIFT) as i64;
+        TickAverages { tick, phase, latest: 0, srtt: 0, rttvar }
+    }
+
+    fn update(&mut self, sent: Time, now: Time) -> Duration {
+        // The clock counts whole ticks; the segment left part of the way into one.
+        let tick = self.tick.as_nanos();
+        let into_tick = (sent + self.phase).as_nanos() % tick;
+        self.latest = (((now.since(sent).as_nanos() + into_tick) / tick) as i64).max(1);
+        if self.srtt == 0 {
+            self.srtt = self.latest << SRTT_SHIFT;
+            self.rttvar = self.latest << (RTTVAR_SHIFT - 1);
+        } else {
+            let error = self.latest - (self.srtt >> SRTT_SHIFT);
+            self.srtt = (self.srtt + error).max(1);
+            self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> RTTVAR_SHIFT)).max(1);
+        }
+        // srtt + 4 rttvar, cut to whole ticks.
+        self.tick * ((self.srtt + (self.rttvar << SRTT_SHIFT)) >> SRTT_SHIFT) as u64
+    }
+
+    fn clobber(&mut self) {
+        self.rttvar += self.srtt >> SRTT_SHIFT;
+        self.srtt = 0;
+    }
+}
+
+/// RFC 6298 §2.
+#[derive(Clone, Debug, Default)]
+struct Rfc6298Averages {
+    measured: bool,
+    latest: Duration,
+    srtt: Duration,
+    rttvar: Duration,
+}
+
+impl Rfc6298Averages {
+    fn update(&mut self, rtt: Duration, granularity: Duration) -> Duration {
+        self.latest = rtt;
+        if self.measured {
+            let error = rtt.saturating_sub(self.srtt) + self.srtt.saturating_sub(rtt);
+            self.rttvar = (self.rttvar * 3 + error) / 4; // (2.3), beta = 1/4
+            self.srtt = (self.srtt * 7 + rtt) / 8; // (2.3), alpha = 1/8
+        } else {
+            self.measured = true;
+            self.srtt = rtt; // (2.2)
+            self.rttvar = rtt / 2;
+        }
+        self.srtt + granularity.max(self.rttvar * 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Profile, TcpSpec};
+
+    fn estimator(profile: Profile, phase: Duration) -> RttEstimator {
+        let params = TcpSpec::default().resolve(profile).unwrap();
+        RttEstimator::new(&params, phase)
+    }
+
+    fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn rfc_6298_section_2() {
+        let mut rtt = estimator(Profile::Rfc, Duration::ZERO);
+        assert_eq!(rtt.rto(), ms(1000));
+        rtt.measure(Time::ZERO, Time::ZERO + ms(400));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(400), ms(200), ms(1200)));
+        rtt.measure(Time::ZERO, Time::ZERO + ms(800));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(450), ms(250), ms(1450)));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!((rtt.rto(), rtt.backoff()), (ms(5800), 4));
+        (0..9).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.measure(Time::ZERO, Time::ZERO + ms(450));
+        assert_eq!((rtt.srtt(), rtt.rto()), (ms(450), ms(450) + ms(750)));
+    }
+
+    #[test]
+    fn ticks_are_counted_from_the_clock_s_phase() {
+        // 9.9 ms into a tick of 10 ms, 0.1 ms are enough to see a tick; from its beginning 9.9 ms see none.
+        let mut late = estimator(Profile::Ns2_2009, Duration::from_micros(9_900));
+        late.measure(Time::ZERO, Time::ZERO + Duration::from_micros(10_100));
+        assert_eq!(late.latest(), ms(20));
+        let mut early = estimator(Profile::Ns2_2009, Duration::ZERO);
+        early.measure(Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
+        assert_eq!((early.latest(), early.rto()), (ms(10), ms(200)));
+    }
+
+    #[test]
+    fn bsd_forgets_srtt_after_the_fourth_timeout() {
+        let mut rtt = estimator(Profile::Ns2_2001, Duration::ZERO);
+        rtt.measure(Time::ZERO, Time::ZERO + ms(800));
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(800), ms(400), ms(2400)));
+        (0..4).for_each(|_| rtt.back_off());
+        // rttvar gains srtt's whole ticks (8) as quarters of a tick.
+        assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(0), ms(600), ms(38_400)));
+        (0..5).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.backoff(), 64);
+    }
+}

@@ -1,0 +1,255 @@
+//! What every loss recovery works on: sequence space, window, timer, and the steps they share.
+
+use crate::params::{CutBase, Handshake, TcpParams};
+use crate::tcp::cc::{CongestionControl, Loss, Window};
+use crate::tcp::fact::{TcpFact, TcpFactKind};
+use crate::tcp::rtt::RttEstimator;
+use crate::tcp::timers::Timer;
+use roamlab_engine::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What last cut the window.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum LastCut {
+    /// Nothing yet.
+    None,
+    /// Duplicate ACKs.
+    DupAcks,
+    /// Duplicate ACKs, and the recovery they began is over.
+    Exited,
+    /// The retransmission timer.
+    Timeout,
+}
+
+/// How much new data the latest input lets go.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Permit {
+    /// None.
+    Nothing,
+    /// One segment beyond the window per duplicate ACK (RFC 3042).
+    LimitedTransmit,
+    /// What the window allows, up to so many segments.
+    Window(u32),
+}
+
+/// The state of a sender that all recoveries share.
+#[derive(Clone, Debug)]
+pub(crate) struct SendState {
+    pub params: TcpParams,
+    /// First segment not acknowledged.
+    pub una: u32,
+    /// Next segment to send; falls back to `una` after a timeout (go-back-N).
+    pub nxt: u32,
+    /// One above the highest segment sent.
+    pub snd_max: u32,
+    /// One above the last segment the application has given; `u32::MAX` is an unlimited backlog.
+    pub end: u32,
+    pub window: Window,
+    pub control: CongestionControl,
+    pub dup_acks: u32,
+    /// `snd_max` at the last cut: losses below it have been paid for.
+    pub recovery_point: u32,
+    pub last_cut: LastCut,
+    pub permit: Permit,
+    /// A segment to send again at once, before anything else.
+    pub retransmit: Option<u32>,
+    /// Segments sent by limited transmit since the last new ACK.
+    limited_transmits: u32,
+    pub rtt: RttEstimator,
+    timed: Option<(u32, Time)>,
+    pub timer: Timer,
+    /// Cwnd after the first ACK of a connection that begins with a SYN.
+    initial_window: f64,
+    pub timeouts: u64,
+    pub cuts: u64,
+    pub facts: VecDeque<TcpFact>,
+}
+
+impl SendState {
+    pub fn new(params: &TcpParams, tick_phase: Duration) -> SendState {
+        let initial_window = f64::from(params.initial_window.0);
+        let cwnd = if params.handshake == Handshake::Syn { 1.0 } else { initial_window };
+        SendState {
+            params: params.clone(),
+            una: 0,
+            nxt: 0,
+            snd_max: 0,
+            end: 0,
+            window: Window { cwnd, ssthresh: f64::from(params.initial_ssthresh.0), inflation: 0 },
+            control: CongestionControl::new(params),
+            dup_acks: 0,
+            recovery_point: 0,
+            last_cut: LastCut::None,
+            permit: Permit::Nothing,
+            retransmit: None,
+            limited_transmits: 0,
+            rtt: RttEstimator::new(params, tick_phase),
+            timed: None,
+            timer: Timer::default(),
+            initial_window,
+            timeouts: 0,
+            cuts: 0,
+            facts: VecDeque::new(),
+        }
+    }
+
+    /// The number of segments that may be outstanding.
+    pub fn usable_window(&self) -> u32 {
+        (self.window.cwnd as u32).saturating_add(self.window.inflation).min(self.params.window.0)
+    }
+
+    /// Segments sent and not acknowledged, retransmissions not counted twice.
+    pub fn flight_size(&self) -> u32 {
+        self.snd_max - self.una
+    }
+
+    /// Lets go what the window allows.
+    pub fn permit_window(&mut self) {
+        let burst = self.params.max_burst.0;
+        self.permit = Permit::Window(if burst == 0 { u32::MAX } else { burst });
+    }
+
+    /// The next segment in the order: retransmission, then what the permit allows.
+    pub fn next_segment(&mut self) -> Option<u32> {
+        if let Some(seq) = self.retransmit.take() {
+            return Some(seq);
+        }
+        let window_end = self.una.saturating_add(self.usable_window());
+        let (limit, permit) = match self.permit {
+            Permit::Nothing | Permit::Window(0) => return None,
+            Permit::LimitedTransmit => {
+                // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
+                let receiver_end = self.una.saturating_add(self.params.window.0);
+                (window_end.saturating_add(self.dup_acks).min(receiver_end), Permit::Nothing)
+            }
+            Permit::Window(left) => (window_end, Permit::Window(left - 1)),
+        };
+        if self.nxt >= limit.min(self.end) {
+            return None;
+        }
+        if self.permit == Permit::LimitedTransmit {
+            self.limited_transmits += 1;
+        }
+        self.permit = permit;
+        self.nxt += 1;
+        Some(self.nxt - 1)
+    }
+
+    /// Book-keeping for a segment that goes out; `true` if it went out before.
+    pub fn sent(&mut self, seq: u32, now: Time) -> bool {
+        let retransmission = seq < self.snd_max;
+        if self.flight_size() == 0 || self.timer.deadline().is_none() {
+            self.timer.start(now, self.rtt.rto());
+        }
+        if !retransmission {
+            self.snd_max = seq + 1;
+            self.timed.get_or_insert((seq, now));
+        }
+        retransmission
+    }
+
+    /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
+    pub fn advance(&mut self, ack: u32, now: Time) {
+        if self.params.stale_rto_on_restart {
+            self.timer.start(now, self.rtt.rto());
+        }
+        self.dup_acks = 0;
+        self.limited_transmits = 0;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        if let Some((seq, sent)) = self.timed
+            && ack > seq
+        {
+            self.timed = None;
+            self.rtt.measure(sent, now);
+        }
+        if !self.params.stale_rto_on_restart {
+            self.timer.start(now, self.rtt.rto());
+        }
+        // RFC 6298 (5.2): all data acknowledged. What runs on is the idle clock of the restart after idle.
+        if self.flight_size() == 0 && !self.params.slow_start_restart {
+            self.timer.stop();
+        }
+    }
+
+    /// Opens the window for an ACK that expects `una`.
+    pub fn grow(&mut self) {
+        self.control.on_ack(&mut self.window, &self.params);
+        if self.params.handshake == Handshake::Syn && self.una == 1 {
+            self.window.cwnd = self.initial_window;
+        }
+    }
+
+    /// Whether losses below `una` have all been paid for, so that new ones may cut the window again.
+    pub fn recovered(&self) -> bool {
+        self.una > self.recovery_point
+    }
+
+    /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
+    pub fn fast_retransmit(&mut self, now: Time) {
+        self.recovery_point = self.snd_max;
+        self.cut(Loss::DupAcks);
+        self.last_cut = LastCut::DupAcks;
+        self.restart_timer(now);
+        // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
+        self.retransmit = (self.flight_size() > 0).then_some(self.una);
+        self.record(TcpFactKind::FastRetransmit, self.una, now);
+    }
+
+    /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
+    pub fn timeout(&mut self, now: Time) {
+        self.recovery_point = self.snd_max;
+        if self.una == 0 {
+            self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
+        }
+        self.timeouts += 1;
+        self.cut(Loss::Timeout);
+        self.last_cut = LastCut::Timeout;
+        self.dup_acks = 0;
+        self.limited_transmits = 0;
+        self.rtt.back_off();
+        self.restart_timer(now);
+        self.nxt = self.una;
+        self.retransmit = None;
+        self.permit_window();
+        self.record(TcpFactKind::Timeout, self.una, now);
+    }
+
+    /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
+    pub fn restart_after_idle(&mut self, now: Time) {
+        let restart_window = f64::from(self.params.restart_window.0);
+        if self.window.cwnd > restart_window {
+            self.window.cwnd = restart_window;
+            self.record(TcpFactKind::IdleRestart, self.nxt, now);
+        }
+    }
+
+    pub fn restart_timer(&mut self, now: Time) {
+        self.timer.start(now, self.rtt.rto());
+        self.timed = None; // Karn: what is outstanding may be sent again
+    }
+
+    pub fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
+        let Window { cwnd, ssthresh, .. } = self.window;
+        let (rto, srtt) = (self.rtt.rto(), self.rtt.srtt());
+        self.facts.push_back(TcpFact { at, kind, seq, cwnd, ssthresh, rto, srtt });
+    }
+
+    fn cut(&mut self, loss: Loss) {
+        let in_use = match self.params.cut_base {
+            CutBase::Window => {
+                (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
+            }
+            CutBase::FlightSize => f64::from(self.flight_size() - self.limited_transmits),
+        };
+        // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
+        let again =
+            loss == Loss::Timeout && self.rtt.backoff() > 1 && self.params.cut_base == CutBase::FlightSize;
+        let ssthresh = self.window.ssthresh;
+        self.control.on_loss(&mut self.window, loss, in_use, &self.params);
+        if again {
+            self.window.ssthresh = ssthresh;
+        }
+        self.cuts += 1;
+    }
+}

@@ -1,0 +1,88 @@
+//! Whatever is lost, everything offered arrives, once and in order, and a wake-up that comes early changes nothing.
+
+use proptest::prelude::*;
+use roamlab_engine::{Duration, Packets, Time};
+use roamlab_packet::{Ecn, TcpHeader};
+use roamlab_transport::{Profile, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant};
+use std::collections::VecDeque;
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+const OFFERED: u64 = 120;
+
+fn variants() -> Vec<Variant> {
+    let parse = |name: &str| serde_json::from_value(serde_json::Value::String(name.into())).unwrap();
+    VARIANTS.iter().map(|&(name, _)| parse(name)).collect()
+}
+
+/// Runs one transfer over a path that loses what `losses` says, in the order of sending, both ways.
+fn transfer(
+    profile: Profile,
+    variant: Variant,
+    delayed_ack: bool,
+    losses: &[bool],
+) -> Result<Time, TestCaseError> {
+    let spec = TcpSpec {
+        variant: Some(variant),
+        window: Some(Packets(32)),
+        delayed_ack: Some(Duration::from_millis(if delayed_ack { 100 } else { 0 })),
+        ..TcpSpec::default()
+    };
+    let params = spec.resolve(profile).unwrap();
+    let (mut sender, mut receiver) = (TcpSender::new(&params, Duration::ZERO), TcpReceiver::new(&params));
+    let mut losses = losses.iter().copied().chain(std::iter::repeat(false));
+    let (mut data, mut acks) = (VecDeque::<(Time, TcpHeader)>::new(), VecDeque::<(Time, TcpHeader)>::new());
+    let (mut now, mut delivered, mut fresh) = (Time::ZERO, 0u64, 0u64);
+    sender.offer(Some(OFFERED));
+    while !sender.finished() {
+        while let Some(segment) = sender.poll_transmit(now) {
+            if !losses.next().unwrap_or_default() {
+                data.push_back((now + ONE_WAY, segment.header));
+            }
+        }
+        while let Some(segment) = receiver.poll_transmit(now) {
+            if !losses.next().unwrap_or_default() {
+                acks.push_back((now + ONE_WAY, segment.header));
+            }
+        }
+        let heads = [data.front().map(|head| head.0), acks.front().map(|head| head.0)];
+        let next =
+            heads.into_iter().chain([sender.next_deadline(), receiver.next_deadline()]).flatten().min();
+        now = next.ok_or_else(|| TestCaseError::fail("the transfer stalled with nothing pending"))?;
+        prop_assert!(now < Time::ZERO + Duration::from_secs(20_000), "the transfer does not end");
+        if data.front().is_some_and(|head| head.0 == now) {
+            let (_, header) = data.pop_front().unwrap();
+            let receipt = receiver.on_segment(&header, Ecn::NotEct, now);
+            delivered += u64::from(receipt.in_order_segments);
+            fresh += u64::from(receipt.fresh && header.payload > 0);
+        } else if acks.front().is_some_and(|head| head.0 == now) {
+            let (_, header) = acks.pop_front().unwrap();
+            sender.on_segment(&header, Ecn::NotEct, now);
+        } else {
+            sender.on_deadline(now);
+            receiver.on_deadline(now);
+        }
+        // Early: nothing may come of it.
+        let before = format!("{sender:?}");
+        if sender.next_deadline() != Some(now) {
+            sender.on_deadline(now);
+            prop_assert_eq!(before, format!("{:?}", sender));
+        }
+        prop_assert!(sender.in_flight() <= 32, "{} in flight", sender.in_flight());
+    }
+    prop_assert_eq!((delivered, fresh), (OFFERED, OFFERED));
+    Ok(now)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn everything_arrives_once(losses in prop::collection::vec(prop::bool::weighted(0.2), 0..400), delayed: bool) {
+        for profile in [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009] {
+            for variant in variants() {
+                let ended = transfer(profile, variant, delayed, &losses)?;
+                prop_assert_eq!(ended, transfer(profile, variant, delayed, &losses)?, "not deterministic");
+            }
+        }
+    }
+}

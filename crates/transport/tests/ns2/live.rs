@@ -1,0 +1,139 @@
+//! Runs the installed ns-2 on one of the recorded Tcl scenarios and reads what it did.
+
+use crate::golden::{Line, Params, Run, folder};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
+/// The run of a group's scenario with these key=value arguments (a value may hold spaces if it comes last); `None`
+/// if ns-2 is not installed.
+pub fn run(group: &str, arguments: &str) -> Option<Run> {
+    let (file, bottleneck) = match group {
+        "c" => ("c_outage.tcl", ("2", "3")),
+        _ => ("a_single.tcl", ("1", "2")),
+    };
+    let serial = RUNS.fetch_add(1, Ordering::Relaxed);
+    let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{serial}", std::process::id()));
+    let prefix = prefix.to_str().expect("a path that is text");
+    let (plain, drops) = arguments.split_once(" drops=").unwrap_or((arguments, ""));
+    let mut command = Command::new("ns");
+    command.arg(folder().join("tcl").join(file)).args(plain.split(' ')).arg(format!("out={prefix}"));
+    if !drops.is_empty() {
+        command.arg(format!("drops={drops}"));
+    }
+    let Ok(status) = command.status() else {
+        eprintln!("ns-2 is not installed: skipped");
+        return None;
+    };
+    assert!(status.success(), "ns-2 failed on {arguments}");
+    let [trace, variables, meta] = ["tr", "var", "meta"].map(|end| take(&format!("{prefix}.{end}")));
+    let (mut lines, losses) = packets(&trace, bottleneck);
+    lines.extend(variables.lines().filter_map(variable));
+    let (params, flow) = totals(&meta);
+    let params = Params::new(|key| params.get(key).cloned());
+    let name = format!("{group} {arguments}");
+    Some(Run { name, group: group.into(), params, flow, drops: losses, lines: Some(lines), whole: true })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test may read what it made ns-2 write")]
+fn take(file: &str) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    std::fs::remove_file(file).expect("a file of our own");
+    text
+}
+
+fn micros(seconds: &str) -> f64 {
+    seconds.parse::<f64>().expect("a time") * 1e6
+}
+
+/// The packet trace as the recordings' rows, and the losses by kind.
+fn packets(trace: &str, bottleneck: (&str, &str)) -> (Vec<Line>, BTreeMap<String, u64>) {
+    let (mut lines, mut losses) = (Vec::new(), BTreeMap::new());
+    let (mut sent, mut waiting) = (BTreeSet::new(), 0u64);
+    let mut enqueued = "";
+    for row in trace.lines() {
+        let fields: Vec<&str> = row.split(' ').collect();
+        let [what, at, from, to, kind, size, .., seq, uid, _, _, _, _] = fields[..] else { continue };
+        let mut push = |event, second: String| {
+            lines.push(Line { micros: micros(at), event, first: seq.into(), second });
+        };
+        let at_bottleneck = (from, to) == bottleneck && kind == "tcp";
+        match what {
+            "+" => {
+                if kind == "tcp" && from == "0" {
+                    push('S', u8::from(!sent.insert(seq)).to_string());
+                }
+                if kind == "ack" && from == "3" {
+                    push('K', size.into());
+                }
+                if at_bottleneck {
+                    push('Q', waiting.to_string());
+                    waiting += 1;
+                    enqueued = uid;
+                }
+            }
+            "-" if at_bottleneck => {
+                waiting -= 1;
+                enqueued = if uid == enqueued { "" } else { enqueued };
+            }
+            "d" => {
+                let from_queue = at_bottleneck && uid == enqueued;
+                waiting -= u64::from(from_queue);
+                let how = if from_queue { "q" } else { "l" };
+                let how = if kind == "ack" { format!("{how}a") } else { how.into() };
+                push('D', how.clone());
+                *losses.entry(how).or_insert(0) += 1;
+            }
+            _ => {}
+        }
+    }
+    (lines, losses)
+}
+
+/// A line of the variable trace: `f t<time> a<agent> n<name> v<value>`.
+fn variable(line: &str) -> Option<Line> {
+    let mut fields = line.strip_prefix("f t")?.split(' ');
+    let at = micros(fields.next()?);
+    let first = match fields.nth(1)?.strip_prefix('n')? {
+        "srtt_" => "srtt8",
+        "rttvar_" => "rttvar4",
+        name => name.trim_end_matches('_'),
+    };
+    let second = fields.next()?.strip_prefix('v')?.to_owned();
+    Some(Line { micros: at, event: 'V', first: first.into(), second })
+}
+
+/// What was asked for, and the flow's counters at the end.
+fn totals(meta: &str) -> (BTreeMap<String, String>, BTreeMap<String, f64>) {
+    let line =
+        |start: &str| meta.lines().find_map(|line| line.strip_prefix(start)).expect("a line of that name");
+    let mut params = BTreeMap::new();
+    let mut rest = line("params ");
+    while let Some((key, tail)) = rest.split_once(' ') {
+        // A Tcl list: a value with spaces, or an empty one, stands in braces.
+        let (value, tail) = match tail.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').expect("a closing brace"),
+            None => tail.split_once(' ').map_or((tail, ""), |(value, tail)| (value, tail)),
+        };
+        params.insert(key.to_owned(), value.to_owned());
+        rest = tail.trim_start();
+    }
+    let name = |key: &str| {
+        match key {
+            "ndatapack" => "sent",
+            "nrexmitpack" => "rexmit",
+            "nrexmit" => "timeouts_nrexmit",
+            "ncwndcuts" => "cwnd_cuts",
+            "ack" => "last_ack",
+            "sinkbytes" => "sink_bytes",
+            other => other,
+        }
+        .to_owned()
+    };
+    let flow = line("flow 0 ").split(' ').filter_map(|field| field.split_once('='));
+    let flow = flow.filter_map(|(key, value)| Some((name(key), value.parse().ok()?))).collect();
+    (params, flow)
+}

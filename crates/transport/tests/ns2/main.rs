@@ -1,0 +1,70 @@
+//! Replays recorded ns-2.35 runs: the same segments, ACKs, queue lengths, losses and variables at the same times.
+//!
+//! The recordings are in `tests/golden/ns2` of the project, or in `golden/ns2` of the folder that `ROAMLAB_DATA`
+//! names. Times there are whole microseconds, rounded; real numbers have six significant digits.
+
+mod golden;
+mod live;
+mod network;
+
+use golden::Run;
+
+/// Repeats every recording of `group` by these variants, at least so many.
+fn replay(group: &str, variants: &[&str], least: usize) {
+    let wanted = |run: &Run| variants.contains(&run.params.variant.as_str());
+    let runs: Vec<Run> = golden::runs(group).into_iter().filter(wanted).collect();
+    assert!(runs.len() >= least, "only {} recordings of {variants:?} in group {group}", runs.len());
+    check(&runs);
+}
+
+/// Repeats the runs and reports all that differ.
+fn check(runs: &[Run]) {
+    let mut failures = Vec::new();
+    for run in runs {
+        let outcome = network::simulate(&run.path(), &run.spec());
+        failures.extend(golden::compare(run, &outcome).err().map(|why| format!("{}: {why}", run.name)));
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} runs differ:\n{}",
+        failures.len(),
+        runs.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn group_a_single_flow_reno() {
+    replay("a", &["Reno"], 6);
+}
+
+#[test]
+fn group_b_forced_losses_reno() {
+    replay("b", &["Reno"], 15);
+}
+
+#[test]
+fn group_c_outages_reno() {
+    replay("c", &["Reno"], 10);
+}
+
+/// Scenarios that nobody recorded, against the ns-2 that is installed; passes where there is none.
+#[test]
+fn live_reno() {
+    let mut cases = Vec::new();
+    for preset in ["ns235", "ns21b"] {
+        for queue in [4, 6, 12, 15, 30] {
+            cases.push(("a", format!("variant=Reno preset={preset} queue={queue} stop=15")));
+        }
+        for window in [2, 3, 5, 8, 20] {
+            cases.push(("a", format!("variant=Reno preset={preset} queue=200 win={window} stop=4 drops=20")));
+        }
+        for drops in ["0", "1", "2", "3", "0 1", "10 30 31 32 60", "25 26 80 81 150", "40 60 61 62 63 64"] {
+            cases.push(("a", format!("variant=Reno preset={preset} queue=200 stop=12 drops={drops}")));
+        }
+        for gap in ["0.02", "0.09", "0.25", "1.0", "4.0"] {
+            cases.push(("c", format!("variant=Reno preset={preset} gap={gap} stop=15")));
+        }
+    }
+    check(&cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect::<Vec<_>>());
+}

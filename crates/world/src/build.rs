@@ -1,0 +1,276 @@
+//! From a checked scenario to a world.
+
+use crate::agents;
+use crate::cx::Cx;
+use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::fault::Fault;
+use crate::flow::{Flow, Transport};
+use crate::link::{End, Link};
+use crate::node::{Cell, Mobile, Node};
+use crate::probe::Wanted;
+use crate::route::{Edge, RouteTable, shortest_paths};
+use crate::run::Draw;
+use crate::scenario::{ForeignMarks, HostSpec, Scenario};
+use crate::world::{Policer, World};
+use roamlab_engine::{Duration, Rate, Rng, Time};
+use roamlab_packet::{Addr, Dscp};
+use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
+use roamlab_radio::{InFlightAtBreak, Motion};
+use roamlab_traffic::App;
+use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Builds the world of a scenario that has been checked.
+pub fn build(scenario: &Scenario, draw: Draw) -> World {
+    let mut builder = Builder { scenario, draw, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
+    builder.wired();
+    let cells = builder.cells();
+    builder.routes();
+    builder.hosts(&cells);
+    builder.finish(cells)
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    draw: Draw,
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    ids: BTreeMap<&'a str, NodeId>,
+}
+
+impl<'a> Builder<'a> {
+    fn rng(&self, name: &str) -> Rng {
+        Rng::named(self.draw.seed, self.draw.run, name)
+    }
+
+    /// The node of this name, made if there is none yet.
+    fn node(&mut self, name: &'a str) -> NodeId {
+        let next = NodeId(self.nodes.len() as u32);
+        let id = *self.ids.entry(name).or_insert(next);
+        if id == next {
+            self.nodes.push(blank_node(name, Addr::new(next.0, 0)));
+        }
+        id
+    }
+
+    fn link(
+        &mut self,
+        name: String,
+        ends: (NodeId, End),
+        (rate, delay): (Rate, Duration),
+        queue: &QueueSpec,
+        own_queue: bool,
+    ) -> LinkId {
+        let id = LinkId(self.links.len() as u32);
+        let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.name())));
+        let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
+        link.recorded = match &self.scenario.record.queues {
+            Some(queues) => queues.contains(&link.name),
+            None => own_queue,
+        };
+        if let End::Node(to) = ends.1 {
+            let neighbour = self.nodes[to.0 as usize].addr;
+            self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);
+        }
+        self.links.push(link);
+        id
+    }
+
+    fn duplex(
+        &mut self,
+        [left, right]: [&'a str; 2],
+        shape: (Rate, Duration),
+        queues: [Option<&QueueSpec>; 2],
+    ) {
+        let default = &self.scenario.network.queue;
+        let ids = [self.node(left), self.node(right)];
+        for ((from, to), queue) in [(0, 1), (1, 0)].into_iter().zip(queues) {
+            let name = format!("{}->{}", [left, right][from], [left, right][to]);
+            let ends = (ids[from], End::Node(ids[to]));
+            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some());
+        }
+    }
+
+    fn wired(&mut self) {
+        for link in &self.scenario.links {
+            let names = link.between.each_ref().map(String::as_str);
+            let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
+            self.duplex(names, (link.rate, link.delay), queues);
+        }
+    }
+
+    fn cells(&mut self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for (name, spec) in &self.scenario.cells {
+            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), [None, None]);
+            let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
+            let ends = (base_station, End::Cell(cell));
+            let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
+            self.nodes[base_station.0 as usize].serves = Some(cell);
+            let router = self.node(&spec.router);
+            self.nodes[router.0 as usize].is_access_router = true;
+            cells.push(Cell { name: name.clone(), air, base_station, hosts: Vec::new() });
+        }
+        cells
+    }
+
+    fn routes(&mut self) {
+        let edge = |(index, link): (usize, &Link)| match link.to {
+            End::Node(to) => Some(Edge {
+                link: LinkId(index as u32),
+                from: link.from.0 as usize,
+                to: to.0 as usize,
+                delay: link.delay,
+            }),
+            End::Cell(_) => None,
+        };
+        let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
+        for (node, table) in self.nodes.iter_mut().zip(shortest_paths(self.ids.len(), &edges)) {
+            node.routes = table;
+        }
+    }
+
+    fn hosts(&mut self, cells: &[Cell]) {
+        let mut tenants: BTreeMap<NodeId, u32> = BTreeMap::new();
+        for spec in &self.scenario.hosts {
+            let home = self.ids[spec.home.as_str()];
+            let tenant = tenants.entry(home).or_insert(0);
+            *tenant += 1;
+            let addr = Addr::new(home.0, *tenant);
+            let id = NodeId(self.nodes.len() as u32);
+            self.ids.insert(&spec.name, id);
+            self.nodes.push(blank_node(&spec.name, addr));
+            let mobile = self.mobile(id, spec, cells);
+            self.nodes[id.0 as usize].mobile = Some(mobile);
+        }
+    }
+
+    fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
+        let mut uplinks = BTreeMap::new();
+        let mut visits = Vec::new();
+        for visit in &spec.visits {
+            let cell = cells.iter().position(|cell| cell.name == visit.cell).unwrap_or_default();
+            visits.push(CellId(cell as u32));
+            if uplinks.contains_key(&CellId(cell as u32)) {
+                continue;
+            }
+            let air = &self.scenario.cells[&visit.cell];
+            let ends = (id, End::Node(cells[cell].base_station));
+            let name = format!("{}->{}", spec.name, visit.cell);
+            let link =
+                self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
+            uplinks.insert(CellId(cell as u32), link);
+        }
+        Mobile {
+            plan: self.scenario.radio.plan(&spec.visits).unwrap_or_default(),
+            next_motion: 0,
+            visits,
+            visit: 0,
+            cell: None,
+            left: None,
+            uplinks,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn flow(&self, index: usize) -> Flow {
+        let spec = &self.scenario.flows[index];
+        let mut rng = self.rng(&format!("{}/app", spec.name));
+        let app = App::new(&spec.app, &mut rng);
+        let transport = match spec.tcp.as_ref().and_then(|tcp| tcp.resolve(self.scenario.run.profile).ok()) {
+            Some(params) => {
+                let phase = self.rng(&format!("{}/tcp", spec.name)).uniform_duration(params.tick);
+                Transport::Tcp {
+                    segment: params.segment,
+                    sender: Box::new(TcpSender::new(&params, phase)),
+                    receiver: Box::new(TcpReceiver::new(&params)),
+                }
+            }
+            None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
+        };
+        let ends = (self.ids[spec.path[0].as_str()], self.ids[spec.path[1].as_str()]);
+        Flow::new(spec.name.clone(), ends, app, transport)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let faults = self.scenario.faults.iter().map(|spec| Fault {
+            message: spec.message.clone(),
+            host: spec.host.as_ref().map(|host| self.nodes[self.ids[host.as_str()].0 as usize].addr),
+            occurrences: spec.occurrences.clone(),
+            delay: spec.delay,
+            seen: 0,
+        });
+        faults.collect()
+    }
+
+    fn finish(mut self, cells: Vec<Cell>) -> World {
+        let scenario = self.scenario;
+        let flows: Vec<Flow> = (0..scenario.flows.len()).map(|index| self.flow(index)).collect();
+        let faults = self.faults();
+        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, self.draw);
+        let mut cx = Cx::default();
+        cx.probes.traced = self.draw.trace;
+        cx.probes.wanted = Wanted { deliveries: scenario.record.deliveries, tcp: scenario.record.tcp };
+        schedule_start(&mut cx, &self.nodes, &flows);
+        let node_of =
+            self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
+        let mut world = World {
+            cx,
+            nodes: self.nodes,
+            links: self.links,
+            cells,
+            flows,
+            node_of,
+            tunnel_overhead: scenario.network.tunnel_overhead,
+            buffering: setting.buffering,
+            message_options: setting.message_options,
+            in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
+            policer: policer(scenario.network.foreign_marks),
+            faults,
+            delayed: Vec::new(),
+            events: 0,
+            packet_hops: 0,
+        };
+        (0..world.nodes.len() as u32).for_each(|node| world.arm_agent(NodeId(node)));
+        world
+    }
+}
+
+fn blank_node(name: &str, addr: Addr) -> Node {
+    Node {
+        name: name.into(),
+        addr,
+        routes: RouteTable::default(),
+        neighbours: BTreeMap::new(),
+        agent: None,
+        agent_armed: Time::MAX,
+        serves: None,
+        is_access_router: false,
+        buffers: BTreeMap::new(),
+        mobile: None,
+    }
+}
+
+fn policer(marks: ForeignMarks) -> Option<Policer> {
+    let drop = match marks {
+        ForeignMarks::Honour => return None,
+        ForeignMarks::Clear => false,
+        ForeignMarks::Drop => true,
+    };
+    Some(Policer { mark: Dscp::FORWARDED, drop })
+}
+
+/// The first motion of every host and the first wake-up of every application.
+fn schedule_start(cx: &mut Cx, nodes: &[Node], flows: &[Flow]) {
+    for (id, node) in nodes.iter().enumerate() {
+        let first: Option<&(Time, Motion)> = node.mobile.as_ref().and_then(|mobile| mobile.plan.first());
+        if let Some(&(time, _)) = first {
+            cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
+        }
+    }
+    for (id, flow) in flows.iter().enumerate() {
+        if let Some(time) = flow.app.next_wake() {
+            cx.scheduler.push(time, Event::App { flow: id as u32 });
+        }
+    }
+}

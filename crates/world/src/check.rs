@@ -1,0 +1,273 @@
+//! What the types of a scenario cannot say: names that must exist, times that must fit, nodes that must be
+//! reachable.
+
+use crate::locate::Problem;
+use crate::scenario::{FlowSpec, Scenario};
+use roamlab_packet::Addr;
+use roamlab_traffic::AppSpec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The first problem of a scenario.
+pub fn check(scenario: &Scenario) -> Result<(), Problem> {
+    if scenario.run.duration.as_nanos() == 0 {
+        return Err(Problem::at("run.duration", "the run has no duration").help("write for example \"40 s\""));
+    }
+    if scenario.network.tunnel_overhead.0 > u64::from(u16::MAX) {
+        let problem = Problem::at("network.tunnel_overhead", "a tunnel header has at most 65535 bytes");
+        return Err(problem.help("write \"20 B\" for IP-in-IP"));
+    }
+    let routers = check_links(scenario)?;
+    check_cells(scenario, &routers)?;
+    check_queues(scenario)?;
+    if let Some(Err((field, message))) = scenario.mobility.as_ref().map(|mobility| mobility.validate()) {
+        return Err(Problem::at(format!("mobility.{field}"), message));
+    }
+    check_hosts(scenario, &routers)?;
+    check_flows(scenario, &routers)?;
+    check_faults(scenario)?;
+    check_record(scenario)?;
+    check_connected(scenario)?;
+    let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
+    if nodes > Addr::MAX_PART as usize {
+        return Err(Problem::at(
+            "links",
+            format!("{nodes} nodes are more than the {} supported", Addr::MAX_PART),
+        ));
+    }
+    Ok(())
+}
+
+/// "did you mean" and the list of what there is.
+fn known<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let closest = names.iter().min_by_key(|name| distance(wanted, name));
+    match closest {
+        None => "there are none in this scenario".into(),
+        Some(closest) if distance(wanted, closest) <= 2 => format!("did you mean \"{closest}\"?"),
+        Some(_) if names.len() > 12 => format!("there are \"{}\", …", names[..12].join("\", \"")),
+        Some(_) => format!("there are \"{}\"", names.join("\", \"")),
+    }
+}
+
+/// Edit distance of two names.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != *r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+/// Checks the links; the names of the nodes at their ends.
+fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
+    let mut pairs = BTreeSet::new();
+    for (index, link) in scenario.links.iter().enumerate() {
+        let [left, right] = &link.between;
+        let field = format!("links[{index}].between");
+        if left == right {
+            return Err(Problem::at(
+                field,
+                format!("a link joins two nodes, this one joins \"{left}\" to itself"),
+            ));
+        }
+        if !pairs.insert((left.min(right), left.max(right))) {
+            let problem =
+                Problem::at(field, format!("\"{left}\" and \"{right}\" are joined by another link already"));
+            return Err(problem.help("remove one of the two"));
+        }
+        for (end, name) in link.between.iter().enumerate() {
+            check_name(name, || format!("links[{index}].between[{end}]"))?;
+        }
+    }
+    Ok(scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect())
+}
+
+fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
+    let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(plain) {
+        return Ok(());
+    }
+    let problem = Problem::at(field(), format!("\"{name}\" is not a name"));
+    Err(problem.help("use letters, digits, `-` and `_`"))
+}
+
+fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    for (name, cell) in &scenario.cells {
+        check_name(name, || format!("cells.{name}"))?;
+        if routers.contains(name.as_str()) {
+            let problem =
+                Problem::at(format!("cells.{name}"), format!("\"{name}\" is a node of a link already"));
+            return Err(problem.help("a cell brings its own base station: give it another name"));
+        }
+        if !routers.contains(cell.router.as_str()) {
+            let problem =
+                Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
+            return Err(problem.help(known(&cell.router, routers.iter().copied())));
+        }
+    }
+    Ok(())
+}
+
+fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
+    let network = &scenario.network;
+    let mut queues = vec![
+        ("network.queue".to_owned(), Some(&network.queue)),
+        ("network.uplink_queue".to_owned(), Some(&network.uplink_queue)),
+    ];
+    for (index, link) in scenario.links.iter().enumerate() {
+        queues.push((format!("links[{index}].queue"), link.queue.as_ref()));
+        queues.push((format!("links[{index}].reverse_queue"), link.reverse_queue.as_ref()));
+    }
+    for (name, cell) in &scenario.cells {
+        queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
+    }
+    for (path, queue) in queues {
+        if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
+            return Err(Problem::at(format!("{path}.{field}"), message));
+        }
+    }
+    Ok(())
+}
+
+fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let mut names = BTreeSet::new();
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let field = |part: &str| format!("hosts[{index}].{part}");
+        check_name(&host.name, || field("name"))?;
+        let taken = routers.contains(host.name.as_str()) || scenario.cells.contains_key(&host.name);
+        if taken || !names.insert(&host.name) {
+            let problem = Problem::at(field("name"), format!("the name \"{}\" is taken", host.name));
+            return Err(problem.help("give the host a name of its own"));
+        }
+        if !routers.contains(host.home.as_str()) {
+            let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
+            return Err(problem.help(known(&host.home, routers.iter().copied())));
+        }
+        if let Some((cell, _)) = scenario.cells.iter().find(|(_, cell)| cell.router == host.home) {
+            let message = format!("\"{}\" is the access router of cell \"{cell}\"", host.home);
+            let problem = Problem::at(field("home"), message);
+            return Err(problem.help("a home agent and a foreign agent need a node each"));
+        }
+        for (number, visit) in host.visits.iter().enumerate() {
+            if !scenario.cells.contains_key(&visit.cell) {
+                let field = field(&format!("visits[{number}].cell"));
+                let problem = Problem::at(field, format!("there is no cell \"{}\"", visit.cell));
+                return Err(problem.help(known(&visit.cell, scenario.cells.keys().map(String::as_str))));
+            }
+        }
+        if let Err((number, part, message)) = scenario.radio.plan(&host.visits) {
+            return Err(Problem::at(field(&format!("visits[{number}].{part}")), message));
+        }
+    }
+    Ok(())
+}
+
+fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let mut names = BTreeSet::new();
+    let ends = || routers.iter().copied().chain(scenario.hosts.iter().map(|host| host.name.as_str()));
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let field = |part: &str| format!("flows[{index}].{part}");
+        check_name(&flow.name, || field("name"))?;
+        if !names.insert(&flow.name) {
+            let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
+            return Err(problem.help("give each flow a name of its own"));
+        }
+        for (end, name) in flow.path.iter().enumerate() {
+            if !ends().any(|known| known == name) {
+                let problem =
+                    Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
+                return Err(problem.help(known(name, ends())));
+            }
+        }
+        if flow.path[0] == flow.path[1] {
+            return Err(Problem::at(field("path"), "a flow goes from one node to another"));
+        }
+        if let Err((part, message)) = flow.app.validate() {
+            return Err(Problem::at(field(&format!("app.{part}")), message));
+        }
+        check_transport(scenario, flow).map_err(|(part, message)| Problem::at(field(&part), message))?;
+    }
+    Ok(())
+}
+
+fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+    match (&flow.tcp, &flow.app) {
+        (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
+            Ok(_) => Ok(()),
+            Err((part, message)) => Err((format!("tcp.{part}"), message)),
+        },
+        (None, AppSpec::Ftp(_)) => {
+            let message = "a file transfer needs TCP: add a `tcp` table to the flow, for example \
+                           `tcp = { variant = \"reno\" }`, or write `kind = \"cbr\"`";
+            Err(("app.kind".into(), message.into()))
+        }
+        (None, AppSpec::Cbr(_)) => Ok(()),
+    }
+}
+
+fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        let field = |part: &str| format!("faults[{index}].{part}");
+        let names = roamlab_mobility::Message::NAMES;
+        if !names.contains(&fault.message.as_str()) {
+            let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
+            return Err(problem.help(known(&fault.message, names.iter().copied())));
+        }
+        if let Some(host) =
+            fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))
+        {
+            let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
+            return Err(problem.help(known(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
+        }
+        if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
+            let problem = Problem::at(field("occurrences"), "messages are counted from 1");
+            return Err(problem.help("write for example `occurrences = [1]`"));
+        }
+    }
+    Ok(())
+}
+
+fn check_record(scenario: &Scenario) -> Result<(), Problem> {
+    let names: Vec<String> = scenario.queue_names().collect();
+    for (index, queue) in scenario.record.queues.iter().flatten().enumerate() {
+        if !names.contains(queue) {
+            let problem =
+                Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
+            return Err(problem.help(known(queue, names.iter().map(String::as_str))));
+        }
+    }
+    Ok(())
+}
+
+/// Every node must be reachable from every other over wired links and backhauls.
+fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
+    let mut adjacent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for link in &scenario.links {
+        let [left, right] = &link.between;
+        adjacent.entry(left).or_default().push(right);
+        adjacent.entry(right).or_default().push(left);
+    }
+    let Some(first) = scenario.links.first() else { return Ok(()) };
+    let mut reached = BTreeSet::new();
+    let mut frontier = vec![first.between[0].as_str()];
+    while let Some(node) = frontier.pop() {
+        if reached.insert(node) {
+            frontier.extend(adjacent.get(node).into_iter().flatten());
+        }
+    }
+    for (index, link) in scenario.links.iter().enumerate() {
+        if let Some(end) = link.between.iter().position(|name| !reached.contains(name.as_str())) {
+            let message =
+                format!("no path of links leads from \"{}\" to \"{}\"", first.between[0], link.between[end]);
+            let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
+            return Err(problem.help("add the missing link, or correct the name"));
+        }
+    }
+    Ok(())
+}

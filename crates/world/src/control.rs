@@ -1,0 +1,199 @@
+//! The control plane: mobility agents get their inputs and have their actions done; hosts move.
+
+use crate::buffer::Mode;
+use crate::cx::Place;
+use crate::event::{Event, NodeId};
+use crate::fault::Fate;
+use crate::node::Mobile;
+use crate::probe::{HandoverPhase, Stop};
+use crate::route::HostRoute;
+use crate::world::World;
+use roamlab_engine::Time;
+use roamlab_mobility::{Action, Agent, Input, L2Trigger, Message, Via};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_radio::Motion;
+
+impl World {
+    /// Gives a node's agent an input and does what it asks for.
+    pub(crate) fn agent_input(&mut self, node: NodeId, input: Input) {
+        let Some(agent) = &mut self.nodes[node.0 as usize].agent else { return };
+        let mut actions = Vec::new();
+        agent.on(input, self.cx.now, &mut actions);
+        self.arm_agent(node);
+        for action in actions {
+            self.act(node, action);
+        }
+    }
+
+    /// An agent's deadline may have come.
+    pub(crate) fn agent_wake(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node.0 as usize];
+        state.agent_armed = Time::MAX;
+        let deadline = state.agent.as_ref().and_then(Agent::next_deadline);
+        if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
+            self.agent_input(node, Input::Deadline);
+        } else {
+            self.arm_agent(node);
+        }
+    }
+
+    /// Sets an agent's wake-up, if it must come earlier than the pending one.
+    pub(crate) fn arm_agent(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node.0 as usize];
+        let deadline = state.agent.as_ref().and_then(Agent::next_deadline);
+        if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
+            state.agent_armed = deadline;
+            self.cx.scheduler.push(deadline.max(self.cx.now), Event::Agent { node });
+        }
+    }
+
+    fn act(&mut self, node: NodeId, action: Action) {
+        let here = &mut self.nodes[node.0 as usize];
+        match action {
+            Action::Send { to, message } => self.send_message(node, to, message),
+            Action::SetRoute { host, from, via, watch } => {
+                here.routes.set_host(host, from, HostRoute { via, watch });
+            }
+            Action::ClearRoute { host, from } => here.routes.clear_host(host, from),
+            Action::StartBuffering { host } => self.start_buffering(node, host),
+            Action::Release { host, via, mark } => {
+                let Some(buffer) = here.buffers.get_mut(&host) else { return };
+                buffer.mode = match via {
+                    Via::Air => Mode::Attached,
+                    _ => Mode::Released { via, mark },
+                };
+                for packet in buffer.take_all() {
+                    self.pass(node, packet, host, (via, mark));
+                }
+            }
+            Action::DiscardBuffer { host } => {
+                let Some(mut buffer) = here.buffers.remove(&host) else { return };
+                for packet in buffer.take_all() {
+                    self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
+                }
+            }
+            Action::Note { host, phase } => self.note(host, phase.name(), node),
+        }
+    }
+
+    fn send_message(&mut self, node: NodeId, to: Addr, message: Message) {
+        let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(&message)).last();
+        let src = self.nodes[node.0 as usize].addr;
+        let size = message.size(&self.message_options);
+        let id = self.cx.probes.sent(self.cx.now, (src, to), size, message);
+        let inner = IpHeader::new(src, to, Tos::default());
+        let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        let packet = self.cx.pool.create(packet);
+        self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
+        match fate {
+            None => self.dispatch(node, packet),
+            Some(Fate::Lost) => self.cx.lose(packet, DropReason::ForcedLoss, Place::Node(node)),
+            Some(Fate::Late(delay)) => {
+                let slot = self.delayed.len() as u32;
+                self.delayed.push(Some((node, packet)));
+                self.cx.scheduler.push(self.cx.now + delay, Event::Delayed { slot });
+            }
+        }
+    }
+
+    /// A message that a fault has held back sets out.
+    pub(crate) fn release_delayed(&mut self, slot: u32) {
+        if let Some((node, packet)) = self.delayed[slot as usize].take() {
+            self.dispatch(node, packet);
+        }
+    }
+
+    fn dispatch(&mut self, node: NodeId, packet: PacketId) {
+        match self.nodes[node.0 as usize].serves {
+            Some(cell) if self.cx.pool[&packet].inner.dst == Addr::BROADCAST => {
+                self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+                let air = self.cells[cell.0 as usize].air;
+                self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
+            }
+            _ => self.send(node, packet),
+        }
+    }
+
+    /// The host has left: what waits for it, and with layer-2 acknowledgement what it did not get, goes into its
+    /// buffer, and so does what comes later (reading A4).
+    fn start_buffering(&mut self, node: NodeId, host: Addr) {
+        let Some(buffering) = &self.buffering else { return };
+        let here = &mut self.nodes[node.0 as usize];
+        let Some(cell) = here.serves else { return };
+        here.routes.set_host(host, None, HostRoute { via: Via::Buffer, watch: true });
+        let buffer = here.buffer_for(host, buffering.limit);
+        buffer.mode = Mode::Collecting;
+        let air = self.cells[cell.0 as usize].air;
+        let link = &mut self.links[air.0 as usize];
+        let place = Place::Node(node);
+        let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
+        if !buffering.layer2_ack {
+            for copy in link.copy_in_flight(&for_host, &mut self.cx) {
+                buffer.push(copy, place, &mut self.cx);
+            }
+        }
+        let unacknowledged_too = buffering.layer2_ack && !self.in_flight_survives;
+        for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
+            self.cx.trace(&packet, Stop::BufferHold, place);
+            buffer.push(packet, place, &mut self.cx);
+        }
+    }
+
+    /// The next motion of a host's plan.
+    pub(crate) fn move_host(&mut self, node: NodeId) {
+        let now = self.cx.now;
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        let (_, motion) = mobile.plan[mobile.next_motion];
+        mobile.next_motion += 1;
+        if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
+            self.cx.scheduler.push(next, Event::Motion { node });
+        }
+        match motion {
+            Motion::Leave => self.leave(node, now),
+            Motion::Enter { visit } => self.enter(node, visit),
+        }
+    }
+
+    fn leave(&mut self, node: NodeId, now: Time) {
+        let state = &mut self.nodes[node.0 as usize];
+        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
+        let uplink = mobile.uplink();
+        let Some(cell) = mobile.cell.take() else { return };
+        mobile.left = Some((cell, now));
+        if let Some(uplink) = uplink {
+            let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
+            mobile.waiting.extend(waiting);
+        }
+        let state = &mut self.cells[cell.0 as usize];
+        state.hosts.retain(|&present| present != node);
+        let base_station = state.base_station;
+        self.note(host, "link-down", node);
+        self.agent_input(node, Input::Trigger(L2Trigger::LinkDown));
+        self.agent_input(base_station, Input::Trigger(L2Trigger::HostGone { host }));
+    }
+
+    fn enter(&mut self, node: NodeId, visit: usize) {
+        let state = &mut self.nodes[node.0 as usize];
+        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
+        let cell = mobile.visits[visit];
+        mobile.cell = Some(cell);
+        mobile.visit = visit as u32;
+        let waiting = std::mem::take(&mut mobile.waiting);
+        let state = &mut self.cells[cell.0 as usize];
+        state.hosts.push(node);
+        let base_station = state.base_station;
+        let address = self.nodes[base_station.0 as usize].addr;
+        self.note(host, "link-up", node);
+        for packet in waiting {
+            self.send(node, packet);
+        }
+        self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
+        self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
+    }
+
+    fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
+        let Some(&id) = self.node_of.get(&host) else { return };
+        let visit = self.nodes[id.0 as usize].mobile.as_ref().map_or(0, |mobile: &Mobile| mobile.visit);
+        self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });
+    }
+}

@@ -1,0 +1,61 @@
+//! What everything that happens may touch: the clock, the pending events, the packets and the record.
+
+use crate::event::{Event, LinkId, NodeId};
+use crate::probe::{Probes, Stop};
+use roamlab_engine::{Scheduler, Time};
+use roamlab_packet::{DropReason, PacketId, PacketPool};
+
+/// Where in the network something happened.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Place {
+    /// At a node.
+    Node(NodeId),
+    /// On a link.
+    Link(LinkId),
+}
+
+/// The context of an event.
+#[derive(Debug, Default)]
+pub struct Cx {
+    /// Now.
+    pub now: Time,
+    /// Pending events.
+    pub scheduler: Scheduler<Event>,
+    /// All packets.
+    pub pool: PacketPool,
+    /// The record.
+    pub probes: Probes,
+    /// Losses of a queue discipline that are not yet recorded.
+    pub dropped: Vec<(PacketId, DropReason)>,
+}
+
+impl Cx {
+    /// The packet is lost here.
+    pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Place) {
+        self.trace_with(&packet, Stop::Drop, place, reason.name());
+        let lost = self.pool.discard(packet, reason);
+        self.probes.lost(self.now, lost, reason, place);
+    }
+
+    /// Records and discards what a queue discipline has given up.
+    pub fn settle_drops(&mut self, place: Place) {
+        while let Some((packet, reason)) = self.dropped.pop() {
+            self.lose(packet, reason, place);
+        }
+    }
+
+    /// Puts a stop of the packet's way into the trace, if this packet is traced.
+    pub fn trace(&mut self, packet: &PacketId, stop: Stop, place: Place) {
+        self.trace_with(packet, stop, place, "");
+    }
+
+    /// The same with a word of detail.
+    pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Place, detail: &'static str) {
+        if let Some(serial) = self.probes.traced {
+            let packet = &self.pool[packet];
+            if packet.serial == serial || packet.copy_of == serial {
+                self.probes.stop(self.now, stop, place, packet, detail);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What can happen.
+
+/// A node, by its place in [`World::nodes`](crate::world::World).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+/// A link, by its place in [`World::links`](crate::world::World).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LinkId(pub u32);
+
+/// A cell, by its place in [`World::cells`](crate::world::World).
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CellId(pub u32);
+
+/// A side of a flow.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Where the data comes from.
+    Sender,
+    /// Where it goes.
+    Receiver,
+}
+
+/// What can happen. Flat, small and made of handles: events are the hottest data of a run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A link has put its packet on the wire and may take the next.
+    LinkTxDone {
+        /// Which link.
+        link: LinkId,
+    },
+    /// The first packet in flight on a link arrives (or would have, had it not been taken off the air).
+    LinkHead {
+        /// Which link.
+        link: LinkId,
+    },
+    /// An endpoint's deadline may have come.
+    Endpoint {
+        /// Which flow.
+        flow: u32,
+        /// Which end.
+        side: Side,
+    },
+    /// An application wakes.
+    App {
+        /// Which flow.
+        flow: u32,
+    },
+    /// A mobility agent's deadline may have come.
+    Agent {
+        /// At which node.
+        node: NodeId,
+    },
+    /// The next motion of a host's plan.
+    Motion {
+        /// Which host.
+        node: NodeId,
+    },
+    /// A message that a fault has delayed sets out.
+    Delayed {
+        /// Place in the list of delayed messages.
+        slot: u32,
+    },
+}
+
+const _: () = assert!(size_of::<Event>() <= 16);

@@ -1,0 +1,157 @@
+//! Flows: an application, a transport, two ends.
+
+use crate::event::NodeId;
+use roamlab_engine::{Bytes, Time};
+use roamlab_traffic::App;
+use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use std::collections::VecDeque;
+
+/// The two endpoints.
+#[derive(Debug)]
+pub enum Transport {
+    /// TCP.
+    Tcp {
+        /// The sending end.
+        sender: Box<TcpSender>,
+        /// The receiving end.
+        receiver: Box<TcpReceiver>,
+        /// Payload of a full segment.
+        segment: Bytes,
+    },
+    /// UDP.
+    Udp {
+        /// The sending end.
+        sender: UdpSender,
+        /// The receiving end.
+        receiver: UdpReceiver,
+    },
+}
+
+/// A flow.
+#[derive(Debug)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Where its data comes from.
+    pub src: NodeId,
+    /// Where its data goes.
+    pub dst: NodeId,
+    /// What offers the data.
+    pub app: App,
+    /// What carries it.
+    pub transport: Transport,
+    /// When the pending wake-ups of the two ends are due.
+    pub armed: [Time; 2],
+    /// When the application offered data last.
+    pub offered: Time,
+    /// What has happened so far.
+    pub stats: FlowStats,
+    arrivals: Arrivals,
+}
+
+/// Totals of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowStats {
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmitted: u64,
+    /// Data packets delivered for the first time.
+    pub delivered: u64,
+    /// Their payload bytes.
+    pub delivered_bytes: u64,
+    /// Data packets delivered again.
+    pub duplicates: u64,
+    /// Data packets overtaken by one sent later.
+    pub reordered: u64,
+    /// The most packets that overtook one.
+    pub reordering_extent: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+    /// When the application offered data first.
+    pub started: Option<Time>,
+    /// When the last data packet so far was delivered.
+    pub last_delivery: Option<Time>,
+}
+
+/// The order in which a flow's packets arrive (RFC 4737 §4: a packet is reordered if one sent later came first).
+#[derive(Debug, Default)]
+struct Arrivals {
+    latest: u64,
+    recent: VecDeque<u64>,
+}
+
+impl Arrivals {
+    /// Arrivals that are remembered; a packet overtaken by more counts as overtaken by this many.
+    const MEMORY: usize = 1024;
+
+    /// How many packets sent later have arrived before this one.
+    fn note(&mut self, serial: u64) -> u32 {
+        let late_by = if serial > self.latest {
+            self.latest = serial;
+            0
+        } else {
+            self.recent.iter().filter(|&&earlier| earlier > serial).count() as u32
+        };
+        if self.recent.len() == Arrivals::MEMORY {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(serial);
+        late_by
+    }
+}
+
+impl Flow {
+    /// A flow that has not begun.
+    pub fn new(name: String, (src, dst): (NodeId, NodeId), app: App, transport: Transport) -> Flow {
+        Flow {
+            name,
+            src,
+            dst,
+            app,
+            transport,
+            armed: [Time::MAX; 2],
+            offered: Time::ZERO,
+            stats: FlowStats::default(),
+            arrivals: Arrivals::default(),
+        }
+    }
+
+    /// A data packet arrived; how many sent later had come before it.
+    pub fn arrived(&mut self, serial: u64, fresh: bool, payload: u64, now: Time) -> u32 {
+        let late_by = self.arrivals.note(serial);
+        let stats = &mut self.stats;
+        if fresh {
+            stats.delivered += 1;
+            stats.delivered_bytes += payload;
+        } else {
+            stats.duplicates += 1;
+        }
+        stats.reordered += u64::from(late_by > 0);
+        stats.reordering_extent = stats.reordering_extent.max(late_by);
+        stats.last_delivery = Some(now);
+        late_by
+    }
+
+    /// The TCP variant or "udp".
+    pub fn kind(&self) -> &'static str {
+        match &self.transport {
+            Transport::Tcp { .. } => "tcp",
+            Transport::Udp { .. } => "udp",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reordering_is_counted_against_packets_sent_later() {
+        let mut arrivals = Arrivals::default();
+        let late: Vec<u32> = [1, 2, 5, 6, 3, 7, 4].iter().map(|&serial| arrivals.note(serial)).collect();
+        assert_eq!(late, [0, 0, 0, 0, 2, 0, 3]);
+    }
+}

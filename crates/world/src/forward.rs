@@ -1,0 +1,271 @@
+//! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
+
+use crate::buffer::Mode;
+use crate::cx::Place;
+use crate::event::{CellId, LinkId, NodeId};
+use crate::link::{End, InFlight};
+use crate::node::Mobile;
+use crate::probe::Stop;
+use crate::route::HostRoute;
+use crate::tunnel;
+use crate::world::World;
+use roamlab_engine::Time;
+use roamlab_mobility::{Input, Via};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
+
+/// How a packet came to a node.
+#[derive(Copy, Clone, Default)]
+pub struct Arrival {
+    /// The adjacent node it comes from; `None`: it starts here.
+    pub from: Option<NodeId>,
+    /// It left a tunnel here.
+    pub tunnelled: bool,
+}
+
+impl World {
+    /// A packet comes out of a link.
+    pub(crate) fn arrive(&mut self, link: LinkId, arrived: InFlight) {
+        let packet = arrived.packet;
+        self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
+        let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
+        match to {
+            End::Node(node) => self.receive(node, packet, Arrival { from: Some(from), tunnelled: false }),
+            End::Cell(cell) => {
+                let dst = self.cx.pool[&packet].header().dst;
+                if dst == Addr::BROADCAST {
+                    return self.broadcast(cell, packet);
+                }
+                self.keep_copy(from, &packet, dst);
+                let host = self.node_of.get(&dst).copied();
+                match host.filter(|&host| self.hears(host, cell, arrived.started)) {
+                    Some(host) => {
+                        self.clear_mark(&packet);
+                        self.receive(host, packet, Arrival { from: Some(from), tunnelled: false });
+                    }
+                    None => self.cx.lose(packet, DropReason::Detached, Place::Link(link)),
+                }
+            }
+        }
+    }
+
+    /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
+    /// what it sent last.
+    fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr) {
+        let Some(buffering) = self.buffering.as_ref().filter(|buffering| !buffering.layer2_ack) else {
+            return;
+        };
+        if self.cx.pool[packet].is_signal() {
+            return;
+        }
+        let buffer = self.nodes[base_station.0 as usize].buffer_for(host, buffering.limit);
+        if buffer.mode == Mode::Attached {
+            buffer.keep_copy(packet, Place::Node(base_station), &mut self.cx);
+        }
+    }
+
+    /// Whether the host gets a packet whose transmission in the cell began at `started`.
+    fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
+        let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
+        let just_left = |(left, at): (CellId, Time)| self.in_flight_survives && left == cell && started < at;
+        mobile.cell == Some(cell) || mobile.left.is_some_and(just_left)
+    }
+
+    /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
+    fn clear_mark(&mut self, packet: &PacketId) {
+        let header = &mut self.cx.pool[packet].inner;
+        header.tos = header.tos.with_dscp(Dscp::default());
+    }
+
+    fn receive(&mut self, node: NodeId, packet: PacketId, mut arrival: Arrival) {
+        self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
+        let Some(packet) = self.police(node, packet, arrival) else { return };
+        let addr = self.nodes[node.0 as usize].addr;
+        loop {
+            let header = self.cx.pool[&packet].header();
+            if header.dst != addr {
+                return self.forward(node, packet, arrival);
+            }
+            if tunnel::decapsulate(&packet, Place::Node(node), &mut self.cx).is_none() {
+                return self.deliver(node, packet);
+            }
+            arrival.tunnelled = true;
+        }
+    }
+
+    /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
+    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, PROTOCOLS A13).
+    fn police(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) -> Option<PacketId> {
+        let Some(policer) = &self.policer else { return Some(packet) };
+        let here = &self.nodes[node.0 as usize];
+        let from = arrival.from.map(|from| &self.nodes[from.0 as usize])?;
+        let at_edge =
+            (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.mobile.is_some());
+        if !at_edge || self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
+            return Some(packet);
+        }
+        let outer = *self.cx.pool[&packet].header();
+        let from_agent =
+            self.node_of.get(&outer.src).is_some_and(|&src| self.nodes[src.0 as usize].is_access_router);
+        if from_agent && self.cx.pool[&packet].tunnels() > 0 {
+            return Some(packet);
+        }
+        if policer.drop {
+            self.cx.lose(packet, DropReason::PolicedMark, Place::Node(node));
+            return None;
+        }
+        self.cx.pool[&packet].clear_dscp();
+        Some(packet)
+    }
+
+    /// A node sends a packet of its own.
+    pub(crate) fn send(&mut self, node: NodeId, packet: PacketId) {
+        self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+        self.route(node, packet, Arrival::default());
+    }
+
+    fn forward(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
+        self.cx.trace(&packet, Stop::NodeForward, Place::Node(node));
+        let header = self.cx.pool[&packet].header_mut();
+        match header.ttl.checked_sub(1) {
+            Some(ttl) if ttl > 0 => header.ttl = ttl,
+            _ => return self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
+        }
+        self.route(node, packet, arrival);
+    }
+
+    fn route(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
+        let IpHeader { src, dst, .. } = *self.cx.pool[&packet].header();
+        if self.nodes[node.0 as usize].mobile.is_some() {
+            return self.send_uplink(node, packet);
+        }
+        let here = &self.nodes[node.0 as usize];
+        let from = arrival.from.map(|from| self.nodes[from.0 as usize].addr);
+        let signal = self.cx.pool[&packet].is_signal();
+        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnelled, lost };
+        if let Some(HostRoute { via, watch }) = here.routes.host(dst, from) {
+            if watch && !signal {
+                self.agent_input(node, data(false));
+            }
+            return self.send_via(node, packet, dst, via);
+        }
+        // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
+        // routed home, or it would come back for ever. The home agent's own subnet has no link either.
+        let at_home = dst.subnet() == here.addr.subnet();
+        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnelled || at_home) {
+            if !signal {
+                self.agent_input(node, data(true));
+            }
+            return self.cx.lose(packet, DropReason::NoBinding, Place::Node(node));
+        }
+        match here.routes.prefix(dst) {
+            Some(link) if !at_home => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+            _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+        }
+    }
+
+    fn is_mobile(&self, addr: Addr) -> bool {
+        self.node_of.get(&addr).is_some_and(|node| self.nodes[node.0 as usize].mobile.is_some())
+    }
+
+    fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        match mobile.uplink() {
+            Some(link) => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+            None if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
+            None => self.cx.lose(packet, DropReason::LinkDown, Place::Node(node)),
+        }
+    }
+
+    /// Sends a packet for `host` the way a mobility protocol says.
+    pub(crate) fn send_via(&mut self, node: NodeId, packet: PacketId, host: Addr, via: Via) {
+        let here = &mut self.nodes[node.0 as usize];
+        match via {
+            Via::Neighbour(next) => match here.neighbours.get(&next) {
+                Some(&link) => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+                None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+            },
+            Via::Air => self.send_air(node, packet),
+            Via::Buffer => self.hold(node, packet, host),
+            Via::Tunnel(end) => {
+                let ends = (here.addr, end);
+                let overhead = self.tunnel_overhead;
+                match tunnel::encapsulate(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                    Ok(packet) => self.route_tunnel(node, packet, end),
+                    Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
+                }
+            }
+        }
+    }
+
+    fn route_tunnel(&mut self, node: NodeId, packet: PacketId, end: Addr) {
+        let here = &self.nodes[node.0 as usize];
+        match here.routes.prefix(end) {
+            Some(link) if end != here.addr => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+            _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+        }
+    }
+
+    fn send_air(&mut self, node: NodeId, packet: PacketId) {
+        let here = &self.nodes[node.0 as usize];
+        let Some(cell) = here.serves else {
+            return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
+        };
+        let air = self.cells[cell.0 as usize].air;
+        self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
+    }
+
+    /// A packet for a host that has left: into its buffer, or straight through it.
+    fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+        if self.cx.pool[&packet].is_signal() {
+            // Signalling is repeated by those who need it; held back, it would only be stale.
+            return self.send_air(node, packet);
+        }
+        let place = Place::Node(node);
+        self.cx.trace(&packet, Stop::BufferHold, place);
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else {
+            return self.cx.lose(packet, DropReason::Detached, place);
+        };
+        match buffer.mode {
+            Mode::Released { via, mark } => self.pass(node, packet, host, (via, mark)),
+            Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
+        }
+    }
+
+    /// A packet leaves a buffer.
+    pub(crate) fn pass(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        host: Addr,
+        (via, mark): (Via, Option<Dscp>),
+    ) {
+        self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
+        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], mark.is_some());
+        if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
+            let inner = &mut self.cx.pool[&packet].inner;
+            inner.tos = inner.tos.with_dscp(mark);
+        }
+        self.send_via(node, packet, host, via);
+    }
+
+    fn deliver(&mut self, node: NodeId, packet: PacketId) {
+        match self.cx.pool[&packet].body {
+            Body::Signal(id) => {
+                let from = self.cx.pool.deliver(packet).inner.src;
+                let message = self.cx.probes.received(self.cx.now, id);
+                self.agent_input(node, Input::Message { from, message });
+            }
+            Body::Tcp(_) | Body::Udp(_) => self.deliver_data(node, packet),
+        }
+    }
+
+    fn broadcast(&mut self, cell: CellId, packet: PacketId) {
+        let packet = self.cx.pool.deliver(packet);
+        let (Body::Signal(id), from) = (packet.body, packet.inner.src) else { return };
+        let message = self.cx.probes.received(self.cx.now, id);
+        for index in 0..self.cells[cell.0 as usize].hosts.len() {
+            let host = self.cells[cell.0 as usize].hosts[index];
+            self.agent_input(host, Input::Message { from, message: message.clone() });
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Nodes: routers, base stations, hosts.
+
+use crate::buffer::HostBuffer;
+use crate::event::{CellId, LinkId, NodeId};
+use crate::route::RouteTable;
+use roamlab_engine::Time;
+use roamlab_mobility::mobile_ip::MobileIp;
+use roamlab_packet::{Addr, PacketId};
+use roamlab_radio::Motion;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its address; a mobile host's is its home address.
+    pub addr: Addr,
+    /// Its routes.
+    pub routes: RouteTable,
+    /// Links to adjacent nodes, by their address.
+    pub neighbours: BTreeMap<Addr, LinkId>,
+    /// Its mobility agent.
+    pub agent: Option<MobileIp>,
+    /// When the agent's pending wake-up is due.
+    pub agent_armed: Time,
+    /// Base stations hang off it.
+    pub is_access_router: bool,
+    /// (Base station) its cell.
+    pub serves: Option<CellId>,
+    /// (Base station) buffers for its hosts.
+    pub buffers: BTreeMap<Addr, HostBuffer>,
+    /// (Mobile host) how it moves.
+    pub mobile: Option<Mobile>,
+}
+
+impl Node {
+    /// Whether it belongs to the access network, whose marks are believed.
+    pub fn is_access(&self) -> bool {
+        self.is_access_router || self.serves.is_some()
+    }
+
+    /// (Base station) the buffer of a host, made if there is none.
+    pub fn buffer_for(&mut self, host: Addr, limit: usize) -> &mut HostBuffer {
+        self.buffers.entry(host).or_insert_with(|| HostBuffer::new(host, limit))
+    }
+}
+
+/// A cell: a base station, its air link and the hosts that hear it.
+#[derive(Debug)]
+pub struct Cell {
+    /// Its name, which is its base station's.
+    pub name: String,
+    /// Its downlink.
+    pub air: LinkId,
+    /// Its base station's node.
+    pub base_station: NodeId,
+    /// The hosts in it, in order of arrival.
+    pub hosts: Vec<NodeId>,
+}
+
+/// The moving part of a mobile host.
+#[derive(Debug)]
+pub struct Mobile {
+    /// Its motions, in order.
+    pub plan: Vec<(Time, Motion)>,
+    /// The motion that comes next.
+    pub next_motion: usize,
+    /// The cells of its visits.
+    pub visits: Vec<CellId>,
+    /// The visit that it is in or was in last.
+    pub visit: u32,
+    /// The cell it is in.
+    pub cell: Option<CellId>,
+    /// The cell it left last, and when.
+    pub left: Option<(CellId, Time)>,
+    /// Its uplinks, one for each cell it visits.
+    pub uplinks: BTreeMap<CellId, LinkId>,
+    /// Packets that it wants to send and cannot, for lack of a link.
+    pub waiting: VecDeque<PacketId>,
+}
+
+impl Mobile {
+    /// Packets that wait for a link at most; more are lost.
+    ///
+    /// ASSUMPTION: the transmit queue of a host's interface survives a change of cell, as Linux's does.
+    pub const WAITING_LIMIT: usize = 1000;
+
+    /// The uplink to the present cell.
+    pub fn uplink(&self) -> Option<LinkId> {
+        self.uplinks.get(&self.cell?).copied()
+    }
+}

@@ -1,0 +1,379 @@
+//! The record of a run: typed rows, kept as columns.
+
+use crate::cx::Place;
+use crate::event::{LinkId, NodeId};
+use crate::table::{Cell, Column, Names, table};
+use roamlab_engine::{Bytes, Time};
+use roamlab_mobility::Message;
+use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet};
+use roamlab_qdisc::Gauges;
+use std::collections::BTreeMap;
+
+/// The stops on the way of a packet, in order, and where it may end.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The application offers data.
+    AppOffer,
+    /// TCP makes a segment.
+    TcpPollTransmit,
+    /// The host sends the packet.
+    NodeSend,
+    /// A node looks up where it goes.
+    NodeForward,
+    /// It enters a tunnel.
+    TunnelEncap,
+    /// It is handed to a link.
+    LinkEnqueue,
+    /// It is handed to the link's queue discipline.
+    QdiscEnqueue,
+    /// It is on the wire.
+    LinkTxDone,
+    /// It comes out at the far end.
+    LinkArrive,
+    /// A node receives it.
+    NodeReceive,
+    /// It leaves a tunnel.
+    TunnelDecap,
+    /// TCP takes the segment.
+    TcpOnSegment,
+    /// The application gets the data.
+    AppDeliver,
+    /// It waits in a base station's buffer for its host.
+    BufferHold,
+    /// It leaves that buffer.
+    BufferRelease,
+    /// It is lost.
+    Drop,
+}
+
+impl Stop {
+    /// The word for the stop in traces and documentation.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stop::AppOffer => "app.offer",
+            Stop::TcpPollTransmit => "tcp.poll_transmit",
+            Stop::NodeSend => "node.send",
+            Stop::NodeForward => "node.forward",
+            Stop::TunnelEncap => "tunnel.encap",
+            Stop::LinkEnqueue => "link.enqueue",
+            Stop::QdiscEnqueue => "qdisc.enqueue",
+            Stop::LinkTxDone => "link.tx_done",
+            Stop::LinkArrive => "link.arrive",
+            Stop::NodeReceive => "node.receive",
+            Stop::TunnelDecap => "tunnel.decap",
+            Stop::TcpOnSegment => "tcp.on_segment",
+            Stop::AppDeliver => "app.deliver",
+            Stop::BufferHold => "buffer.hold",
+            Stop::BufferRelease => "buffer.release",
+            Stop::Drop => "drop",
+        }
+    }
+}
+
+impl Cell for Stop {
+    fn column(values: Vec<Stop>, _: &Names) -> Column {
+        Column::words(values.iter().map(|stop| stop.name()))
+    }
+}
+
+table! {
+    /// Data packets that reached their endpoint.
+    Deliveries, Delivery {
+        /// When.
+        time_ns: Time,
+        /// Which flow.
+        flow: FlowId,
+        /// Segment or datagram number.
+        seq: u32,
+        /// Size of the inner datagram.
+        bytes: u64,
+        /// When it was sent.
+        sent_ns: Time,
+        /// Its data was not delivered before.
+        fresh: bool,
+        /// How many packets of the flow that were sent later had arrived before it.
+        late_by_pkts: u32,
+        /// The packet's number.
+        serial: u64,
+    }
+}
+
+table! {
+    /// Changes of recorded queues.
+    QueueSamples, QueueSample {
+        /// When.
+        time_ns: Time,
+        /// Which queue.
+        queue: LinkId,
+        /// Waiting packets, the one in service excluded.
+        packets: u32,
+        /// Waiting bytes.
+        bytes: u64,
+        /// The discipline's average queue length in packets.
+        average: f64,
+        /// Its drop probability.
+        probability: f64,
+    }
+}
+
+table! {
+    /// Packets lost.
+    Drops, Drop {
+        /// When.
+        time_ns: Time,
+        /// Where.
+        place: Place,
+        /// Why.
+        reason: DropReason,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for signalling and acknowledgements.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// It carried the mark of a packet forwarded by an old base station.
+        marked: bool,
+    }
+}
+
+table! {
+    /// Changes of TCP senders' state.
+    TcpChanges, TcpChange {
+        /// When.
+        time_ns: Time,
+        /// Which flow.
+        flow: FlowId,
+        /// What happened.
+        event: &'static str,
+        /// Congestion window in segments, after it.
+        cwnd: f64,
+        /// Slow start threshold in segments, after it.
+        ssthresh: f64,
+        /// Retransmission timeout, after it.
+        rto_ns: u64,
+        /// The segment concerned.
+        seq: u32,
+        /// The lost packet that caused it, or 0.
+        cause_serial: u64,
+    }
+}
+
+table! {
+    /// Phases of handovers.
+    Handovers, HandoverPhase {
+        /// When.
+        time_ns: Time,
+        /// Whose.
+        host: NodeId,
+        /// The number of the visit that the host is in or goes to.
+        visit: u32,
+        /// Which phase.
+        phase: &'static str,
+        /// Where it was noted.
+        node: NodeId,
+    }
+}
+
+table! {
+    /// Signalling messages.
+    Signalling, Signal {
+        /// Number of the message.
+        id: u32,
+        /// Its name.
+        message: &'static str,
+        /// The mobile host concerned, as an address; empty if none.
+        host: Option<Addr>,
+        /// Sender.
+        source: Addr,
+        /// Destination.
+        destination: Addr,
+        /// Size of the datagram.
+        size_bytes: u64,
+        /// When it was sent.
+        sent_ns: Time,
+        /// When it arrived, or -1.
+        arrived_ns: i64,
+        /// The packet's number.
+        serial: u64,
+    }
+}
+
+table! {
+    /// Packets that left a base station's buffer.
+    Releases, Release {
+        /// When.
+        time_ns: Time,
+        /// Whose buffer.
+        host: Addr,
+        /// At which base station.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// It was marked as forwarded.
+        marked: bool,
+    }
+}
+
+table! {
+    /// The stops of a traced packet.
+    Trace, TraceLine {
+        /// When.
+        time_ns: Time,
+        /// Which stop.
+        stop: Stop,
+        /// Where.
+        place: Place,
+        /// The packet's number.
+        serial: u64,
+        /// Bytes on the wire, tunnel headers included.
+        wire_bytes: u64,
+        /// Tunnel headers it wears.
+        tunnels: u32,
+        /// Queue or drop detail.
+        detail: &'static str,
+    }
+}
+
+/// What a scenario asks to have recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// One row per delivery.
+    pub deliveries: bool,
+    /// One row per TCP state change.
+    pub tcp: bool,
+}
+
+/// The record.
+#[derive(Debug, Default)]
+pub struct Probes {
+    /// Deliveries.
+    pub deliveries: Deliveries,
+    /// Queue changes.
+    pub queues: QueueSamples,
+    /// Losses.
+    pub drops: Drops,
+    /// TCP state.
+    pub tcp: TcpChanges,
+    /// Handover phases.
+    pub handovers: Handovers,
+    /// Packets out of buffers.
+    pub releases: Releases,
+    /// Signalling.
+    pub signalling: Signalling,
+    /// The traced packet's way.
+    pub trace: Trace,
+    /// What the scenario wants recorded.
+    pub wanted: Wanted,
+    /// The packet to trace.
+    pub traced: Option<u64>,
+    messages: Vec<Message>,
+    /// The last loss of each segment, to name the cause of a retransmission.
+    last_loss: BTreeMap<(FlowId, u32), u64>,
+}
+
+impl Probes {
+    /// A message was sent; its number.
+    pub fn sent(
+        &mut self,
+        now: Time,
+        (source, destination): (Addr, Addr),
+        size: Bytes,
+        message: Message,
+    ) -> MessageId {
+        let id = self.messages.len() as u32;
+        self.signalling.push(Signal {
+            id,
+            message: message.name(),
+            host: message.host(),
+            source,
+            destination,
+            size_bytes: size.0,
+            sent_ns: now,
+            arrived_ns: -1,
+            serial: 0,
+        });
+        self.messages.push(message);
+        MessageId(id)
+    }
+
+    /// The packet that carries a message has got its number.
+    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
+        self.signalling.serial[id.0 as usize] = serial;
+    }
+
+    /// A message arrived; its content.
+    pub fn received(&mut self, now: Time, id: MessageId) -> Message {
+        let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
+        if *arrived < 0 {
+            *arrived = now.as_nanos() as i64;
+        }
+        self.messages[id.0 as usize].clone()
+    }
+
+    /// A packet was lost.
+    pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
+        let seq = data_seq(packet);
+        if matches!(packet.body, Body::Tcp(header) if header.payload > 0) {
+            self.last_loss.insert((packet.flow, seq), packet.serial);
+        }
+        let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
+        self.drops.push(Drop {
+            time_ns: now,
+            place,
+            reason,
+            flow: packet.flow,
+            seq,
+            serial: packet.serial,
+            marked,
+        });
+    }
+
+    /// A packet left `host`'s buffer at a base station.
+    pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
+    }
+
+    /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
+    pub fn cause(&self, flow: FlowId, seq: u32) -> u64 {
+        self.last_loss.get(&(flow, seq)).copied().unwrap_or(0)
+    }
+
+    /// A recorded queue changed.
+    pub fn queue(&mut self, now: Time, queue: LinkId, packets: usize, bytes: Bytes, gauges: Gauges) {
+        self.queues.push(QueueSample {
+            time_ns: now,
+            queue,
+            packets: packets as u32,
+            bytes: bytes.0,
+            average: gauges.average,
+            probability: gauges.probability,
+        });
+    }
+
+    /// The traced packet came by.
+    pub fn stop(&mut self, now: Time, stop: Stop, place: Place, packet: &Packet, detail: &'static str) {
+        self.trace.push(TraceLine {
+            time_ns: now,
+            stop,
+            place,
+            serial: packet.serial,
+            wire_bytes: packet.wire_size().0,
+            tunnels: packet.tunnels() as u32,
+            detail,
+        });
+    }
+}
+
+/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
+fn data_seq(packet: &Packet) -> u32 {
+    match packet.body {
+        Body::Tcp(header) if header.payload > 0 => header.seq,
+        Body::Udp(header) => header.seq,
+        Body::Tcp(_) | Body::Signal(_) => 0,
+    }
+}

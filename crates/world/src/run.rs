@@ -1,0 +1,121 @@
+//! One run: a scenario, a seed and a replication number in, tables out.
+
+use crate::build::build;
+use crate::scenario::Scenario;
+use crate::table::{Column, Names};
+use crate::world::{LawViolation, World};
+use roamlab_engine::Time;
+use roamlab_packet::DropReason;
+
+/// What determines a run beside its scenario.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Draw {
+    /// The seed of the ensemble.
+    pub seed: u64,
+    /// The number of the replication within it.
+    pub run: u64,
+    /// The packet whose way is traced; changes nothing else.
+    pub trace: Option<u64>,
+}
+
+/// A table of the result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns, with their names.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+/// Runs a checked scenario to its end.
+///
+/// # Errors
+/// The law that the run violated. No result comes with it.
+pub fn run(
+    scenario: &Scenario,
+    draw: Draw,
+    keep_going: &dyn Fn() -> bool,
+) -> Result<Vec<Table>, LawViolation> {
+    let mut world = build(scenario, draw);
+    let end = Time::ZERO + scenario.run.duration;
+    world.run(end, keep_going)?;
+    Ok(tables(world, end))
+}
+
+fn tables(world: World, end: Time) -> Vec<Table> {
+    let names = Names {
+        nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
+        links: world.links.iter().map(|link| link.name.clone()).collect(),
+        flows: world.flows.iter().map(|flow| flow.name.clone()).chain(["signalling".to_owned()]).collect(),
+        addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
+    };
+    let flows = flow_table(&world, &names, end);
+    let census = census_table(&world);
+    let probes = world.cx.probes;
+    let table = |name, columns| Table { name, columns };
+    vec![
+        table("flows", flows),
+        table("census", census),
+        table("deliveries", probes.deliveries.into_columns(&names)),
+        table("queue", probes.queues.into_columns(&names)),
+        table("drops", probes.drops.into_columns(&names)),
+        table("tcp", probes.tcp.into_columns(&names)),
+        table("handovers", probes.handovers.into_columns(&names)),
+        table("releases", probes.releases.into_columns(&names)),
+        table("signalling", probes.signalling.into_columns(&names)),
+        table("trace", probes.trace.into_columns(&names)),
+    ]
+}
+
+fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Column)> {
+    let flows = &world.flows;
+    let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
+        Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
+    };
+    let node = |id: crate::event::NodeId| names.nodes[id.0 as usize].as_str();
+    let dropped = |flow: usize| {
+        let of_flow = |other: &&roamlab_packet::FlowId| other.0 as usize == flow;
+        world.cx.probes.drops.flow.iter().filter(of_flow).count() as u64
+    };
+    let goodput = |flow: &crate::flow::Flow| {
+        let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
+        if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
+    };
+    let time = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64);
+    vec![
+        ("flow", Column::words(flows.iter().map(|flow| flow.name.as_str()))),
+        ("source", Column::words(flows.iter().map(|flow| node(flow.src)))),
+        ("destination", Column::words(flows.iter().map(|flow| node(flow.dst)))),
+        ("kind", Column::words(flows.iter().map(|flow| flow.kind()))),
+        ("sent_pkts", count(&|stats| stats.sent)),
+        ("retransmitted_pkts", count(&|stats| stats.retransmitted)),
+        ("delivered_pkts", count(&|stats| stats.delivered)),
+        ("delivered_bytes", count(&|stats| stats.delivered_bytes)),
+        ("duplicate_pkts", count(&|stats| stats.duplicates)),
+        ("reordered_pkts", count(&|stats| stats.reordered)),
+        ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
+        ("dropped_pkts", Column::U64((0..flows.len()).map(dropped).collect())),
+        ("timeouts", count(&|stats| stats.timeouts)),
+        ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
+        ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
+        ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
+        ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
+    ]
+}
+
+fn census_table(world: &World) -> Vec<(&'static str, Column)> {
+    let census = world.cx.pool.census();
+    let mut rows = vec![
+        ("events", world.events),
+        ("packet-hops", world.packet_hops),
+        ("created", census.created),
+        ("duplicated", census.duplicated),
+        ("delivered", census.delivered),
+        ("inside", census.inside()),
+    ];
+    rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
+    vec![
+        ("name", Column::words(rows.iter().map(|(name, _)| *name))),
+        ("value", Column::U64(rows.iter().map(|(_, value)| *value).collect())),
+    ]
+}

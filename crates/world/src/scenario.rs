@@ -1,0 +1,252 @@
+//! A scenario: everything that determines a run but its seed. The one definition of the format; the doc
+//! comments below are its help, its JSON schema and its Python documentation.
+
+use crate::locate::{Located, Problem, Source};
+use roamlab_engine::{Bytes, Duration, Packets, Rate};
+use roamlab_mobility::MobilitySpec;
+use roamlab_qdisc::QueueSpec;
+use roamlab_radio::{HardHandover, Visit};
+use roamlab_traffic::AppSpec;
+use roamlab_transport::{Profile, TcpSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A scenario.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The run as a whole.
+    pub run: RunSpec,
+    /// Properties of the network as a whole.
+    #[serde(default)]
+    pub network: NetworkSpec,
+    /// Wired links, both ways. A name that appears here is a node.
+    #[serde(default)]
+    pub links: Vec<LinkSpec>,
+    /// Cells by name. A cell's name is also its base station's.
+    #[serde(default)]
+    pub cells: BTreeMap<String, CellSpec>,
+    /// The radio: how a host changes cells.
+    #[serde(default)]
+    pub radio: HardHandover,
+    /// The mobility protocol; absent: hosts that move are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<MobilitySpec>,
+    /// Mobile hosts. A host in no list of visits is a fixed one and only needs a link.
+    #[serde(default)]
+    pub hosts: Vec<HostSpec>,
+    /// Flows of data.
+    #[serde(default)]
+    pub flows: Vec<FlowSpec>,
+    /// Faults to inject into the signalling.
+    #[serde(default)]
+    pub faults: Vec<FaultSpec>,
+    /// What to record.
+    #[serde(default)]
+    pub record: RecordSpec,
+}
+
+/// The run as a whole.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// How long it lasts.
+    pub duration: Duration,
+    /// The TCP profile that fills in what a flow's `tcp` table leaves out.
+    #[serde(default)]
+    pub profile: Profile,
+}
+
+/// Properties of the network as a whole.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkSpec {
+    /// Bytes that a tunnel header adds on the wire (IP-in-IP: RFC 2003).
+    pub tunnel_overhead: Bytes,
+    /// Signalling overtakes data that waits for a link.
+    pub signalling_priority: bool,
+    /// What access routers and base stations do with the mark of forwarded packets on packets from outside.
+    pub foreign_marks: ForeignMarks,
+    /// Queue of a wired link that has none of its own.
+    pub queue: QueueSpec,
+    /// Queue of a mobile host's uplink.
+    pub uplink_queue: QueueSpec,
+}
+
+impl Default for NetworkSpec {
+    fn default() -> Self {
+        NetworkSpec {
+            tunnel_overhead: Bytes(20),
+            signalling_priority: true,
+            foreign_marks: ForeignMarks::Clear,
+            queue: QueueSpec::droptail(Packets(1000)),
+            uplink_queue: QueueSpec::droptail(Packets(1000)),
+        }
+    }
+}
+
+/// What is done with a mark that comes from outside.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForeignMarks {
+    /// The mark is cleared.
+    Clear,
+    /// The packet is dropped.
+    Drop,
+    /// The mark is believed (no policing).
+    Honour,
+}
+
+/// A wired link, both ways.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// The two nodes.
+    pub between: [String; 2],
+    /// Rate, each way.
+    pub rate: Rate,
+    /// Propagation delay, each way.
+    pub delay: Duration,
+    /// Queue from the first node to the second; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// Queue from the second node to the first; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_queue: Option<QueueSpec>,
+}
+
+/// A cell: a base station behind an access router, and its air link.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CellSpec {
+    /// The access router (for Mobile IP: the foreign agent).
+    pub router: String,
+    /// Rate of the air link, each way.
+    pub rate: Rate,
+    /// One-way delay of the air link.
+    pub delay: Duration,
+    /// Queue of the downlink.
+    pub queue: QueueSpec,
+    /// The link between access router and base station.
+    pub backhaul: BackhaulSpec,
+}
+
+/// The link between an access router and a base station.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackhaulSpec {
+    /// Rate, each way.
+    pub rate: Rate,
+    /// Propagation delay, each way.
+    pub delay: Duration,
+}
+
+/// A mobile host.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostSpec {
+    /// Its name.
+    pub name: String,
+    /// The node that its home address belongs to (for Mobile IP: its home agent).
+    pub home: String,
+    /// The cells it visits.
+    pub visits: Vec<Visit>,
+}
+
+/// A flow of data.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Its name.
+    pub name: String,
+    /// Where its data comes from and where it goes.
+    pub path: [String; 2],
+    /// TCP, and how; absent: UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpSpec>,
+    /// The application.
+    pub app: AppSpec,
+}
+
+/// A fault: messages of one kind are lost or late.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// Name of the message (`roamlab list` names them).
+    pub message: String,
+    /// Only messages about this mobile host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Which of these messages, in the order in which they are sent, counted from 1.
+    pub occurrences: Vec<u32>,
+    /// They set out this much later; absent: they are lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// What to record. Totals of flows, losses, signalling and handovers are always recorded.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordSpec {
+    /// One row for each data packet delivered.
+    pub deliveries: bool,
+    /// One row for each change of a TCP sender's state.
+    pub tcp: bool,
+    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2"); absent: the air links of all
+    /// cells and the wired links with a queue of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Vec<String>>,
+}
+
+impl Default for RecordSpec {
+    fn default() -> Self {
+        RecordSpec { deliveries: true, tcp: true, queues: None }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario and checks it.
+    ///
+    /// # Errors
+    /// The first problem, with file, line, column and field, what was expected and what to write instead.
+    pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
+        let source = Source::new(text, file);
+        if text.trim().is_empty() {
+            let problem =
+                Problem::at("run", "the scenario is empty").help("write at least `[run]` with a duration");
+            return Err(Box::new(source.locate(problem)));
+        }
+        let scenario: Scenario =
+            toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        scenario.check().map_err(|problem| Box::new(source.locate(problem)))?;
+        Ok(scenario)
+    }
+
+    /// The scenario with every default filled in, as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Names of all links that can be recorded: "a->b" for wired links, "cell/air" for downlinks.
+    pub fn queue_names(&self) -> impl Iterator<Item = String> + use<'_> {
+        let wired = self.links.iter().flat_map(|link| {
+            let [left, right] = &link.between;
+            [format!("{left}->{right}"), format!("{right}->{left}")]
+        });
+        let backhaul = self.cells.iter().flat_map(|(name, cell)| {
+            [format!("{}->{name}", cell.router), format!("{name}->{}", cell.router)]
+        });
+        wired.chain(backhaul).chain(self.cells.keys().map(|name| format!("{name}/air")))
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        crate::check::check(self)
+    }
+}
+
+/// The JSON schema of scenarios, as text.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Scenario);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}

@@ -1,0 +1,170 @@
+//! The world: all nodes, links and flows of a run, and the loop that lets things happen.
+
+use crate::cx::Cx;
+use crate::event::{Event, LinkId, NodeId, Side};
+use crate::fault::Fault;
+use crate::flow::Flow;
+use crate::link::Link;
+use crate::node::{Cell, Node};
+use roamlab_engine::{Bytes, Time};
+use roamlab_mobility::message::SizeOptions;
+use roamlab_packet::{Addr, Dscp, PacketId};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What base stations do with packets for a host that has left.
+#[derive(Clone, Debug)]
+pub struct Buffering {
+    /// Packets that one host's buffer holds.
+    pub limit: usize,
+    /// Layer 2 says which packets the host has got.
+    pub layer2_ack: bool,
+}
+
+/// What becomes of a mark that comes from outside.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    /// The code point that is policed.
+    pub mark: Dscp,
+    /// Lose the packet; else only the mark.
+    pub drop: bool,
+}
+
+/// All of a run.
+#[derive(Debug)]
+pub struct World {
+    /// Context of events.
+    pub cx: Cx,
+    /// Nodes, by [`NodeId`].
+    pub nodes: Vec<Node>,
+    /// Links, by [`LinkId`].
+    pub links: Vec<Link>,
+    /// Cells, by [`CellId`](crate::event::CellId).
+    pub cells: Vec<Cell>,
+    /// Flows, by [`FlowId`](roamlab_packet::FlowId).
+    pub flows: Vec<Flow>,
+    /// Mobile hosts and correspondents by address.
+    pub node_of: BTreeMap<Addr, NodeId>,
+    /// Bytes a tunnel header adds.
+    pub tunnel_overhead: Bytes,
+    /// Buffering at base stations.
+    pub buffering: Option<Buffering>,
+    /// Packets in flight when a host leaves its cell still arrive.
+    pub in_flight_survives: bool,
+    /// Policing of foreign marks at the edge of the access network.
+    pub policer: Option<Policer>,
+    /// Faults to inject into the signalling.
+    pub faults: Vec<Fault>,
+    /// Messages held back by a fault, with the node they are at.
+    pub delayed: Vec<Option<(NodeId, PacketId)>>,
+    /// What the sizes of signalling messages depend on.
+    pub message_options: SizeOptions,
+    /// Events that have happened.
+    pub events: u64,
+    /// Packets handed over by links.
+    pub packet_hops: u64,
+}
+
+/// A law was violated: the run ends without a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LawViolation {
+    /// Which law, and the figures.
+    pub law: String,
+    /// When.
+    pub time: Time,
+}
+
+impl fmt::Display for LawViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at {}: {}", self.time, self.law)
+    }
+}
+
+/// Events at one instant that no sane scenario reaches: a loop without delay.
+const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
+
+impl World {
+    /// Lets everything happen until `end`.
+    ///
+    /// `keep_going` is asked now and then; the run ends early, without a violation, when it says no.
+    ///
+    /// # Errors
+    /// The law that was violated: conservation (checked at each event in debug builds, at the end always), or
+    /// progress of time.
+    pub fn run(&mut self, end: Time, keep_going: &dyn Fn() -> bool) -> Result<(), LawViolation> {
+        let mut at_this_instant = 0;
+        while let Some((time, event)) = self.next_event(end) {
+            at_this_instant = if time > self.cx.now { 0 } else { at_this_instant + 1 };
+            if at_this_instant > EVENTS_AT_ONE_INSTANT {
+                return Err(self.violation(format!("time stands still in {event:?}")));
+            }
+            self.cx.now = time;
+            self.events += 1;
+            self.happen(event);
+            if cfg!(debug_assertions) {
+                self.check_conservation()?;
+            }
+            if self.events.is_multiple_of(1 << 14) && !keep_going() {
+                break;
+            }
+        }
+        self.check_conservation()
+    }
+
+    fn next_event(&mut self, end: Time) -> Option<(Time, Event)> {
+        if self.cx.scheduler.next_time()? > end {
+            return None;
+        }
+        self.cx.scheduler.pop()
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::LinkTxDone { link } => self.links[link.0 as usize].tx_done(link, &mut self.cx),
+            Event::LinkHead { link } => self.link_head(link),
+            Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
+            Event::App { flow } => self.app_wake(flow),
+            Event::Agent { node } => self.agent_wake(node),
+            Event::Motion { node } => self.move_host(node),
+            Event::Delayed { slot } => self.release_delayed(slot),
+        }
+    }
+
+    fn link_head(&mut self, link: LinkId) {
+        if let Some(arrived) = self.links[link.0 as usize].arrived(link, &mut self.cx) {
+            self.packet_hops += 1;
+            self.arrive(link, arrived);
+        }
+    }
+
+    /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.
+    fn check_conservation(&self) -> Result<(), LawViolation> {
+        let links: u64 = self.links.iter().map(Link::packets_inside).sum();
+        let waiting = |node: &Node| {
+            let buffered: usize = node.buffers.values().map(|buffer| buffer.len()).sum();
+            (buffered + node.mobile.as_ref().map_or(0, |mobile| mobile.waiting.len())) as u64
+        };
+        let nodes: u64 = self.nodes.iter().map(waiting).sum();
+        let delayed = self.delayed.iter().flatten().count() as u64;
+        let (inside, owed) = (links + nodes + delayed, self.cx.pool.census().inside());
+        if inside == owed {
+            return Ok(());
+        }
+        Err(self.violation(format!(
+            "packets are not conserved: {owed} should be inside, {inside} are (links {links}, nodes {nodes}, \
+             delayed {delayed})"
+        )))
+    }
+
+    fn violation(&self, law: String) -> LawViolation {
+        LawViolation { law, time: self.cx.now }
+    }
+
+    /// The pending wake-up of a flow's end, as an index into [`Flow::armed`].
+    pub(crate) const fn side_index(side: Side) -> usize {
+        match side {
+            Side::Sender => 0,
+            Side::Receiver => 1,
+        }
+    }
+}
