@@ -130,7 +130,8 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
 
     // Two seconds before the end all is well: the host is registered, both flows go on, nothing is lost, and packets
     // take the shortest way: 44 ms of propagation, or 164 ms through the home agent.
-    let arrived = record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
+    let arrived =
+        record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
     let registered = record.phase("registered", arrived);
     expect(registered.is_some_and(|time| time < until), &|| "the host is not registered".into());
     for flow in ["tcp", "udp"] {
@@ -182,7 +183,8 @@ impl Step {
 /// the one beacon or periodic advertisement that tells it that it has moved.
 fn steps(record: &Record) -> Vec<Step> {
     let moved = record.phase("movement-detected", LEAVES).expect("the host moves");
-    let arrived = record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
+    let arrived =
+        record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
     let complete = record.phase("registered", arrived).expect("the handoff ends");
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     let mut steps = Vec::new();
@@ -318,9 +320,14 @@ stays! {
 fn registration_replies_come_out_of_order() {
     let mut problems = Vec::new();
     for (variant, lab, steps) in variants_with(("registration-reply", "ha", "fa2")) {
-        for (third_cell, delay) in
-            [(None, 1_000), (None, 1_500), (None, 3_500), (Some("bs1"), 100), (Some("bs1"), 300), (Some("bs3"), 100)]
-        {
+        for (third_cell, delay) in [
+            (None, 1_000),
+            (None, 1_500),
+            (None, 3_500),
+            (Some("bs1"), 100),
+            (Some("bs1"), 300),
+            (Some("bs3"), 100),
+        ] {
             let mut lab = lab.clone();
             lab.visits.extend(third_cell.map(|cell| (cell, 3_150)));
             lab.troubles = vec![Trouble { delay_ms: Some(delay), ..steps[0].trouble.clone() }];

@@ -102,7 +102,9 @@ impl Lab {
         wire(&mut text, "fa3", "fa2", 1);
         wire(&mut text, "fa3", "fa1", 1);
         wire(&mut text, "fa3", "ha", 60);
-        for (cell, router, limit) in [("bs1", "fa1", "1000 pkt"), ("bs2", "fa2", self.new_queue), ("bs3", "fa3", "1000 pkt")] {
+        for (cell, router, limit) in
+            [("bs1", "fa1", "1000 pkt"), ("bs2", "fa2", self.new_queue), ("bs3", "fa3", "1000 pkt")]
+        {
             let _ = write!(
                 text,
                 "[cells.{cell}]\nrouter = \"{router}\"\nrate = \"2 Mbit/s\"\ndelay = \"3 ms\"\n\
@@ -111,9 +113,13 @@ impl Lab {
             );
         }
         let _ = write!(text, "[mobility]\nkind = \"mobile-ip\"\n{}\n", self.mobility);
-        let _ = write!(text, "buffer = {{ {} }}\n[radio]\n{}\n", self.buffer.trim_end_matches(','), self.radio);
-        let visits: Vec<String> =
-            self.visits.iter().map(|(cell, at)| format!("{{ cell = \"{cell}\", at = \"{at} ms\" }}")).collect();
+        let _ =
+            write!(text, "buffer = {{ {} }}\n[radio]\n{}\n", self.buffer.trim_end_matches(','), self.radio);
+        let visits: Vec<String> = self
+            .visits
+            .iter()
+            .map(|(cell, at)| format!("{{ cell = \"{cell}\", at = \"{at} ms\" }}"))
+            .collect();
         let _ = write!(
             text,
             "[[hosts]]\nname = \"mh\"\nhome = \"ha\"\nvisits = [{}]\n{}\n",
