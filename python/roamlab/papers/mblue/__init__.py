@@ -101,8 +101,8 @@ def _means(found: Evidence) -> Table:
     ]
     headings = (
         "queue",
-        "received 9.5–13 s [pkt]",
-        "lost 10–11 s [pkt]",
+        "received 9.5 to 13 s [pkt]",
+        "lost 10 to 11 s [pkt]",
         "flows that cut",
         "moving host over 40 s [kbit/s]",
         "residents over 40 s [kbit/s]",
@@ -127,7 +127,7 @@ def _write_csv(table: Table, path: Path) -> None:
 
 
 _PARAMETERS = (
-    Parameter("air link", "2 Mbit/s, 3 ms", "section IV.A; 3 ms is α less two wired milliseconds"),
+    Parameter("air link", "2 Mbit/s, 3 ms", "section IV.A; 3 ms: half of alpha less the wired millisecond"),
     Parameter("wired links", "10 Mbit/s", "section IV.A"),
     Parameter("agent to agent, agent to base station", "1 ms", "section IV.A"),
     Parameter("T_HA, T_CH, T_O, D_CH_FA", "60, 60, 1, 40 ms", "table I"),

@@ -271,7 +271,8 @@ def _fig11(found: Evidence) -> Claim:
         ),
         reading=str(found.reading),
         why="After the burst of a window, ACKs of its first packets return within T_h and clock more packets out on "
-        "the old path. The forwarded burst meets the residents' queue. BLUE with d1 = 1e-4 hardly drops at random, so it is a "
+        "the old path. The forwarded burst meets the residents' queue. BLUE with d1 = 1e-4 hardly drops at random, "
+        "so it is a "
         "tail-drop queue that overflows when the burst finds it long, and RED's average moves too slowly "
         '(w_q = 0.002: 500 arrivals) to answer within the burst. "All back off" is read as more than half the flows.',
     )
@@ -406,7 +407,8 @@ def _sync(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together. The windows that nobody "
+        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together. The windows that "
+        "nobody "
         "cuts grow together, though, and when the queue reaches TH_b the rising P_m soon cuts all of them: windows "
         "in step are not the mark of tail drop alone.",
     )

@@ -175,7 +175,7 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         label(axis, ("queue of the new base station", "discipline"), ("flows that cut their windows", "of 4"))
         runs = len(evidence.one["mblue"])
         caption = (
-            f"Global synchronisation: flows that cut their windows within {measures.SYNC_S * 1e3:.0f} ms of the handoff; "
-            f"mean of {runs} runs with 95 % intervals."
+            "Global synchronisation: flows that cut their windows within "
+            f"{measures.SYNC_S * 1e3:.0f} ms of the handoff; mean of {runs} runs with 95 % intervals."
         )
         return save(figure, folder, "sync", caption)
