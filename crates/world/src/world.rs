@@ -59,7 +59,8 @@ pub struct World {
     pub delayed: Vec<Option<(NodeId, PacketId)>>,
     /// What the sizes of signalling messages depend on.
     pub message_options: SizeOptions,
-    /// Events that have happened.
+    /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
+    /// may ask for it.
     pub events: u64,
     /// Packets handed over by links.
     pub packet_hops: u64,
@@ -120,7 +121,10 @@ impl World {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::LinkTxDone { link } => self.links[link.0 as usize].tx_done(link, &mut self.cx),
+            Event::LinkTxDone { link } => {
+                let started = self.links[link.0 as usize].tx_done(link, &mut self.cx);
+                self.events -= u64::from(!started);
+            }
             Event::LinkHead { link } => self.link_head(link),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
