@@ -10,8 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-pyo3::create_exception!(_roamlab, ScenarioError, pyo3::exceptions::PyValueError);
-pyo3::create_exception!(_roamlab, SimulationError, PyRuntimeError);
+pyo3::create_exception!(
+    _roamlab,
+    ScenarioError,
+    pyo3::exceptions::PyValueError,
+    "A bad scenario: the text is the whole report, with file, line and field."
+);
+pyo3::create_exception!(
+    _roamlab,
+    SimulationError,
+    PyRuntimeError,
+    "A run violated a law of the simulator; there is no result."
+);
 
 /// A job: scenario text, its file's name, seed and replication.
 type Job = (String, String, u64, u64);

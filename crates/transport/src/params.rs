@@ -49,15 +49,39 @@ macro_rules! variants {
 }
 
 variants! {
+    "tahoe" => Tahoe, "Fast retransmit, then slow start from the lost segment on (Jacobson 1988).", Tahoe, Reno;
     "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
+    "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
+    "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
 }
 
 /// How lost segments are found and repaired.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RecoveryKind {
+    /// Fast retransmit without fast recovery: go-back-N in slow start.
+    Tahoe,
     /// Fast retransmit and fast recovery (RFC 5681 §3.2).
     Reno,
+    /// Partial ACKs keep the recovery going (RFC 6582).
+    NewReno,
+    /// SACK with a counted pipe (Fall & Floyd 1996; ns-2 `Agent/TCP/Sack1`).
+    Pipe,
+    /// SACK with a pipe computed from the scoreboard (RFC 6675).
+    Rfc6675,
+}
+
+/// What a partial ACK takes from the inflated window (NewReno).
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartialDeflation {
+    /// All of the inflation (ns-2 `partial_window_deflation_` false).
+    Whole,
+    /// The data acknowledged, but for one segment (RFC 6582 §3.2 step 3).
+    Full,
+    /// As `full`, but where the inflation does not cover it cwnd pays for all of the rest and a segment of
+    /// inflation stays (ns-2 `partial_window_deflation_` true).
+    Ns2,
 }
 
 /// How the congestion window grows and shrinks.
@@ -155,6 +179,9 @@ macro_rules! tcp_knobs {
             strict_dupacks: bool,
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
+            /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
+            /// `bugfix_ss_`).
+            first_loss_unguarded: bool,
             /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
             ///
             /// ASSUMPTION: ns-2 of before July 2003 did so; 2.35 does not, whatever its switches say.
@@ -162,8 +189,24 @@ macro_rules! tcp_knobs {
             /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
             /// `exitFastRetrans_` false).
             inflate_always: bool,
-            /// Reno: the ACK that ends recovery also grows cwnd (ns-2); RFC 5681 only deflates it.
+            /// Reno, NewReno: the ACK that ends recovery also grows cwnd (ns-2); the RFCs only deflate it.
             grow_on_recovery_exit: bool,
+            /// NewReno: only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4; ns-2
+            /// `newreno_changes1_` 1); otherwise every one ("Slow-but-Steady").
+            impatient: bool,
+            /// NewReno: what a partial ACK takes from the inflated window (ns-2 `partial_window_deflation_`).
+            partial_deflation: PartialDeflation,
+            /// NewReno: most segments sent on one ACK during recovery; "0 pkt" for no limit.
+            recovery_burst: Packets,
+            /// NewReno: the full ACK leaves cwnd at no more than a segment above what is in flight (RFC 6582 §3.2
+            /// step 3, the first choice; ns-2 `exit_recovery_fix_`).
+            cap_cwnd_on_exit: bool,
+            /// Tahoe: the count of duplicate ACKs outlives a timeout (ns-2).
+            timeout_keeps_dupacks: bool,
+            /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
+            sack_blocks: u32,
+            /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
+            sack_overhead: Bytes,
             /// From what the window is cut.
             cut_base: CutBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
@@ -241,9 +284,20 @@ impl TcpParams {
             limited_transmit: true,
             strict_dupacks: false,
             guard_fast_retransmit: true,
+            first_loss_unguarded: true,
             repeat_fast_retransmit: false,
             inflate_always: false,
             grow_on_recovery_exit: true,
+            impatient: true,
+            partial_deflation: PartialDeflation::Ns2,
+            recovery_burst: Packets(2),
+            cap_cwnd_on_exit: false,
+            timeout_keeps_dupacks: true,
+            sack_blocks: match recovery {
+                RecoveryKind::Pipe | RecoveryKind::Rfc6675 => 3,
+                _ => 0,
+            },
+            sack_overhead: Bytes(0),
             cut_base: CutBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
@@ -269,6 +323,7 @@ impl TcpParams {
             halving: Halving::Integer,
             repeat_fast_retransmit: true,
             inflate_always: true,
+            partial_deflation: PartialDeflation::Whole,
             initial_rto: Duration::from_secs(6),
             min_rto: Duration::from_secs(1),
             max_rto: Duration::from_secs(64),
@@ -284,7 +339,10 @@ impl TcpParams {
             handshake: Handshake::None,
             initial_window: Packets(1),
             limited_transmit: false,
+            first_loss_unguarded: false,
             inflate_always: true,
+            impatient: false,
+            partial_deflation: PartialDeflation::Whole,
             halving: Halving::Integer,
             tick: Duration::from_millis(100),
             initial_rto: Duration::from_secs(6),
@@ -304,12 +362,25 @@ impl TcpParams {
             1096..=2190 => Packets(3),
             _ => Packets(2),
         };
+        let base = TcpParams::ns2_2009(variant, window, segment);
+        let (recovery, sack_blocks) = match base.recovery {
+            RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
+            other => (other, 0),
+        };
         TcpParams {
             profile: Profile::Rfc,
+            recovery,
+            sack_blocks,
+            sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
             strict_dupacks: true,
+            first_loss_unguarded: false,
             grow_on_recovery_exit: false,
+            partial_deflation: PartialDeflation::Full,
+            recovery_burst: Packets(0),
+            cap_cwnd_on_exit: true,
+            timeout_keeps_dupacks: false,
             cut_base: CutBase::FlightSize,
             halving: Halving::Real,
             restart_window: initial_window,
@@ -321,7 +392,7 @@ impl TcpParams {
             max_rto: Duration::from_secs(60),
             // ASSUMPTION: RFC 1122 §4.2.3.2 gives only the bound of 500 ms; 100 ms is the delay of ns-2's DelAck.
             delayed_ack: Duration::from_millis(100),
-            ..TcpParams::ns2_2009(variant, window, segment)
+            ..base
         }
     }
 }

@@ -1,7 +1,6 @@
 //! UDP (RFC 768): datagrams with a number, and nothing else.
 
-use crate::tcp::Receipt;
-use crate::tcp::SeqSet;
+use crate::tcp::{Receipt, SeqSet};
 use roamlab_engine::Bytes;
 use roamlab_packet::UdpHeader;
 

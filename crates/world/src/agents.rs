@@ -7,9 +7,7 @@ use crate::scenario::Scenario;
 use crate::world::Buffering;
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_mobility::message::SizeOptions;
-use roamlab_mobility::mobile_ip::{
-    BaseStation, BufferAt, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params,
-};
+use roamlab_mobility::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params};
 use roamlab_mobility::{MobileIp, MobilitySpec};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,9 +36,8 @@ pub fn install(
     cast.base_stations(nodes, cells);
     cast.foreign_agents(nodes, cells);
     cast.correspondents(nodes);
-    let buffers = params.smooth_handoff && params.buffer.at == BufferAt::BaseStation;
-    let buffering = buffers
-        .then_some(Buffering { limit: params.buffer.limit.0 as usize, layer2_ack: params.buffer.layer2_ack });
+    let (limit, layer2_ack) = (params.buffer.limit.0 as usize, params.buffer.layer2_ack);
+    let buffering = params.buffers().then_some(Buffering { limit, layer2_ack });
     Setting { buffering, message_options: params.sizes.clone() }
 }
 

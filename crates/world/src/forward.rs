@@ -168,6 +168,11 @@ impl World {
             }
             return self.cx.lose(packet, DropReason::NoBinding, Place::Node(node));
         }
+        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        let by_wire = arrival.from.is_some_and(|from| self.nodes[from.0 as usize].mobile.is_none());
+        if here.serves.is_some() && by_wire && self.is_mobile(dst) {
+            return self.cx.lose(packet, DropReason::Detached, Place::Node(node));
+        }
         match here.routes.prefix(dst) {
             Some(link) if !at_home => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
@@ -227,6 +232,10 @@ impl World {
 
     /// A packet for a host that has left: into its buffer, or straight through it.
     fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+        if self.cx.pool[&packet].is_signal() {
+            // Signalling is repeated by those who need it; held back, it would only be stale.
+            return self.send_air(node, packet);
+        }
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else {
@@ -247,6 +256,7 @@ impl World {
         (via, mark): (Via, Option<Dscp>),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
+        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], mark.is_some());
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             let inner = &mut self.cx.pool[&packet].inner;
             inner.tos = inner.tos.with_dscp(mark);

@@ -205,6 +205,26 @@ table! {
 }
 
 table! {
+    /// Packets that left a base station's buffer.
+    Releases, Release {
+        /// When.
+        time_ns: Time,
+        /// Whose buffer.
+        host: Addr,
+        /// At which base station.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// It was marked as forwarded.
+        marked: bool,
+    }
+}
+
+table! {
     /// The stops of a traced packet.
     Trace, TraceLine {
         /// When.
@@ -246,6 +266,8 @@ pub struct Probes {
     pub tcp: TcpChanges,
     /// Handover phases.
     pub handovers: Handovers,
+    /// Packets out of buffers.
+    pub releases: Releases,
     /// Signalling.
     pub signalling: Signalling,
     /// The traced packet's way.
@@ -300,17 +322,12 @@ impl Probes {
 
     /// A packet was lost.
     pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
-        let seq = match packet.body {
-            Body::Tcp(header) if header.payload > 0 => {
-                // A copy that is let go makes nobody send again.
-                if reason != DropReason::CopyReleased {
-                    self.last_loss.insert((packet.flow, header.seq), packet.serial);
-                }
-                header.seq
-            }
-            Body::Udp(header) => header.seq,
-            Body::Tcp(_) | Body::Signal(_) => 0,
-        };
+        let seq = data_seq(packet);
+        // A copy that is let go makes nobody send again.
+        let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
+        if is_data && reason != DropReason::CopyReleased {
+            self.last_loss.insert((packet.flow, seq), packet.serial);
+        }
         let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
         self.drops.push(Drop {
             time_ns: now,
@@ -321,6 +338,12 @@ impl Probes {
             serial: packet.serial,
             marked,
         });
+    }
+
+    /// A packet left `host`'s buffer at a base station.
+    pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
     }
 
     /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
@@ -351,5 +374,14 @@ impl Probes {
             tunnels: packet.tunnels() as u32,
             detail,
         });
+    }
+}
+
+/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
+fn data_seq(packet: &Packet) -> u32 {
+    match packet.body {
+        Body::Tcp(header) if header.payload > 0 => header.seq,
+        Body::Udp(header) => header.seq,
+        Body::Tcp(_) | Body::Signal(_) => 0,
     }
 }

@@ -63,6 +63,7 @@ fn tables(world: World, end: Time) -> Vec<Table> {
         table("drops", probes.drops.into_columns(&names)),
         table("tcp", probes.tcp.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
+        table("releases", probes.releases.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]

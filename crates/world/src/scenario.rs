@@ -220,10 +220,11 @@ impl Scenario {
     ///
     /// # Errors
     /// The first problem, with file, line, column and field, what was expected and what to write instead.
-    pub fn parse(text: &str, file: &str) -> Result<Scenario, Located> {
+    pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
-        let scenario: Scenario = toml::from_str(text).map_err(|error| source.locate_toml(&error))?;
-        scenario.check().map_err(|problem| source.locate(problem))?;
+        let scenario: Scenario =
+            toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        scenario.check().map_err(|problem| Box::new(source.locate(problem)))?;
         Ok(scenario)
     }
 

@@ -6,13 +6,14 @@
 //! | requested, attached | handoff request | notification | same |
 //! | requested | advertisement for the host | relays it | attached |
 //! | requested, attached | host gone | starts buffering | buffering |
+//! | any | handoff request of a host that layer 2 does not have here any more | ignores it | same |
 //! | buffering | forward message | releases the buffer to the agent, marked | forwarding |
 //! | buffering, forwarding | handoff request: it is back | releases the buffer to the air, notification | requested |
 //! | buffering | hold time over | discards the buffer | none |
 //! | forwarding | packet for the host | restarts the hold time | forwarding |
 //! | forwarding | hold time over | | none |
 //! | requested, attached | forward message about a move later than the attachment | as if host gone came first | forwarding |
-//! | requested, attached | forward message about an earlier move | ignores it | same |
+//! | requested, attached, buffering | forward message about an earlier move | ignores it | same |
 //! | none | forward message | passes on what comes | forwarding |
 //!
 //! Without the local handoff protocol layer 2 alone says that a host is here, and "host arrived" stands for the
@@ -35,6 +36,8 @@ pub struct BaseStation {
     next_beacon: Time,
     /// Beacons promised to hosts that arrived, ahead of the clock.
     promised: BTreeSet<Time>,
+    /// Hosts that layer 2 has here.
+    present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Host>,
 }
 
@@ -42,7 +45,7 @@ pub struct BaseStation {
 enum Host {
     Requested { since: Time },
     Attached { since: Time },
-    Buffering { until: Time },
+    Buffering { since: Time, until: Time },
     Forwarding { until: Time },
 }
 
@@ -65,6 +68,7 @@ impl BaseStation {
             beacon_latency,
             next_beacon: Time::ZERO + beacon_phase,
             promised: BTreeSet::new(),
+            present: BTreeSet::new(),
             hosts: BTreeMap::new(),
         }
     }
@@ -81,6 +85,7 @@ impl BaseStation {
     }
 
     fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.insert(host);
         if !self.params.local_handoff {
             self.attach(host, out);
             self.hosts.insert(host, Host::Attached { since: now });
@@ -107,6 +112,10 @@ impl BaseStation {
     }
 
     fn handoff_requested(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        if !self.present.contains(&host) {
+            // The host left while its request was on the air: what waits for it goes on waiting.
+            return;
+        }
         self.attach(host, out);
         if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
             self.hosts.insert(host, Host::Requested { since: now });
@@ -126,22 +135,28 @@ impl BaseStation {
     }
 
     fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
+        self.present.remove(&host);
+        let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied()
+        else {
             return;
-        }
-        if !self.params.buffer.enabled() {
+        };
+        if !self.params.buffers() {
             // The route stays: the queue does not know that nobody listens any more.
             self.hosts.remove(&host);
             return;
         }
         out.push(Action::StartBuffering { host });
-        self.hosts.insert(host, Host::Buffering { until: now + self.params.buffer.hold });
+        self.hosts.insert(host, Host::Buffering { since, until: now + self.params.buffer.hold });
     }
 
     fn forward(&mut self, host: Addr, moved: Time, now: Time, out: &mut Vec<Action>) {
         match self.hosts.get(&host) {
             Some(Host::Forwarding { .. }) => return,
-            Some(Host::Requested { since } | Host::Attached { since }) if moved <= *since => return,
+            Some(Host::Requested { since } | Host::Attached { since } | Host::Buffering { since, .. })
+                if moved <= *since =>
+            {
+                return;
+            }
             Some(Host::Buffering { .. }) => {}
             Some(Host::Requested { .. } | Host::Attached { .. }) | None => {
                 out.push(Action::StartBuffering { host });
@@ -166,7 +181,7 @@ impl BaseStation {
             out.push(Action::Send { to: Addr::BROADCAST, message });
         }
         self.hosts.retain(|&host, state| match *state {
-            Host::Buffering { until } | Host::Forwarding { until } if until <= now => {
+            Host::Buffering { until, .. } | Host::Forwarding { until } if until <= now => {
                 out.push(Action::ClearRoute { host, from: None });
                 out.push(Action::DiscardBuffer { host });
                 out.push(Action::Note { host, phase: Phase::ForwardingEnded });
@@ -208,7 +223,7 @@ impl Agent for BaseStation {
     fn next_deadline(&self) -> Option<Time> {
         let beacon = self.params.local_handoff.then_some(self.next_beacon);
         let holds = self.hosts.values().filter_map(|state| match *state {
-            Host::Buffering { until } | Host::Forwarding { until } => Some(until),
+            Host::Buffering { until, .. } | Host::Forwarding { until } => Some(until),
             Host::Requested { .. } | Host::Attached { .. } => None,
         });
         holds.chain(beacon).chain(self.promised.first().copied()).min()

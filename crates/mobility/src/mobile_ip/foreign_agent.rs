@@ -56,7 +56,6 @@ struct Update {
     identification: Identification,
     lifetime: Duration,
     retransmit: Backoff,
-    give_up: Time,
 }
 
 /// A registration request.
@@ -161,7 +160,6 @@ impl ForeignAgent {
                 identification: request.identification,
                 lifetime: request.lifetime,
                 retransmit: Backoff::start(now, self.params.update_retransmit),
-                give_up: now + request.lifetime,
             };
             self.updates.insert((request.host, previous), update);
             out.push(self.update(request.host, previous, update));
@@ -201,6 +199,7 @@ impl ForeignAgent {
         if let Some(entry) = self.hosts.remove(&host) {
             entry.clear_routes(host, out);
         }
+        self.updates.retain(|key, _| key.0 != host);
     }
 
     /// The host is at another agent now.
@@ -277,13 +276,15 @@ impl ForeignAgent {
             }
             entry.time_is_up(host, now, out)
         });
+        // An update holds only as long as the host is, or was last, here.
         let mut again = Vec::new();
         self.updates.retain(|&key, update| {
-            if update.retransmit.at <= now {
+            let alive = self.hosts.contains_key(&key.0);
+            if alive && update.retransmit.at <= now {
                 update.retransmit = update.retransmit.again(now);
                 again.push((key, *update));
             }
-            now < update.give_up
+            alive
         });
         out.extend(again.into_iter().map(|((host, to), update)| self.update(host, to, update)));
     }
@@ -339,7 +340,7 @@ impl Agent for ForeignAgent {
     fn next_deadline(&self) -> Option<Time> {
         let advertisement = (!self.params.local_handoff).then_some(self.next_advertisement);
         let hosts = self.hosts.values().filter_map(Host::next_deadline);
-        let updates = self.updates.values().map(|update| update.retransmit.at.min(update.give_up));
+        let updates = self.updates.values().map(|update| update.retransmit.at);
         hosts.chain(updates).chain(advertisement).min()
     }
 }

@@ -6,7 +6,7 @@
 //! | any | link down | | detached |
 //! | listening | beacon of its cell | handoff request | requested |
 //! | requested | beacon of its cell | handoff request again | requested |
-//! | listening, requested | advertisement through its cell | registration request | registering |
+//! | requested, or listening without local handoff | advertisement through its cell | registration request | registering |
 //! | registering | time is up | registration request, newer identification | registering |
 //! | registering | reply to the last request, accepted | | registered |
 //! | registering | reply to the last request, denied | waits for the timer | registering |
@@ -106,7 +106,9 @@ impl MobileHost {
 
     fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
         match self.state {
-            State::Listening { base_station, .. } if base_station == from => {
+            // With the local handoff protocol nobody has asked for it in this stay: it is left from an earlier one, and
+            // the base station does not know that the host is back.
+            State::Listening { base_station, .. } if base_station == from && !self.params.local_handoff => {
                 self.note(Phase::MovementDetected, out);
             }
             State::Requested { base_station } if base_station == from => {}

@@ -92,15 +92,15 @@ pub struct Params {
     /// The new agent tells the previous one, which tunnels on what still comes. Needed to get at a base station's
     /// buffer. Default true.
     pub smooth_handoff: bool,
-    /// What makes the home agent update correspondents. ASSUMPTION (A1): [mblue]'s text says the warning, its eq. 1
+    /// What makes the home agent update correspondents. ASSUMPTION (A1): mblue's text says the warning, its eq. 1
     /// needs the registration. Default "both": whichever is first.
     pub ro_trigger: RoTrigger,
-    /// The local handoff protocol of [mblue] fig. 3: beacon, handoff request, notification, advertisement on demand.
+    /// The local handoff protocol of mblue fig. 3: beacon, handoff request, notification, advertisement on demand.
     /// Off: the host waits for the periodic advertisement. Default true.
     pub local_handoff: bool,
-    /// Time between two beacons. Default 50 ms ([mblue] table I).
+    /// Time between two beacons. Default 50 ms (mblue table I).
     pub beacon_interval: Duration,
-    /// When a host that arrives hears its first beacon. ASSUMPTION (A2): [mblue] table I counts a whole interval.
+    /// When a host that arrives hears its first beacon. ASSUMPTION (A2): mblue table I counts a whole interval.
     /// Default "worst".
     pub tb_mode: BeaconTiming,
     /// Time between two periodic advertisements, sent only without the local handoff protocol. RFC 5944 §2.1 allows
@@ -184,6 +184,11 @@ impl Params {
             None => Ok(()),
         }
     }
+
+    /// Whether base stations buffer. Without smooth handoff nobody would ask for what they hold.
+    pub fn buffers(&self) -> bool {
+        self.smooth_handoff && self.buffer.at == BufferAt::BaseStation
+    }
 }
 
 /// What makes the home agent tell correspondents of a new care-of address. A packet of a correspondent that comes to
@@ -229,7 +234,7 @@ pub enum BufferAt {
     BaseStation,
 }
 
-/// Buffering at the base station: one buffer per host (\[mblue\] section II). The world keeps the packets; agents say
+/// Buffering at the base station: one buffer per host (mblue section II). The world keeps the packets; agents say
 /// when to hold, release and discard them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -243,10 +248,10 @@ pub struct BufferParams {
     /// The buffer is let go, forwarding ends, and the old agent's detour ends after this time without a packet.
     /// Default 2 s.
     pub hold: Duration,
-    /// Layer-2 acknowledgements free a copy that the host has received, so only what it lacks is forwarded ([ipf]
+    /// Layer-2 acknowledgements free a copy that the host has received, so only what it lacks is forwarded (ipf
     /// section II.A). Default true.
     pub layer2_ack: bool,
-    /// Packets that reach the old agent during forwarding pass through the old base station's buffer ([mblue]
+    /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
     /// fig. 4). Off: they are tunnelled to the new agent at once. Default true.
     pub detour: bool,
 }
@@ -261,12 +266,6 @@ impl Default for BufferParams {
             layer2_ack: true,
             detour: true,
         }
-    }
-}
-
-impl BufferParams {
-    fn enabled(&self) -> bool {
-        self.at == BufferAt::BaseStation
     }
 }
 

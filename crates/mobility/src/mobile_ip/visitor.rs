@@ -88,7 +88,7 @@ impl Host {
 
     /// The host left `old`: its packets go on to where the host is, others through its buffer or on as well.
     pub fn leave(&mut self, host: Addr, old: Addr, params: &Params, now: Time, out: &mut Vec<Action>) {
-        if params.buffer.enabled() {
+        if params.buffers() {
             let until = now + params.buffer.hold;
             self.diverted.insert(old);
             self.drain = Some(Drain {

@@ -7,13 +7,14 @@ mod recovery;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod seq_set;
 mod state;
 mod timers;
 
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub use receiver::TcpReceiver;
-pub(crate) use scoreboard::SeqSet;
 pub use sender::TcpSender;
+pub(crate) use seq_set::SeqSet;
 
 use roamlab_engine::Bytes;
 use roamlab_packet::{Ecn, TcpHeader};

@@ -1,12 +1,15 @@
 //! The receiving end: cumulative ACKs, at once or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::TcpParams;
-use crate::tcp::scoreboard::SeqSet;
+use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
+use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 use std::collections::VecDeque;
+
+/// Bytes of one SACK block (RFC 2018 §3).
+const SACK_BLOCK_SIZE: u64 = 8;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
@@ -18,6 +21,10 @@ pub struct TcpReceiver {
     highest_end: u32,
     delayed: Timer,
     outgoing: VecDeque<Segment>,
+    sack_blocks: usize,
+    sack_overhead: Bytes,
+    /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
+    reported: VecDeque<u32>,
 }
 
 impl TcpReceiver {
@@ -31,6 +38,9 @@ impl TcpReceiver {
             highest_end: 0,
             delayed: Timer::default(),
             outgoing: VecDeque::new(),
+            sack_blocks: params.sack_blocks as usize,
+            sack_overhead: params.sack_overhead,
+            reported: VecDeque::new(),
         }
     }
 
@@ -39,6 +49,7 @@ impl TcpReceiver {
         let expected = self.received.base();
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
+        self.remember_block(header.seq);
         let out_of_order = header.seq < self.highest_end;
         self.highest_end = self.highest_end.max(header.seq + 1);
         let syn = header.flags.has(TcpFlags::SYN);
@@ -77,13 +88,32 @@ impl TcpReceiver {
 
     fn acknowledge(&mut self) {
         self.delayed.stop();
+        let mut sacks = SackBlocks::default();
+        for &seq in &self.reported {
+            sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
+        }
+        let blocks = sacks.as_slice().len() as u64;
+        let option = if blocks == 0 { 0 } else { self.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
         let header = TcpHeader {
             ack: self.received.base(),
             flags: TcpFlags::ACK,
             window: self.window,
+            sacks,
             ..TcpHeader::default()
         };
-        self.outgoing.push_back(Segment { header, size: self.ack_size, ecn: Ecn::NotEct });
+        self.outgoing.push_back(Segment { header, size: Bytes(self.ack_size.0 + option), ecn: Ecn::NotEct });
+    }
+
+    /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.
+    fn remember_block(&mut self, seq: u32) {
+        let base = self.received.base();
+        let swallowed =
+            if seq < base { 0..0 } else { self.received.run_start(seq)..self.received.first_missing(seq) };
+        self.reported.retain(|other| *other >= base && !swallowed.contains(other));
+        if seq >= base {
+            self.reported.push_front(seq);
+        }
+        self.reported.truncate(self.sack_blocks);
     }
 }
 

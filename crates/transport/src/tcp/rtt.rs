@@ -63,6 +63,11 @@ impl RttEstimator {
         };
     }
 
+    /// What was outstanding at the timeout arrived, though nothing could be measured.
+    pub fn end_backoff(&mut self) {
+        self.backoff = 1;
+    }
+
     /// The timer went off: the next timeout is twice as long.
     pub fn back_off(&mut self) {
         let may_double = match self.backoff_rule {

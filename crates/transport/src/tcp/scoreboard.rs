@@ -1,121 +1,124 @@
-//! Which segments above a moving base have been seen: a ring of bits.
+//! What SACK blocks have told: which segments above `una` the receiver holds, and what follows from it.
 //!
-//! Asking for, adding or finding a segment costs a step per 64 segments at most, however many holes there are.
+//! Everything is kept up to date as blocks arrive, so no question costs more than a step per 64 segments.
 
-use std::collections::VecDeque;
+use crate::tcp::SeqSet;
+use roamlab_packet::SackBlocks;
 
-const BITS: u32 = u64::BITS;
-
-/// A set of segment numbers that holds everything below its base.
+/// The sender's scoreboard.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SeqSet {
-    /// Everything below is in the set.
-    base: u32,
-    /// Bit `i` of word `w` is segment `first + 64 * w + i`, where `first` is `base` rounded down to a word.
-    words: VecDeque<u64>,
+pub(crate) struct Scoreboard {
+    sacked: SeqSet,
+    count: u32,
+    highest_end: u32,
 }
 
-impl SeqSet {
-    /// Adds a segment; `false` if it was in the set already.
-    pub fn insert(&mut self, seq: u32) -> bool {
-        if seq < self.base {
-            return false;
-        }
-        let (word, bit) = self.place(seq);
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let fresh = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        fresh
-    }
-
-    /// The lowest segment at or above `from` that is not in the set.
-    pub fn first_missing(&self, from: u32) -> u32 {
-        let from = from.max(self.base);
-        let (start, bit) = self.place(from);
-        // Segments below `from` count as present in its word.
-        let mut below = bit - 1;
-        for word in start..self.words.len() {
-            let present = self.words[word] | below;
-            if present != u64::MAX {
-                return self.word_start(word) + present.trailing_ones();
+impl Scoreboard {
+    /// Takes in the blocks of an ACK that expects `una`; how many segments below `snd_max` they newly report.
+    pub fn update(&mut self, una: u32, snd_max: u32, blocks: &SackBlocks) -> u32 {
+        self.advance(una);
+        let mut added = 0;
+        for &(start, end) in blocks.as_slice() {
+            // A block below `una` is a D-SACK (RFC 2883), one above `snd_max` is none that we could believe.
+            if start < una || end > snd_max || start >= end {
+                continue;
             }
-            below = 0;
+            added += self.sacked.insert_range(start, end);
+            self.highest_end = self.highest_end.max(end);
         }
-        from.max(self.word_start(self.words.len()))
+        self.count += added;
+        added
     }
 
-    /// Raises the base: everything below it is in the set from now on.
-    pub fn forget_below(&mut self, base: u32) {
-        if base <= self.base {
-            return;
-        }
-        let whole = (base / BITS - self.base / BITS) as usize;
-        self.words.drain(..whole.min(self.words.len()));
-        self.base = base;
+    /// Everything below `una` has been acknowledged.
+    pub fn advance(&mut self, una: u32) {
+        self.count -= self.sacked.count(self.sacked.base(), una);
+        self.sacked.forget_below(una);
+        self.highest_end = self.highest_end.max(una);
     }
 
-    /// Raises the base to the first missing segment and gives the number of segments passed.
-    pub fn advance(&mut self) -> u32 {
-        let (old, new) = (self.base, self.first_missing(self.base));
-        self.forget_below(new);
-        new - old
+    /// Forgets all blocks.
+    pub fn clear(&mut self, una: u32) {
+        *self = Scoreboard::default();
+        self.advance(una);
     }
 
-    /// The base: everything below is in the set.
-    pub fn base(&self) -> u32 {
-        self.base
+    /// Segments above `una` that the receiver holds.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
-    fn place(&self, seq: u32) -> (usize, u64) {
-        ((seq / BITS - self.base / BITS) as usize, 1 << (seq % BITS))
+    /// One above the highest segment that the receiver is known to hold; `una` if it holds none above.
+    pub fn highest_end(&self) -> u32 {
+        self.highest_end
     }
 
-    fn word_start(&self, word: usize) -> u32 {
-        (self.base / BITS + word as u32) * BITS
+    /// Whether the receiver is known to hold the segment.
+    pub fn contains(&self, seq: u32) -> bool {
+        self.sacked.contains(seq)
+    }
+
+    /// The lowest segment from `from` on that the receiver may lack.
+    pub fn next_hole(&self, from: u32) -> u32 {
+        self.sacked.first_missing(from)
+    }
+
+    /// How many of `start..end` the receiver may lack.
+    pub fn holes(&self, start: u32, end: u32) -> u32 {
+        let start = start.max(self.sacked.base());
+        end.saturating_sub(start) - self.sacked.count(start, end)
+    }
+
+    /// The highest segment below `snd_max` that the receiver may lack.
+    pub fn last_hole(&self, snd_max: u32) -> Option<u32> {
+        let run = self.sacked.run_start(snd_max.checked_sub(1)?);
+        run.checked_sub(1).filter(|&seq| seq >= self.sacked.base())
+    }
+
+    /// The bound below which every hole has at least `threshold` reported segments above it (RFC 6675 §4 IsLost);
+    /// `una` if there is none.
+    pub fn lost_below(&self, threshold: u32) -> u32 {
+        self.sacked.nth_from_top(threshold).unwrap_or(self.sacked.base())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
-    proptest! {
-        /// Any sequence of insertions and advances agrees with an ordered set.
-        #[test]
-        fn agrees_with_an_ordered_set(steps in prop::collection::vec((0u32..400, 0u8..8), 0..300)) {
-            let (mut set, mut model, mut base) = (SeqSet::default(), BTreeSet::new(), 0u32);
-            let missing = |model: &BTreeSet<u32>, base: u32, from: u32| {
-                (from.max(base)..).find(|seq| !model.contains(seq)).unwrap_or_default()
-            };
-            for (seq, kind) in steps {
-                match kind {
-                    0 => {
-                        let expected = missing(&model, base, base) - base;
-                        prop_assert_eq!(set.advance(), expected);
-                        base += expected;
-                    }
-                    1 => {
-                        set.forget_below(seq / 4);
-                        base = base.max(seq / 4);
-                    }
-                    _ => prop_assert_eq!(set.insert(seq), seq >= base && model.insert(seq)),
-                }
-                prop_assert_eq!(set.base(), base);
-                prop_assert_eq!(set.first_missing(seq), missing(&model, base, seq));
-            }
-        }
+    fn blocks(ranges: &[(u32, u32)]) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        ranges.iter().for_each(|&(start, end)| blocks.push(start, end));
+        blocks
     }
 
     #[test]
-    fn a_thousand_holes_take_a_few_words() {
-        let mut set = SeqSet::default();
-        (0..1000).for_each(|i| assert!(set.insert(2 * i + 1)));
-        assert_eq!((set.first_missing(0), set.first_missing(1001), set.words.len()), (0, 1002, 32));
-        (0..1000).for_each(|i| assert!(set.insert(2 * i)));
-        assert_eq!((set.advance(), set.words.len()), (2000, 1));
+    fn blocks_are_counted_once_and_nonsense_is_refused() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.update(10, 100, &blocks(&[(12, 14), (16, 17)])), 3);
+        assert_eq!(board.update(10, 100, &blocks(&[(12, 15), (16, 17)])), 1, "only 14 is new");
+        assert_eq!(board.update(10, 100, &blocks(&[(3, 5), (9, 12), (99, 101), (20, 20)])), 0);
+        assert_eq!((board.count(), board.highest_end()), (4, 17));
+        assert_eq!((board.next_hole(10), board.next_hole(12), board.holes(10, 20)), (10, 15, 6));
+        assert_eq!(
+            (board.last_hole(20), board.last_hole(17), board.last_hole(15)),
+            (Some(19), Some(15), Some(11))
+        );
+        assert_eq!((board.contains(13), board.contains(15), board.contains(9)), (true, false, true));
+    }
+
+    #[test]
+    fn a_hole_is_lost_with_three_segments_above_it() {
+        let mut board = Scoreboard::default();
+        board.update(0, 100, &blocks(&[(5, 7)]));
+        assert_eq!(board.lost_below(3), 0);
+        board.update(0, 100, &blocks(&[(9, 10)]));
+        assert_eq!(board.lost_below(3), 5, "5, 6 and 9 are above 4, but only 9 above 8");
+        board.update(0, 100, &blocks(&[(11, 13)]));
+        assert_eq!(board.lost_below(3), 9);
+        board.advance(12);
+        assert_eq!((board.count(), board.lost_below(3), board.lost_below(1)), (1, 12, 12));
+        board.clear(12);
+        assert_eq!((board.count(), board.highest_end(), board.next_hole(12)), (0, 12, 12));
     }
 }

@@ -42,13 +42,12 @@ impl TcpSender {
         }
         let before = (state.window.cwnd, state.window.ssthresh);
         if header.ack > state.una {
-            self.recovery.on_new_ack(state, header.ack, now);
+            self.recovery.on_new_ack(state, header, now);
         } else {
             if state.params.strict_dupacks && state.flight_size() == 0 {
                 return;
             }
-            state.dup_acks += 1;
-            self.recovery.on_dup_ack(state, now);
+            self.recovery.on_dup_ack(state, header, now);
         }
         let reported =
             state.facts.back().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);

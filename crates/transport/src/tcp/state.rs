@@ -54,7 +54,7 @@ pub(crate) struct SendState {
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     /// Segments sent by limited transmit since the last new ACK.
-    limited_transmits: u32,
+    pub limited_transmits: u32,
     pub rtt: RttEstimator,
     timed: Option<(u32, Time)>,
     pub timer: Timer,
@@ -135,6 +135,16 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
+    /// The next new segment, whatever cwnd says: the application has it and the receiver's window takes it.
+    pub fn next_new(&mut self) -> Option<u32> {
+        let receiver_end = self.una.saturating_add(self.params.window.0);
+        if self.nxt >= receiver_end.min(self.end) {
+            return None;
+        }
+        self.nxt += 1;
+        Some(self.nxt - 1)
+    }
+
     /// Book-keeping for a segment that goes out; `true` if it went out before.
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
@@ -172,6 +182,20 @@ impl SendState {
         }
     }
 
+    /// A partial ACK arrived: as [`advance`](Self::advance), but duplicate ACKs are counted on, and the timed
+    /// segment, which may be a retransmission's victim, only ends the backoff.
+    pub fn advance_partially(&mut self, ack: u32, restart_timer: bool, now: Time) {
+        if restart_timer {
+            self.timer.start(now, self.rtt.rto());
+        }
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        if self.timed.is_some_and(|(seq, _)| ack > seq) {
+            self.timed = None;
+            self.rtt.end_backoff();
+        }
+    }
+
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self) {
         self.control.on_ack(&mut self.window, &self.params);
@@ -183,6 +207,12 @@ impl SendState {
     /// Whether losses below `una` have all been paid for, so that new ones may cut the window again.
     pub fn recovered(&self) -> bool {
         self.una > self.recovery_point
+    }
+
+    /// Whether the threshold's duplicate ACK may cut the window and retransmit.
+    pub fn may_fast_retransmit(&self) -> bool {
+        let first = self.params.first_loss_unguarded && self.una == 1;
+        !self.params.guard_fast_retransmit || self.recovered() || first
     }
 
     /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
@@ -240,7 +270,7 @@ impl SendState {
             CutBase::Window => {
                 (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
             }
-            CutBase::FlightSize => f64::from(self.flight_size() - self.limited_transmits),
+            CutBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
         };
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
         let again =
@@ -251,5 +281,6 @@ impl SendState {
             self.window.ssthresh = ssthresh;
         }
         self.cuts += 1;
+        self.limited_transmits = 0;
     }
 }

@@ -33,37 +33,57 @@ fn check(runs: &[Run]) {
     );
 }
 
-#[test]
-fn group_a_single_flow_reno() {
-    replay("a", &["Reno"], 6);
+/// Recordings of a variant in each group, both presets together.
+macro_rules! variants {
+    ($($name:ident: $variant:literal, $single:literal, $forced:literal, $outage:literal;)+) => {
+        $(mod $name {
+            #[test]
+            fn group_a_single_flow() {
+                super::replay("a", &[$variant], $single);
+            }
+
+            #[test]
+            fn group_b_forced_losses() {
+                super::replay("b", &[$variant], $forced);
+            }
+
+            #[test]
+            fn group_c_outages() {
+                super::replay("c", &[$variant], $outage);
+            }
+
+            #[test]
+            fn live() {
+                super::live($variant);
+            }
+        })+
+    };
 }
 
-#[test]
-fn group_b_forced_losses_reno() {
-    replay("b", &["Reno"], 15);
-}
-
-#[test]
-fn group_c_outages_reno() {
-    replay("c", &["Reno"], 10);
+variants! {
+    tahoe: "Tahoe", 4, 9, 7;
+    reno: "Reno", 6, 15, 10;
+    newreno: "NewReno", 4, 12, 9;
+    sack: "SACK", 6, 11, 7;
 }
 
 /// Scenarios that nobody recorded, against the ns-2 that is installed; passes where there is none.
-#[test]
-fn live_reno() {
+fn live(variant: &str) {
     let mut cases = Vec::new();
     for preset in ["ns235", "ns21b"] {
         for queue in [4, 6, 12, 15, 30] {
-            cases.push(("a", format!("variant=Reno preset={preset} queue={queue} stop=15")));
+            cases.push(("a", format!("variant={variant} preset={preset} queue={queue} stop=15")));
         }
         for window in [2, 3, 5, 8, 20] {
-            cases.push(("a", format!("variant=Reno preset={preset} queue=200 win={window} stop=4 drops=20")));
+            let arguments =
+                format!("variant={variant} preset={preset} queue=200 win={window} stop=4 drops=20");
+            cases.push(("a", arguments));
         }
         for drops in ["0", "1", "2", "3", "0 1", "10 30 31 32 60", "25 26 80 81 150", "40 60 61 62 63 64"] {
-            cases.push(("a", format!("variant=Reno preset={preset} queue=200 stop=12 drops={drops}")));
+            cases.push(("a", format!("variant={variant} preset={preset} queue=200 stop=12 drops={drops}")));
         }
         for gap in ["0.02", "0.09", "0.25", "1.0", "4.0"] {
-            cases.push(("c", format!("variant=Reno preset={preset} gap={gap} stop=15")));
+            cases.push(("c", format!("variant={variant} preset={preset} gap={gap} stop=15")));
         }
     }
     check(&cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect::<Vec<_>>());

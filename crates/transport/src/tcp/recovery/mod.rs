@@ -1,18 +1,23 @@
 //! Loss recovery: how losses are found and repaired. One file per algorithm, one row in the table below.
 
+mod newreno;
+mod pipe;
 mod reno;
+mod rfc6675;
+mod tahoe;
 
 use crate::params::{RecoveryKind, TcpParams};
 use crate::tcp::state::SendState;
 use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
 
 /// A loss recovery. It acts on the state it is given: what to retransmit, when to cut, what may be sent.
 pub(crate) trait LossRecovery {
-    /// An ACK arrived that expects `ack`, above everything acknowledged so far.
-    fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time);
+    /// An ACK arrived that expects `header.ack`, above everything acknowledged so far.
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
-    /// One more ACK arrived that expects `state.una`.
-    fn on_dup_ack(&mut self, state: &mut SendState, now: Time);
+    /// One more ACK arrived that expects `state.una`. Whether it counts in `state.dup_acks` is the recovery's say.
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
@@ -40,15 +45,15 @@ macro_rules! recoveries {
         }
 
         impl LossRecovery for Recovery {
-            fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time) {
+            fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_new_ack(state, ack, now),)+
+                    $(Recovery::$kind(algorithm) => algorithm.on_new_ack(state, header, now),)+
                 }
             }
 
-            fn on_dup_ack(&mut self, state: &mut SendState, now: Time) {
+            fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_dup_ack(state, now),)+
+                    $(Recovery::$kind(algorithm) => algorithm.on_dup_ack(state, header, now),)+
                 }
             }
 
@@ -68,5 +73,9 @@ macro_rules! recoveries {
 }
 
 recoveries! {
+    Tahoe => tahoe::Tahoe,
     Reno => reno::Reno,
+    NewReno => newreno::NewReno,
+    Pipe => pipe::Pipe,
+    Rfc6675 => rfc6675::Rfc6675,
 }

@@ -8,6 +8,7 @@ use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastCut, Permit, SendState};
 use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
 use std::cmp::Ordering;
 
 /// Reno's loss recovery; its whole state is shared with the sender.
@@ -15,30 +16,32 @@ use std::cmp::Ordering;
 pub(crate) struct Reno;
 
 impl LossRecovery for Reno {
-    fn on_new_ack(&mut self, state: &mut SendState, ack: u32, now: Time) {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // A repeated fast retransmit is allowed for as long as duplicate ACKs were the last to cut the window.
         let exits = state.last_cut == LastCut::DupAcks && state.window.inflation > 0;
         if exits && !state.params.repeat_fast_retransmit {
             state.last_cut = LastCut::Exited;
         }
         state.window.inflation = 0;
-        state.advance(ack, now);
+        state.advance(header.ack, now);
         if !exits || state.params.grow_on_recovery_exit {
             state.grow();
         }
         if exits {
-            state.record(TcpFactKind::RecoveryExit, ack, now);
+            state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
         state.permit_window();
     }
 
-    fn on_dup_ack(&mut self, state: &mut SendState, now: Time) {
+    fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
         let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
         match state.dup_acks.cmp(&threshold) {
             Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
             Ordering::Less => state.permit = Permit::Nothing,
             Ordering::Equal => {
-                if may_fast_retransmit(state) {
+                let again = state.params.repeat_fast_retransmit && state.last_cut == LastCut::DupAcks;
+                if again || state.may_fast_retransmit() {
                     state.fast_retransmit(now);
                     state.window.inflation = threshold;
                 } else if state.params.inflate_always {
@@ -59,9 +62,4 @@ impl LossRecovery for Reno {
         state.window.inflation = 0;
         state.timeout(now);
     }
-}
-
-fn may_fast_retransmit(state: &SendState) -> bool {
-    let again = state.params.repeat_fast_retransmit && state.last_cut == LastCut::DupAcks;
-    !state.params.guard_fast_retransmit || state.recovered() || again
 }

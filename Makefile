@@ -1,0 +1,72 @@
+# make demo   set up, reproduce the first paper, print where the report lies
+# make test   set up, then every check and every test
+# make lint | bench | differential | wheel | clean
+#
+# Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo test bench lint differential wheel clean lint-rust lint-python test-rust test-python
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+export CARGO_TARGET_DIR := $(CURDIR)/target
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+demo: .venv/.extension
+	$(BIN)/roamlab reproduce mblue
+
+test: lint test-rust test-python
+
+lint: lint-rust lint-python
+
+lint-rust:
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+lint-python: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-rust:
+	cargo test --locked --workspace
+
+test-python: .venv/.dev .venv/.extension
+	$(BIN)/pytest -n auto
+
+bench:
+	cargo bench --locked --workspace
+
+# Against recorded runs of ns-2, and against ns-2 itself where it is installed.
+differential:
+	cargo test --locked --workspace --test ns2
+
+wheel: .venv/.packages
+	$(BIN)/maturin build --release --out dist
+
+# Results in out/ are the user's and stay.
+clean:
+	rm -rf .venv .cache target dist python/roamlab/_roamlab*.so
+
+.venv/.packages: requirements.lock
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	touch $@
+
+.venv/.dev: requirements-dev.lock .venv/.packages
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements-dev.lock
+	touch $@
+
+# Without an index: whatever the package needs must come from the lock.
+.venv/.extension: $(RUST_SOURCES) pyproject.toml .venv/.packages
+	PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
+	touch $@

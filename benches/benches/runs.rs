@@ -1,0 +1,32 @@
+//! Whole runs, in packet-hops a second, with what they allocate.
+
+use divan::counter::ItemsCount;
+use divan::{AllocProfiler, Bencher};
+use roamlab_benches::{Network, Totals};
+use roamlab_world::Scenario;
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench(args = [3, 9], sample_count = 7, sample_size = 1)]
+fn red(bencher: Bencher, flows: u32) {
+    measure(bencher, Network::Red, flows, 300);
+}
+
+#[divan::bench(args = [10, 100, 1000], sample_count = 5, sample_size = 1)]
+fn gigabit(bencher: Bencher, flows: u32) {
+    measure(bencher, Network::Gigabit, flows, 5);
+}
+
+fn measure(bencher: Bencher, network: Network, flows: u32, seconds: u32) {
+    let scenario = match Scenario::parse(&network.scenario(flows, seconds), "bench") {
+        Ok(scenario) => scenario,
+        Err(error) => return eprintln!("{error}"),
+    };
+    let Ok(totals) = Totals::of(&scenario) else { return };
+    bencher.counter(ItemsCount::new(totals.packet_hops)).bench_local(|| Totals::of(&scenario));
+}

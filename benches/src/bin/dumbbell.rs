@@ -1,0 +1,42 @@
+//! `dumbbell red|gigabit FLOWS SECONDS`: one run, its totals as a line of JSON. The caller takes the time.
+
+use roamlab_benches::{Network, Totals};
+use roamlab_world::Scenario;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match measure(&words) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn measure(words: &[String]) -> Result<String, String> {
+    let usage = || "usage: dumbbell red|gigabit FLOWS SECONDS".to_owned();
+    let [network, flows, seconds] = words else { return Err(usage()) };
+    let network = Network::named(network).ok_or_else(usage)?;
+    let flows = flows.parse().map_err(|_| usage())?;
+    let seconds = seconds.parse().map_err(|_| usage())?;
+    let text = network.scenario(flows, seconds);
+    let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
+    let Totals { sent, packet_hops, events } = Totals::of(&scenario)?;
+    let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());
+    Ok(format!(
+        "{{\"sent\": {sent}, \"packet_hops\": {packet_hops}, \"events\": {events}, \"peak_kib\": {peak}}}"
+    ))
+}
+
+/// The most memory this process has held, where the system says so (Linux).
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures the machine, not the model")]
+fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}

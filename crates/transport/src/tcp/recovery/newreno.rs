@@ -1,0 +1,115 @@
+//! Partial ACKs keep the recovery going: RFC 6582, and ns-2's readings of it.
+//!
+//! An ACK below the recovery point acknowledges some of what was outstanding when the loss was found, so the next
+//! segment is lost as well: it is retransmitted at once, and the window stays inflated but for what has left the
+//! network. Recovery repairs one loss per round trip and ends with the ACK of the recovery point.
+
+use crate::params::PartialDeflation;
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::state::{LastCut, Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+use std::cmp::Ordering;
+
+/// NewReno's loss recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewReno {
+    /// A partial ACK has arrived since recovery began.
+    partial_seen: bool,
+}
+
+impl LossRecovery for NewReno {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let recovering = state.last_cut == LastCut::DupAcks;
+        if recovering && header.ack < state.recovery_point {
+            return self.on_partial_ack(state, header.ack, now);
+        }
+        self.partial_seen = false;
+        let exits = recovering && state.window.inflation > 0;
+        if exits {
+            state.last_cut = LastCut::Exited;
+        }
+        state.window.inflation = 0;
+        state.advance(header.ack, now);
+        if !exits || state.params.grow_on_recovery_exit {
+            state.grow();
+        }
+        if exits {
+            if state.params.cap_cwnd_on_exit {
+                // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS).
+                let in_flight = f64::from(state.flight_size().max(1) + 1);
+                state.window.cwnd = state.window.ssthresh.min(in_flight);
+            }
+            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+        }
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
+        match state.dup_acks.cmp(&threshold) {
+            Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
+            Ordering::Less => state.permit = Permit::Nothing,
+            Ordering::Equal => {
+                if state.may_fast_retransmit() {
+                    state.fast_retransmit(now);
+                    state.window.inflation = threshold;
+                } else if state.params.inflate_always {
+                    state.window.inflation = threshold;
+                }
+                permit_burst(state);
+            }
+            Ordering::Greater => {
+                if state.last_cut == LastCut::DupAcks || state.params.inflate_always {
+                    state.window.inflation += 1;
+                }
+                permit_burst(state);
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.window.inflation = 0;
+        self.partial_seen = false;
+        state.timeout(now);
+    }
+}
+
+impl NewReno {
+    fn on_partial_ack(&mut self, state: &mut SendState, ack: u32, now: Time) {
+        deflate(state, ack - state.una);
+        let restarts_timer = !state.params.impatient || !self.partial_seen;
+        self.partial_seen = true;
+        state.advance_partially(ack, restarts_timer, now);
+        state.retransmit = Some(ack);
+        permit_burst(state);
+    }
+}
+
+fn deflate(state: &mut SendState, acked: u32) {
+    let window = &mut state.window;
+    match state.params.partial_deflation {
+        PartialDeflation::Whole => window.inflation = 0,
+        PartialDeflation::Full => {
+            let owed = acked - 1;
+            let from_inflation = owed.min(window.inflation);
+            window.inflation -= from_inflation;
+            window.cwnd = (window.cwnd - f64::from(owed - from_inflation)).max(1.0);
+        }
+        PartialDeflation::Ns2 => {
+            if window.inflation > acked {
+                window.inflation -= acked - 1;
+            } else {
+                window.cwnd = (window.cwnd - f64::from(acked - window.inflation)).max(1.0);
+                window.inflation = 1;
+            }
+        }
+    }
+}
+
+fn permit_burst(state: &mut SendState) {
+    let burst = state.params.recovery_burst.0;
+    state.permit = Permit::Window(if burst == 0 { u32::MAX } else { burst });
+}

@@ -1,0 +1,105 @@
+//! SACK with a counted pipe: Fall & Floyd 1996, as ns-2's `Agent/TCP/Sack1` does it.
+//!
+//! Once in recovery, `pipe` estimates how many segments are in the network: one less per ACK, one more per segment
+//! sent, and one less again for a partial ACK, which tells of a retransmission and of the loss it repaired. While
+//! pipe is below cwnd, holes below the highest SACK are filled, each once, and then new data is sent. A retransmission
+//! that is lost waits for the timer, which forgets the scoreboard.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+
+/// ns-2's SACK recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pipe {
+    board: Scoreboard,
+    recovering: bool,
+    /// After a timeout SACK blocks mean nothing until an ACK advances.
+    ignores_sacks: bool,
+    pipe: i64,
+    /// Holes below have been retransmitted.
+    retransmitted_below: u32,
+}
+
+impl LossRecovery for Pipe {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if self.recovering && header.ack < state.recovery_point {
+            self.pipe -= 2;
+            state.advance_partially(header.ack, true, now);
+            state.rtt.end_backoff();
+            self.board.update(state.una, state.snd_max, &header.sacks);
+            return state.permit_window();
+        }
+        state.advance(header.ack, now);
+        self.board.clear(state.una);
+        self.ignores_sacks = false;
+        if self.recovering {
+            self.recovering = false;
+            state.recovery_point = 0;
+            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+        } else {
+            state.grow();
+        }
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let news = !self.ignores_sacks && self.board.update(state.una, state.snd_max, &header.sacks) > 0;
+        if self.recovering {
+            self.pipe -= 1;
+            return state.permit_window();
+        }
+        state.permit = Permit::Nothing;
+        if news {
+            self.count_dup_ack(state, now);
+        } else if state.dup_acks == 0 {
+            state.permit_window();
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.timeout(now);
+        self.recovering = false;
+        self.ignores_sacks = true;
+        self.board.clear(state.una);
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        if !self.recovering {
+            return state.next_segment();
+        }
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if state.permit == Permit::Nothing || self.pipe >= i64::from(state.window.cwnd as u32) {
+            return None;
+        }
+        let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
+        let seq = if hole < self.board.highest_end() {
+            self.retransmitted_below = hole + 1;
+            hole
+        } else {
+            state.next_new()?
+        };
+        self.pipe += 1;
+        Some(seq)
+    }
+}
+
+impl Pipe {
+    fn count_dup_ack(&mut self, state: &mut SendState, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
+        if state.dup_acks == threshold && state.may_fast_retransmit() {
+            self.recovering = true;
+            self.pipe = i64::from(state.flight_size()) - i64::from(threshold);
+            self.retransmitted_below = state.una + 1;
+            state.fast_retransmit(now);
+        } else if state.dup_acks < threshold && state.params.limited_transmit {
+            state.permit = Permit::LimitedTransmit;
+        }
+    }
+}

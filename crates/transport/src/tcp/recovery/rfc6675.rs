@@ -1,0 +1,152 @@
+//! SACK with a pipe computed from the scoreboard: RFC 6675.
+//!
+//! Recovery begins with the threshold-th duplicate ACK, or as soon as the first outstanding segment is lost by the
+//! scoreboard. Each ACK recomputes the pipe (SetPipe), and while it is below cwnd NextSeg says what goes next. The
+//! counts behind both are kept as blocks arrive, never found by going through the scoreboard.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+
+/// RFC 6675's recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rfc6675 {
+    board: Scoreboard,
+    recovering: bool,
+    /// One above HighRxt: every hole below has been retransmitted in this recovery.
+    high_rxt: u32,
+    /// RescueRxt; `None` before the rescue retransmission of this recovery.
+    rescue: Option<u32>,
+    /// After a timeout: what is to be sent again lies below, without what the receiver holds.
+    resend_below: u32,
+}
+
+impl LossRecovery for Rfc6675 {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let in_recovery = self.recovering && header.ack < state.recovery_point;
+        if in_recovery {
+            // (B) Not covering RecoveryPoint: the timer restarts (RFC 6298 §5.3), cwnd stays.
+            state.advance_partially(header.ack, true, now);
+        } else {
+            let exits = self.recovering;
+            state.advance(header.ack, now);
+            if exits {
+                // (A) The recovery is over; cwnd is ssthresh since it began.
+                self.recovering = false;
+                state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            } else {
+                state.grow();
+            }
+        }
+        let news = self.board.update(state.una, state.snd_max, &header.sacks);
+        if !self.recovering && news > 0 {
+            self.count_dup_ack(state, now); // §2: also an ACK that advances, if its blocks are news
+        }
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        let news = self.board.update(state.una, state.snd_max, &header.sacks);
+        state.permit = Permit::Nothing;
+        if self.recovering {
+            state.permit_window();
+        } else if news > 0 {
+            self.count_dup_ack(state, now);
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.timeout(now);
+        self.recovering = false;
+        self.resend_below = state.snd_max;
+        // §5.1: what was reported need not be sent again. A receiver that reported `una` and does not acknowledge it
+        // has thrown away what it held (RFC 2018 §8).
+        if self.board.contains(state.una) {
+            self.board.clear(state.una);
+        }
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if !self.recovering {
+            return self.next_outside_recovery(state);
+        }
+        if state.permit == Permit::Nothing || self.pipe(state) >= state.window.cwnd as u32 {
+            return None; // (C) while cwnd - pipe >= 1 SMSS
+        }
+        self.next_seg(state)
+    }
+}
+
+impl Rfc6675 {
+    /// SetPipe(): holes that are not lost, and retransmissions that have not been reported.
+    fn pipe(&self, state: &SendState) -> u32 {
+        let threshold = state.params.dupack_threshold;
+        let lost_below = self.board.lost_below(threshold);
+        let above = self.board.count().min(if lost_below > state.una { threshold } else { u32::MAX });
+        let retransmitted = if self.recovering { self.board.holes(state.una, self.high_rxt) } else { 0 };
+        state.snd_max - lost_below.max(state.una) - above + retransmitted
+    }
+
+    fn count_dup_ack(&mut self, state: &mut SendState, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
+        let lost = self.board.lost_below(threshold) > state.una; // IsLost(HighACK + 1)
+        if (state.dup_acks >= threshold || lost) && state.una >= state.recovery_point {
+            state.fast_retransmit(now); // (4.1) to (4.3)
+            self.recovering = true;
+            self.high_rxt = state.una + 1;
+            self.rescue = None;
+            state.permit_window(); // (4.5)
+        } else if state.params.limited_transmit {
+            state.permit = Permit::LimitedTransmit;
+        }
+    }
+
+    /// (3) Limited transmit is governed by pipe and cwnd; otherwise the window, without what the receiver holds.
+    fn next_outside_recovery(&mut self, state: &mut SendState) -> Option<u32> {
+        if state.permit == Permit::LimitedTransmit {
+            if self.pipe(state) >= state.window.cwnd as u32 {
+                return None;
+            }
+            let seq = state.next_new()?;
+            state.limited_transmits += 1;
+            return Some(seq);
+        }
+        if state.nxt < self.resend_below {
+            state.nxt = self.board.next_hole(state.nxt);
+        }
+        state.next_segment()
+    }
+
+    /// NextSeg(), rules 1 to 4.
+    fn next_seg(&mut self, state: &mut SendState) -> Option<u32> {
+        let hole = self.board.next_hole(self.high_rxt.max(state.una));
+        let threshold = state.params.dupack_threshold;
+        if hole < self.board.lost_below(threshold) {
+            return Some(self.retransmit(hole)); // (1)
+        }
+        if let Some(seq) = state.next_new() {
+            return Some(seq); // (2)
+        }
+        if hole < self.board.highest_end() {
+            return Some(self.retransmit(hole)); // (3)
+        }
+        // (4) Once per recovery, the highest outstanding segment that was not reported; HighRxt stays.
+        if self.rescue.is_some_and(|rescue| state.una <= rescue) {
+            return None;
+        }
+        self.rescue = Some(state.recovery_point);
+        self.board.last_hole(state.snd_max)
+    }
+
+    fn retransmit(&mut self, seq: u32) -> u32 {
+        self.high_rxt = seq + 1;
+        seq
+    }
+}

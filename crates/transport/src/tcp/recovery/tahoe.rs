@@ -1,0 +1,45 @@
+//! Fast retransmit without fast recovery: Jacobson 1988, as ns-2's `Agent/TCP` does it.
+//!
+//! The threshold-th duplicate ACK halves ssthresh, sets cwnd to one segment and goes back to the lost segment
+//! (go-back-N): everything behind it is sent again in slow start, whether the receiver has it or not. Further
+//! duplicate ACKs of the same window say nothing.
+
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+
+/// Tahoe's loss recovery; its whole state is shared with the sender.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tahoe;
+
+impl LossRecovery for Tahoe {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.advance(header.ack, now);
+        state.grow();
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
+        state.permit = Permit::Nothing;
+        if state.dup_acks < threshold && state.params.limited_transmit {
+            state.permit = Permit::LimitedTransmit;
+        } else if state.dup_acks == threshold && state.may_fast_retransmit() {
+            state.fast_retransmit(now);
+            state.window.cwnd = 1.0;
+            state.retransmit = None;
+            state.nxt = state.una;
+            state.permit_window();
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        let dup_acks = state.dup_acks;
+        state.timeout(now);
+        if state.params.timeout_keeps_dupacks {
+            state.dup_acks = dup_acks;
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Handoffs in trouble: every signalling message lost or late, alone and in pairs; a second handoff before the first
+//! ends; ping-pong; replies out of order.
+//!
+//! Each run must end with its laws intact, every flow resumes, every datagram is delivered or lost for a reason, and the
+//! host ends registered and is reached on the shortest way.
+
+mod handoff_lab;
+
+use handoff_lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
+const VARIANTS: [(&str, fn(&mut Lab)); 9] = [
+    ("as it is", |_| {}),
+    ("without layer-2 acknowledgement", |lab| {
+        lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
+    }),
+    ("without detour", |lab| lab.buffer += "detour = false"),
+    ("without buffering", |lab| lab.buffer += "at = \"none\""),
+    ("without local handoff", |lab| lab.mobility = "local_handoff = false".into()),
+    ("with packets in flight lost at the break", |lab| lab.radio = "in_flight_at_break = \"lost\"".into()),
+    ("without smooth handoff", |lab| lab.mobility = "smooth_handoff = false".into()),
+    ("without route optimisation", |lab| lab.mobility = "route_optimisation = false".into()),
+    ("with a gap", |lab| lab.radio = "gap = \"30 ms\"".into()),
+];
+
+/// A message of the handoff: its name, who sends it, and to whom.
+type Row = (&'static str, &'static str, &'static str);
+
+/// Declares the rows of the table: one module each, with a test for each kind of trouble.
+macro_rules! rows {
+    ($(#[$doc:meta])* $rows:ident: $($name:ident: $message:literal, $from:literal => $to:literal;)+) => {
+        $(#[$doc])*
+        const $rows: &[Row] = &[$(($message, $from, $to),)+];
+
+        $(mod $name {
+            const ROW: super::Row = ($message, $from, $to);
+
+            #[test]
+            fn lost() {
+                super::in_trouble(ROW, None);
+            }
+
+            #[test]
+            fn late_by_half_a_second() {
+                super::in_trouble(ROW, Some(500));
+            }
+
+            #[test]
+            fn late_by_three_seconds() {
+                super::in_trouble(ROW, Some(3_000));
+            }
+
+            #[test]
+            fn lost_with_any_later_one() {
+                super::lost_in_pairs(ROW);
+            }
+        })+
+    };
+}
+
+rows! {
+    /// The messages of a handoff, in order.
+    ROWS:
+    beacon: "beacon", "bs2" => "*";
+    handoff_request: "handoff-request", "mh" => "bs2";
+    notification: "notification", "bs2" => "fa2";
+    advertisement_to_base_station: "agent-advertisement", "fa2" => "bs2";
+    advertisement_to_host: "agent-advertisement", "bs2" => "mh";
+    registration_request: "registration-request", "mh" => "fa2";
+    relayed_registration_request: "registration-request", "fa2" => "ha";
+    update_to_old_agent: "binding-update", "fa2" => "fa1";
+    forward: "forward", "fa1" => "bs1";
+    acknowledge_of_old_agent: "binding-acknowledge", "fa1" => "fa2";
+    warning: "binding-warning", "fa1" => "ha";
+    update_to_correspondent: "binding-update", "ha" => "ch";
+    registration_reply: "registration-reply", "ha" => "fa2";
+    acknowledge_of_correspondent: "binding-acknowledge", "ch" => "ha";
+    relayed_registration_reply: "registration-reply", "fa2" => "mh";
+}
+
+rows! {
+    /// Without the local handoff protocol.
+    PERIODIC_ROWS:
+    periodic_advertisement: "agent-advertisement", "bs2" => "*";
+}
+
+#[test]
+fn the_rows_are_the_messages_of_the_handoff() {
+    let sent: Vec<Row> = STEPS[0].iter().map(|step| (&*step.row[0], &*step.row[1], &*step.row[2])).collect();
+    assert_eq!(sent, ROWS);
+    let known = |step: &&Step| ROWS.iter().chain(PERIODIC_ROWS).any(|&row| step.is(row));
+    let other: Vec<_> = STEPS.iter().flatten().filter(|step| !known(step)).collect();
+    assert!(other.is_empty(), "a variant has other messages: {other:#?}");
+}
+
+/// The buffer is let go after this time without a packet.
+const HOLD: u64 = 2_000 * MS;
+
+/// Packets that may be on their way at the end: a window of segments and one of acknowledgements, the datagrams of
+/// 44 ms, and signalling.
+const ON_THE_WAY: u64 = 8 + 8 + 3 + 5;
+
+/// What is wrong with a run; nothing if the host has recovered from the trouble.
+fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
+    let record = lab.run();
+    let mut problems = Vec::new();
+    let mut expect = |holds: bool, what: &dyn Fn() -> String| {
+        if !holds {
+            problems.push(format!("{name}: {}", what()));
+        }
+    };
+    let copies = lab.buffer.contains("layer2_ack = false");
+    let buffered = !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff");
+    // Datagram n is sent at 1.6 s + n * 20 ms.
+    let until = record.end - 2_000 * MS;
+    let ended: BTreeSet<u64> = record
+        .delivered("udp")
+        .map(|delivery| delivery.seq)
+        .chain(record.lost("udp").map(|loss| loss.seq))
+        .collect();
+    let forgotten: Vec<u64> =
+        (0..(until - 1_600 * MS) / (20 * MS)).filter(|seq| !ended.contains(seq)).collect();
+    expect(forgotten.is_empty(), &|| format!("datagrams {forgotten:?} have no end"));
+    let inside = record.census("inside");
+    let most_inside = ON_THE_WAY + if copies { 64 } else { 0 };
+    expect(inside <= most_inside, &|| format!("{inside} packets are still inside"));
+
+    // Two seconds before the end all is well: the host is registered, both flows go on, nothing is lost, and packets
+    // take the shortest way: 44 ms of propagation, or 164 ms through the home agent.
+    let arrived =
+        record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
+    let registered = record.phase("registered", arrived);
+    expect(registered.is_some_and(|time| time < until), &|| "the host is not registered".into());
+    for flow in ["tcp", "udp"] {
+        let resumed = record.delivered(flow).any(|delivery| delivery.fresh && delivery.time > until);
+        expect(resumed, &|| format!("{flow} has not resumed"));
+    }
+    let of_data = |loss: &&Loss| &*loss.flow != "signalling" && &*loss.reason != "copy-released";
+    for loss in record.losses.iter().filter(of_data).filter(|loss| loss.time > until) {
+        expect(false, &|| format!("still lost at the end: {loss:?}"));
+    }
+    let way = if lab.mobility.contains("route_optimisation = false") { 170 * MS } else { 50 * MS };
+    let slow = |delivery: &&Delivery| delivery.sent > until && delivery.time > delivery.sent + way;
+    expect(!record.delivered("udp").any(|delivery| slow(&delivery)), &|| "not the shortest way".into());
+
+    // No packet circles, and none is lost but by the handoff.
+    let mut reasons = vec!["detached", "buffer-expired"];
+    reasons.extend(copies.then_some("buffer-overflow"));
+    for loss in record.losses.iter().filter(of_data).filter(|loss| !reasons.contains(&&*loss.reason)) {
+        expect(false, &|| format!("{loss:?}"));
+    }
+    // A host that is registered again before the hold time is over lacks nothing, and got nothing twice. (What it sent
+    // itself is another matter.)
+    let in_time = registered.is_some_and(|time| time < LEAVES + HOLD);
+    if buffered && in_time && !copies {
+        let lost = record.losses.iter().filter(of_data).find(|loss| !loss.place.starts_with("mh->"));
+        expect(lost.is_none(), &|| format!("lost although buffered: {lost:?}"));
+    }
+    if !copies {
+        let duplicates = record.census("duplicated") + record.total("udp", "duplicate_pkts");
+        expect(duplicates == 0, &|| format!("{duplicates} duplicates"));
+    }
+    problems
+}
+
+/// A message of the handoff, and the trouble that loses it.
+#[derive(Clone, Debug)]
+struct Step {
+    row: [String; 3],
+    trouble: Trouble,
+}
+
+impl Step {
+    fn is(&self, (message, from, to): Row) -> bool {
+        self.row == [message, from, to]
+    }
+}
+
+/// The messages from the first break until all handoffs are complete: those about the host, and of those about nobody
+/// the one beacon or periodic advertisement that tells it that it has moved.
+fn steps(record: &Record) -> Vec<Step> {
+    let moved = record.phase("movement-detected", LEAVES).expect("the host moves");
+    let arrived =
+        record.phases.iter().rfind(|phase| &*phase.phase == "link-up").expect("the host moves").time;
+    let complete = record.phase("registered", arrived).expect("the handoff ends");
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for Signal { message, host, source, destination, sent, arrived } in &record.signals {
+        let occurrence = seen.entry(message).or_default();
+        *occurrence += 1;
+        let periodic = host.is_empty();
+        let tells = matches!(&**source, "bs2" | "fa2") && arrived.is_some_and(|at| at <= moved);
+        if *sent >= LEAVES && *sent <= complete && (tells || !periodic) {
+            let row = [message, source, destination].map(|word| word.to_string());
+            steps.push(Step { row, trouble: Trouble::lost(&**message, *occurrence) });
+        }
+    }
+    steps
+}
+
+/// The steps of an undisturbed handoff in each variant.
+static STEPS: LazyLock<Vec<Vec<Step>>> = LazyLock::new(|| {
+    let steps_of = |(_, change): &(&str, fn(&mut Lab))| {
+        let mut lab = Lab::default();
+        change(&mut lab);
+        steps(&lab.run())
+    };
+    VARIANTS.iter().map(steps_of).collect()
+});
+
+/// Each variant in which the row is sent: its name, its laboratory, and the steps from the row on.
+fn variants_with(row: Row) -> impl Iterator<Item = (&'static str, Lab, &'static [Step])> {
+    VARIANTS.iter().zip(STEPS.iter()).filter_map(move |((name, change), steps)| {
+        let mut lab = Lab::default();
+        change(&mut lab);
+        let first = steps.iter().position(|step| step.is(row))?;
+        Some((*name, lab, &steps[first..]))
+    })
+}
+
+fn nothing_wrong(problems: &[String]) {
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn in_trouble(row: Row, delay_ms: Option<u64>) {
+    let mut problems = Vec::new();
+    for (variant, mut lab, steps) in variants_with(row) {
+        lab.troubles = vec![Trouble { delay_ms, ..steps[0].trouble.clone() }];
+        problems.extend(problems_of(&lab, &format!("{row:?} {variant}")));
+    }
+    nothing_wrong(&problems);
+}
+
+/// The message and each later one of the handoff; and the message and the next of its kind, which as a rule is its
+/// repetition.
+fn lost_in_pairs(row: Row) {
+    let mut problems = Vec::new();
+    for (variant, mut lab, steps) in variants_with(row) {
+        let first = &steps[0].trouble;
+        let repetition = Trouble { occurrence: first.occurrence + 1, ..first.clone() };
+        for second in steps[1..].iter().map(|step| &step.trouble).chain([&repetition]) {
+            lab.troubles = vec![first.clone(), second.clone()];
+            problems.extend(problems_of(&lab, &format!("{row:?} and {second:?} {variant}")));
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+/// Stays in the second cell, in ms: before the beacon, at each step of the handoff, at its end and after.
+const STAYS: [u64; 10] = [20, 55, 60, 63, 64, 100, 122, 150, 182, 200];
+
+fn second_handoff(third_cell: &'static str, stay: u64) {
+    let mut problems = Vec::new();
+    for (variant, change) in VARIANTS {
+        if variant == "with a gap" && stay < 30 {
+            continue;
+        }
+        let mut lab = Lab::default();
+        change(&mut lab);
+        lab.visits.push((third_cell, 3_000 + stay));
+        problems.extend(problems_of(&lab, &format!("to {third_cell} after {stay} ms {variant}")));
+    }
+    nothing_wrong(&problems);
+}
+
+/// The same with each message lost, from the first break to the end of the second handoff.
+fn second_handoff_with_losses(third_cell: &'static str, stay: u64) {
+    let mut lab = Lab::default();
+    lab.visits.push((third_cell, 3_000 + stay));
+    let mut problems = Vec::new();
+    for Step { trouble, .. } in steps(&lab.run()) {
+        lab.troubles = vec![trouble.clone()];
+        problems.extend(problems_of(&lab, &format!("to {third_cell} after {stay} ms, {trouble:?}")));
+    }
+    nothing_wrong(&problems);
+}
+
+macro_rules! stays {
+    ($($name:ident: $stay:literal;)+) => {
+        $(mod $name {
+            #[test]
+            fn onward() {
+                super::second_handoff("bs3", $stay);
+                super::second_handoff_with_losses("bs3", $stay);
+            }
+
+            #[test]
+            fn ping_pong() {
+                super::second_handoff("bs1", $stay);
+                super::second_handoff_with_losses("bs1", $stay);
+            }
+        })+
+
+        #[test]
+        fn the_stays_are_those_of_the_table() {
+            assert_eq!(STAYS, [$($stay),+]);
+        }
+    };
+}
+
+stays! {
+    second_handoff_after_20_ms: 20;
+    second_handoff_after_55_ms: 55;
+    second_handoff_after_60_ms: 60;
+    second_handoff_after_63_ms: 63;
+    second_handoff_after_64_ms: 64;
+    second_handoff_after_100_ms: 100;
+    second_handoff_after_122_ms: 122;
+    second_handoff_after_150_ms: 150;
+    second_handoff_after_182_ms: 182;
+    second_handoff_after_200_ms: 200;
+}
+
+/// The home agent's first reply comes so late that the answer to a later request is there first: the request that the
+/// host repeats (late by more than a second), or that of its next handoff.
+#[test]
+fn registration_replies_come_out_of_order() {
+    let mut problems = Vec::new();
+    for (variant, lab, steps) in variants_with(("registration-reply", "ha", "fa2")) {
+        for (third_cell, delay) in [
+            (None, 1_000),
+            (None, 1_500),
+            (None, 3_500),
+            (Some("bs1"), 100),
+            (Some("bs1"), 300),
+            (Some("bs3"), 100),
+        ] {
+            let mut lab = lab.clone();
+            lab.visits.extend(third_cell.map(|cell| (cell, 3_150)));
+            lab.troubles = vec![Trouble { delay_ms: Some(delay), ..steps[0].trouble.clone() }];
+            problems.extend(problems_of(&lab, &format!("{third_cell:?} {delay} ms late, {variant}")));
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any walk, with any few messages lost or late.
+    #[test]
+    fn any_walk_in_any_trouble_ends_well(
+        walk in prop::collection::vec((0usize..3, 20u64..400), 1..8),
+        troubles in prop::collection::vec((0..MESSAGES.len(), 1u32..12, prop::option::of(1u64..2_000)), 0..8),
+        variant in 0..VARIANTS.len(),
+    ) {
+        let mut lab = Lab { duration_ms: 25_000, ..Lab::default() };
+        VARIANTS[variant].1(&mut lab);
+        lab.visits.truncate(1);
+        let mut at = 3_000;
+        for (cell, stay) in walk {
+            lab.visits.push((["bs1", "bs2", "bs3"][cell], at));
+            at += stay.max(31);
+        }
+        for (message, occurrence, delay_ms) in troubles {
+            let (message, before) = MESSAGES[message];
+            lab.troubles.push(Trouble { delay_ms, ..Trouble::lost(message, before + occurrence) });
+        }
+        let problems = problems_of(&lab, &format!("{:?} {:?} {}", lab.visits, lab.troubles, VARIANTS[variant].0));
+        prop_assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+}
+
+/// Every kind of message of a handoff but beacon and advertisement, which come again by themselves, and how many the
+/// first registration and the start of the flows take.
+const MESSAGES: [(&str, u32); 8] = [
+    ("handoff-request", 1),
+    ("notification", 1),
+    ("registration-request", 2),
+    ("registration-reply", 2),
+    ("forward", 0),
+    ("binding-warning", 0),
+    ("binding-update", 1),
+    ("binding-acknowledge", 1),
+];

@@ -1,0 +1,39 @@
+"""The engine, compiled. Everything here is text and arrays; the package around it gives them meaning."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Column: TypeAlias = np.ndarray[tuple[int], np.dtype[Any]]
+Tables: TypeAlias = dict[str, dict[str, Column | list[str]]]
+"""Table → column → values. A text column is uint32 codes into the list `tables["names"]["table.column"]`."""
+
+class ScenarioError(Exception):
+    """The scenario cannot be used: the report says where, what was expected and what to write."""
+
+class SimulationError(Exception):
+    """A run violated a law (conservation of packets, order of events): the report. There is no result."""
+
+def check(text: str, name: str) -> str:
+    """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
+
+def schema() -> str:
+    """The scenario's JSON Schema."""
+
+def catalogue() -> str:
+    """What can be named in a scenario, as JSON: family → rows of name and summary."""
+
+def build_hash() -> str:
+    """A hash of the engine's sources."""
+
+def run(text: str, name: str, seed: int, run: int, trace: int | None) -> Tables:
+    """One run. `trace` is the serial number of the packet whose way is recorded."""
+
+def run_many(
+    jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, Tables], None]
+) -> None:
+    """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
+
+    `sink(index, tables)` is called as each run ends, in any order. Stops promptly when it raises.
+    """

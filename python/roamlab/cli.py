@@ -1,0 +1,220 @@
+"""The command line. What a command needs is imported inside it, so that `roamlab --help` is quick.
+
+Exit codes: 0 done; 1 a run failed; 2 bad input; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from roamlab.results import Results
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+_NUMBER = click.IntRange(0, 2**64 - 1)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_ANY_PATH = click.Path(path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="roamlab")
+def cli() -> None:
+    """What TCP and UDP feel when a host moves."""
+
+
+@cli.command()
+@click.argument("paper")
+@click.option("--out", type=_FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
+@click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None) -> None:
+    """Measure a paper's claims and write the report."""
+    from rich.console import Console
+
+    from roamlab import claims, papers, report
+    from roamlab.ensemble import processors
+    from roamlab.errors import BadInput
+    from roamlab.output import whole_folder
+
+    if paper not in papers.names():
+        raise BadInput(
+            f"paper {paper!r}",
+            "there is no such reproduction",
+            expected=f"one of: {', '.join(papers.names())}",
+            remedy="`roamlab list` shows what can be named",
+        )
+    source = papers.paper(paper)
+    out = out or Path("out") / paper
+    with whole_folder(out, "report.html") as draft:
+        session = papers.Session(
+            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors()
+        )
+        found = source.reproduce(session)
+        report.write(found, draft / "report.html")
+        claims.write_json(found.claims, draft / "claims.json")
+    Console().print(claims.terminal_table(found.claims))
+    click.echo(f"report: {out / 'report.html'}")
+
+
+@cli.command()
+@click.argument("scenario", type=_ANY_PATH)
+@click.option("--seed", type=_NUMBER, default=1, show_default=True, help="Seed of every random stream.")
+@click.option(
+    "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
+)
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/runs"), show_default=True, help="Folder of run folders."
+)
+def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+    """Simulate a scenario and keep the result."""
+    from roamlab.ensemble import Job, run_all
+    from roamlab.scenario import load
+    from roamlab.store import Store
+
+    store = Store(out)
+    (results,) = run_all([Job(load(scenario), seed, repetition)], store, threads=1)
+    _print_summary(results)
+    click.echo(f"result: {store.folder(results.manifest)}")
+
+
+@cli.command()
+@click.argument("scenario", type=_ANY_PATH)
+def check(scenario: Path) -> None:
+    """Print a scenario with every default filled in, as JSON."""
+    import json
+
+    from roamlab.scenario import load
+
+    click.echo(json.dumps(load(scenario).parameters, indent=2, ensure_ascii=False))
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of scenarios, for editors."""
+    from roamlab import _roamlab
+
+    click.echo(_roamlab.schema())
+
+
+@cli.command("list")
+def list_() -> None:
+    """List what a scenario can name, and the papers."""
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from roamlab import _roamlab, papers
+
+    families = json.loads(_roamlab.catalogue()) | {
+        "papers": [{"name": name, "summary": ""} for name in papers.names()]
+    }
+    for family, rows in families.items():
+        table = Table(title=family, title_justify="left", show_header=False, box=None)
+        for row in rows:
+            table.add_row(Text(row["name"], "bold"), Text(row["summary"]))
+        Console().print(table)
+
+
+@cli.command()
+@click.argument("run_folder", metavar="RUN", type=_ANY_PATH)
+@click.option("--packet", type=_NUMBER, required=True, help="Serial number of the packet.")
+def trace(run_folder: Path, packet: int) -> None:
+    """Print a packet's way through a run, stop by stop: time, stop, place, detail.
+
+    The run is made again from the manifest in its folder RUN.
+    """
+    from roamlab import _roamlab
+    from roamlab.errors import BadInput
+    from roamlab.run import run as simulate
+    from roamlab.scenario import Scenario
+    from roamlab.store import open_run
+
+    made = open_run(run_folder).manifest
+    if made.build_hash != _roamlab.build_hash():
+        click.echo(
+            "note: another build of the engine made this run; this is the present one's trace", err=True
+        )
+    again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
+    if again.trace.is_empty():
+        raise BadInput(
+            f"--packet {packet}",
+            "no packet of the run has this serial number",
+            expected="a serial number from the run's deliveries, drops or signalling",
+            remedy="look into the column `serial` of these tables",
+        )
+    for row in again.trace.iter_rows(named=True):
+        seconds, nanoseconds = divmod(row["time_ns"], 10**9)
+        click.echo(f"{seconds}.{nanoseconds:09d} {row['stop']} {row['place']} {row['detail']}".rstrip())
+
+
+def _print_summary(results: Results) -> None:
+    import polars as pl
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    flows = results.flows
+    table = Table(title="Flows")
+    shown = {
+        "flow": "flow",
+        "kind": "kind",
+        "delivered_pkts": "delivered [pkt]",
+        "dropped_pkts": "dropped [pkt]",
+        "retransmitted_pkts": "sent again [pkt]",
+        "timeouts": "timeouts",
+    }
+    for column, heading in shown.items():
+        table.add_column(heading, justify="left" if column in ("flow", "kind") else "right")
+    table.add_column("goodput [kbit/s]", justify="right")
+    for row in flows.iter_rows(named=True):
+        table.add_row(*(Text(str(row[column])) for column in shown), f"{row['goodput_bps'] / 1000:.1f}")
+    console.print(table)
+
+    drops = results.drops.select(pl.col("place", "reason").cast(pl.String))
+    table = Table(title="Drops")
+    for heading in ("place", "reason"):
+        table.add_column(heading)
+    table.add_column("packets", justify="right")
+    for place, reason, count in drops.group_by("place", "reason").len().sort("place", "reason").iter_rows():
+        table.add_row(Text(place), Text(reason), str(count))
+    console.print(table if table.row_count else "No drops.")
+
+
+def main() -> None:
+    """Run the command line; every expected failure is a message and an exit code, never a traceback."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(code)
+
+
+def _exit_code(error: Exception) -> int | None:
+    """The exit code of a failure that is foreseen; None for a mistake of ours."""
+    from roamlab import _roamlab
+    from roamlab.errors import BadInput
+
+    if isinstance(error, BadInput | _roamlab.ScenarioError):
+        return BAD_INPUT
+    if isinstance(error, _roamlab.SimulationError | OSError):
+        return FAILED
+    return None

@@ -1,0 +1,48 @@
+"""The papers that can be reproduced: one package each, found by looking into this folder.
+
+A paper's package offers two names:
+
+* `RUNS: int`, how many repetitions its claims are evaluated on;
+* `reproduce(session: Session) -> Report`, which simulates, measures and draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from roamlab.report import Report
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a reproduction is given: where its figures and tables go, how much to run."""
+
+    figures: Path
+    tables: Path
+    runs: int
+    threads: int
+
+
+class Paper(Protocol):
+    """A paper's package."""
+
+    RUNS: int
+
+    def reproduce(self, session: Session) -> Report:
+        """Simulate, measure and draw."""
+
+
+def names() -> list[str]:
+    """The papers there are."""
+    return sorted(module.name for module in iter_modules(__path__) if module.ispkg)
+
+
+def paper(name: str) -> Paper:
+    """A paper by its name, which is one of `names()`."""
+    return cast("Paper", import_module(f"roamlab.papers.{name}"))

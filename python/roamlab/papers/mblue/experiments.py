@@ -1,0 +1,212 @@
+"""The scenarios of the paper: its one model, bent into the experiments of its figures.
+
+A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+evaluated under each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from roamlab.scenario import Scenario, load
+
+RESIDENTS = ("resident1", "resident2", "resident3")
+FLOWS = ("moving", *RESIDENTS)
+
+# Tables II and III. RED: PROTOCOLS' reading of an unnamed ns-2 is `wait`, packets, not gentle.
+QUEUES: dict[str, dict[str, Any]] = {
+    "droptail": {"kind": "droptail", "limit": "120 pkt"},
+    "red": {
+        "kind": "red",
+        "limit": "120 pkt",
+        "min_threshold": "40 pkt",
+        "max_threshold": "80 pkt",
+        "max_p": 0.02,
+        "queue_weight": 0.002,
+        "mean_packet": "512 B",
+        "wait": True,
+        "gentle": False,
+    },
+    "blue": {"kind": "blue", "limit": "120 pkt", "d1": 1e-4, "d2": 1e-5, "freeze_time": "1 ms"},
+    "mblue": {
+        "kind": "mblue",
+        "limit": "120 pkt",
+        "threshold": "80 pkt",
+        "d1": 1e-4,
+        "d2": 1e-5,
+        "freeze_time": "1 ms",
+    },
+}
+THRESHOLD_PKTS = 80
+WINDOW_PKTS = 64
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+
+    rtt: str = "86/88/90 ms"
+    """Round trips of the residents: section IV.A says 86/88/90, section IV.B 88/90/92."""
+    beacon: str = "worst"
+    """T_B: table I counts the whole interval ("worst"); a real host hears the beacon after a uniform part of it."""
+    min_rto: str = "200 ms"
+    """Floor of TCP's retransmission timeout: 200 ms since ns-2 of 2004, 1 s before and in RFC 6298."""
+    blue_random: bool = False
+    """BLUE raises P_m on random drops too, as eq. 3 prints; the prose and BLUE's authors: on overflow only."""
+    marked_at_full: str = "reject"
+    """What MBLUE does with a marked packet at a full queue, which the paper excludes."""
+
+    def __str__(self) -> str:
+        blue = "any drop" if self.blue_random else "overflow only"
+        return (
+            f"residents {self.rtt}; T_B {self.beacon}; RTO floor {self.min_rto}; BLUE updates on {blue}; "
+            f"marked packet at a full queue: {self.marked_at_full}"
+        )
+
+
+DEFAULT = Reading()
+READINGS: dict[str, Reading] = {
+    "default": DEFAULT,
+    "residents 88/90/92 ms": Reading(rtt="88/90/92 ms"),
+    "T_B uniform": Reading(beacon="uniform"),
+    "RTO floor 1 s": Reading(min_rto="1 s"),
+    "BLUE updates on any drop": Reading(blue_random=True),
+    "marked packet pushes out": Reading(marked_at_full="push-out"),
+}
+
+HANDOFF_S = 10.0
+"""Figs. 11 and 12: the moving host enters the congested cell."""
+
+VISITS_S = tuple(40.0 * part / 7 for part in (1, 3, 5))
+"""Figs. 13 to 15: three visits in 40 s, as the other paper of the authors spaces them (reading A10)."""
+
+RETURNS_S = tuple(40.0 * part / 7 for part in (2, 4, 6))
+
+
+@cache
+def model() -> Scenario:
+    """The paper's simulation model (fig. 10)."""
+    return load(Path(__file__).with_name("scenario.toml"))
+
+
+def _queue(name: str, reading: Reading) -> dict[str, Any]:
+    queue = dict(QUEUES[name])
+    if name == "blue":
+        queue["update_on_random_drop"] = reading.blue_random
+    if name == "mblue":
+        queue["marked_at_full"] = reading.marked_at_full
+    return queue
+
+
+def _read(scenario: Scenario, reading: Reading) -> Scenario:
+    """The model under a reading."""
+    changes: dict[str, Any] = {"mobility.tb_mode": reading.beacon}
+    if reading.rtt == "88/90/92 ms":
+        # One millisecond more on the link between each resident's correspondent and the agent.
+        changes |= {f"links.{at}.delay": f"{delay} ms" for at, delay in ((2, 40), (3, 41), (4, 42))}
+    changes |= {f"flows.{flow}.tcp.min_rto": reading.min_rto for flow in FLOWS}
+    return scenario.set_all(changes)
+
+
+def _named(scenario: Scenario, name: str) -> Scenario:
+    return Scenario(scenario.text, f"mblue/{name}")
+
+
+@cache
+def one_handoff(queue: str, reading: Reading = DEFAULT) -> Scenario:
+    """Figs. 11 and 12: one handoff at 10 s, watched until 14 s."""
+    changes = {"run.duration": "14 s", "cells.bs2.queue": _queue(queue, reading)}
+    return _named(_read(model(), reading).set_all(changes), f"one handoff, {queue}")
+
+
+@cache
+def three_handoffs(queue: str, reading: Reading = DEFAULT) -> Scenario:
+    """Figs. 13 to 15: three handoffs into the congested cell within 40 s."""
+    moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *RETURNS_S)])
+    visits = [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves]
+    changes = {
+        "run.duration": "40 s",
+        "cells.bs2.queue": _queue(queue, reading),
+        "hosts.mh.visits": visits,
+    }
+    return _named(_read(model(), reading).set_all(changes), f"three handoffs, {queue}")
+
+
+def _alone(**mobility: Any) -> dict[str, Any]:
+    """The model with the moving host alone, and other parameters of the mobility protocol."""
+    return {
+        "hosts": [
+            {
+                "name": "mh",
+                "home": "ha",
+                "visits": [{"cell": "bs1", "at": "0 s"}, {"cell": "bs2", "at": "5 s"}],
+            }
+        ],
+        "cells.bs2.queue": {"kind": "droptail", "limit": "1000 pkt"},
+        **{f"mobility.{key}": value for key, value in mobility.items()},
+    }
+
+
+ALONE_S = 5.0
+"""When the lone host of the experiments below moves."""
+
+PROBE_INTERVAL_S = 0.001
+_PROBES: list[dict[str, Any]] = [
+    {
+        "name": f"probe-{way}",
+        "path": path,
+        "app": {"kind": "cbr", "start": "1 s", "rate": "512 kbit/s", "packet": "64 B"},
+    }
+    for way, path in (("down", ["ch", "mh"]), ("up", ["mh", "ch"]))
+]
+
+
+@cache
+def outage(route_optimisation: bool) -> Scenario:
+    """Eq. 1: a probe each millisecond, both ways, and no buffer, so that the outage can be seen."""
+    changes = _alone(
+        route_optimisation=route_optimisation, smooth_handoff=route_optimisation, buffer={"at": "none"}
+    ) | {"run.duration": "7 s", "flows": _PROBES}
+    return _named(
+        model().set_all(changes), f"outage, route optimisation {'on' if route_optimisation else 'off'}"
+    )
+
+
+@cache
+def detection(local_handoff: bool) -> Scenario:
+    """Fig. 3: how soon the new agent knows that the host has moved; the phase of beacons is random."""
+    changes = _alone(local_handoff=local_handoff, tb_mode="uniform") | {"run.duration": "8 s", "flows": []}
+    return _named(model().set_all(changes), f"detection, local handoff {'on' if local_handoff else 'off'}")
+
+
+def _large(limit: str) -> dict[str, Any]:
+    return {"at": "base-station", "limit": limit}
+
+
+@cache
+def transfer(detour: bool) -> Scenario:
+    """Fig. 4: the moving host's transfer alone through large buffers, with and without the detour."""
+    moving = [
+        {**flow, "tcp": {**flow["tcp"]}} for flow in model().tables["flows"] if flow["name"] == "moving"
+    ]
+    changes = _alone(buffer={**_large("1000 pkt"), "detour": detour}) | {
+        "run.duration": "8 s",
+        "flows": moving,
+    }
+    return _named(model().set_all(changes), f"transfer, detour {'on' if detour else 'off'}")
+
+
+@cache
+def many_flows(buffered: bool) -> Scenario:
+    """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
+    (moving,) = (flow for flow in model().tables["flows"] if flow["name"] == "moving")
+    tcp = [
+        {**moving, "name": name, "tcp": {**moving["tcp"], "window": "30 pkt"}} for name in ("tcp1", "tcp2")
+    ]
+    udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
+    buffer = _large("200 pkt") if buffered else {"at": "none"}
+    changes = _alone(buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}
+    return _named(model().set_all(changes), f"many flows, {'buffered' if buffered else 'not buffered'}")

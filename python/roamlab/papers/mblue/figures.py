@@ -1,0 +1,181 @@
+"""The paper's figures 11 to 15, and one of ours: how many flows back off.
+
+Trajectories are those of one run and say so; what is compared between queues is a mean over all runs with its
+95 % interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.figures import label, new_figure, save
+from roamlab.papers.mblue import measures
+from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
+from roamlab.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from roamlab.figures import SavedFigure
+    from roamlab.papers.mblue.evidence import Evidence
+    from roamlab.papers.mblue.measures import QueueTrace
+
+PAPER_QUEUES = ("red", "blue", "mblue")
+NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
+_TIME = ("time", "s")
+
+
+def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
+    """All figures. `traces` holds, for "one" and "three" handoffs, the queue of run 0 under each discipline."""
+    return [
+        _queues(traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11", _FIG11),
+        _received(evidence, folder),
+        _queues(traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13", _FIG13),
+        _throughput(evidence, folder),
+        _probability(traces["three"]["mblue"], folder),
+        _synchronisation(evidence, folder),
+    ]
+
+
+_FIG11 = (
+    "Fig. 11 of the paper: packets waiting at the new base station around the handoff at 10 s (dotted), in one run of "
+    "each discipline. Dashed: TH_b, the length at which MBLUE begins to raise P_m; for RED, avg_q in orange."
+)
+_FIG13 = (
+    "Fig. 13 of the paper: packets waiting at the new base station over three visits of the moving host, in one run "
+    "of each discipline; each point is the longest queue within 20 ms. Dotted: the host enters the cell. Dashed: TH_b."
+)
+
+
+def _queues(
+    traces: dict[str, QueueTrace],
+    span: tuple[float, float],
+    handoffs: Sequence[float],
+    folder: Path,
+    name: str,
+    caption: str,
+) -> SavedFigure:
+    with new_figure(rows=len(PAPER_QUEUES)) as (figure, axes):
+        for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
+            trace = traces[queue].within(*span)
+            times, packets = _longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
+            axis.step(times, packets, where="post", linestyle="-", color="#0072B2", linewidth=0.8)
+            if queue == "red":
+                axis.plot(
+                    trace.times, trace.average, linestyle="-", color="#D55E00", label="avg_q", rasterized=True
+                )
+                axis.legend(loc="upper right")
+            axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
+            _mark(axis, handoffs)
+            axis.set_ylim(0, 125)
+            axis.set_xlim(*span)
+            axis.set_title(NAMES[queue], loc="left", fontsize=9)
+            label(axis, _TIME, ("queue", "pkt"))
+            axis.label_outer()
+        return save(figure, folder, name, caption)
+
+
+def _longest(
+    times: NDArray[np.float64], packets: NDArray[np.float64], bin_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The largest value within each `bin_s`; everything if that is 0."""
+    if bin_s == 0.0 or times.size == 0:
+        return times, packets
+    bins = np.floor(times / bin_s)
+    starts = np.flatnonzero(np.diff(bins, prepend=-1.0))
+    return bins[starts] * bin_s, np.maximum.reduceat(packets, starts).astype(np.float64)
+
+
+def _mark(axis: Axes, handoffs: Sequence[float]) -> None:
+    for at in handoffs:
+        axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
+
+
+def _band(axis: Axes, times: NDArray[np.float64], curves: Sequence[Sequence[float]], name: str) -> None:
+    """The mean of the curves with its 95 % interval at each time."""
+    means = [student(values) for values in zip(*curves, strict=True)]
+    (line,) = axis.plot(times, [mean.effect for mean in means], label=name)
+    axis.fill_between(
+        times,
+        [mean.low for mean in means],
+        [mean.high for mean in means],
+        color=line.get_color(),
+        alpha=0.2,
+        linewidth=0,
+    )
+
+
+def _received(evidence: Evidence, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for queue in ("mblue", "red", "blue", "droptail"):
+            curves = [run.curve for run in evidence.one[queue]]
+            # Counted from 9.5 s on: what was received before is the same host in the old cell.
+            shifted = [[value - curve[0] for value in curve] for curve in curves]
+            _band(axis, measures.CURVE_S, shifted, NAMES[queue])
+        _mark(axis, (HANDOFF_S,))
+        axis.set_xlim(9.5, 13.0)
+        axis.legend(loc="upper left")
+        label(axis, _TIME, ("received since 9.5 s", "pkt"))
+        runs = len(evidence.one["mblue"])
+        caption = (
+            "Fig. 12 of the paper: packets that the moving host has received since 9.5 s; mean of "
+            f"{runs} runs with 95 % intervals. Dotted: the handoff."
+        )
+        return save(figure, folder, "fig12", caption)
+
+
+def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for queue in ("mblue", "red", "blue"):
+            curves = [[value / 1e3 for value in run.throughput_bps] for run in evidence.three[queue]]
+            times = np.arange(0.5, len(curves[0]), 1.0) * measures.WINDOW_S
+            _band(axis, times, curves, NAMES[queue])
+        _mark(axis, VISITS_S)
+        axis.set_xlim(0.0, 40.0)
+        axis.set_ylim(0.0, 2500.0)
+        axis.legend(loc="upper right", ncols=3)
+        label(axis, _TIME, ("throughput", "kbit/s"))
+        runs = len(evidence.three["mblue"])
+        caption = (
+            "Fig. 14 of the paper: throughput of the moving host in windows of 0.5 s; mean of "
+            f"{runs} runs with 95 % intervals. Dotted: it enters the congested cell."
+        )
+        return save(figure, folder, "fig14", caption)
+
+
+def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        axis.step(trace.times, trace.probability, where="post", rasterized=True)
+        _mark(axis, VISITS_S)
+        axis.set_xlim(0.0, 40.0)
+        axis.set_ylim(bottom=0.0)
+        label(axis, _TIME, ("drop probability P_m of MBLUE", "1"))
+        caption = (
+            "Fig. 15 of the paper: P_m of MBLUE in one run. Dotted: the moving host enters the cell and its forwarded "
+            "packets set P_m to zero."
+        )
+        return save(figure, folder, "fig15", caption)
+
+
+def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for at, queue in enumerate(QUEUES):
+            mean = student([run.cutting for run in evidence.one[queue]])
+            axis.bar(at, mean.effect, width=0.6, color="#56B4E9")
+            axis.errorbar(
+                at, mean.effect, [[mean.effect - mean.low], [mean.high - mean.effect]], color="0.2", capsize=4
+            )
+        axis.set_xticks(range(len(QUEUES)), [NAMES[queue] for queue in QUEUES])
+        label(axis, ("queue of the new base station", "discipline"), ("flows that cut their windows", "of 4"))
+        runs = len(evidence.one["mblue"])
+        caption = (
+            "Global synchronisation: flows that cut their windows within "
+            f"{measures.SYNC_S * 1e3:.0f} ms of the handoff; mean of {runs} runs with 95 % intervals."
+        )
+        return save(figure, folder, "sync", caption)

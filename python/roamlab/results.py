@@ -1,0 +1,122 @@
+"""What a run measured, as Polars frames. `roamlab.tables` says what each column means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from roamlab.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from roamlab._roamlab import Column, Tables
+    from roamlab.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Results:
+    """The tables of one run, loaded when they are first asked for, and what determined them."""
+
+    manifest: Manifest
+    loaders: Mapping[str, Callable[[], pl.DataFrame]]
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by its name."""
+        if name not in self.loaders:
+            raise BadInput(
+                f"table {name!r}",
+                "the run has no such table",
+                expected=f"one of {', '.join(sorted(self.loaders))}",
+                remedy="see docs/tables.md",
+            )
+        return self.loaders[name]()
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: its totals."""
+        return self.table("flows")
+
+    @property
+    def deliveries(self) -> pl.DataFrame:
+        """One row per data segment that arrived."""
+        return self.table("deliveries")
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """One row per lost packet, with its reason."""
+        return self.table("drops")
+
+    @property
+    def tcp(self) -> pl.DataFrame:
+        """What each TCP sender did and why."""
+        return self.table("tcp")
+
+    @property
+    def handovers(self) -> pl.DataFrame:
+        """The phases of every handover."""
+        return self.table("handovers")
+
+    @property
+    def signalling(self) -> pl.DataFrame:
+        """One row per signalling message."""
+        return self.table("signalling")
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The way of the packet that was asked for."""
+        return self.table("trace")
+
+    @property
+    def releases(self) -> pl.DataFrame:
+        """One row per packet that left a base station's buffer."""
+        return self.table("releases")
+
+    @property
+    def census(self) -> pl.DataFrame:
+        """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
+        return self.table("census")
+
+    def queue(self, name: str) -> pl.DataFrame:
+        """The samples of one queue."""
+        samples = self.table("queue")
+        chosen = samples.filter(pl.col("queue").cast(pl.String) == name)
+        if chosen.is_empty():
+            known = sorted(samples["queue"].cast(pl.String).unique())
+            raise BadInput(
+                f"queue {name!r}",
+                "the run has no samples of it",
+                expected=f"one of {', '.join(known)}",
+                remedy="queues are named by their link, such as bs2/air",
+            )
+        return chosen
+
+
+def from_engine(tables: Tables, manifest: Manifest) -> Results:
+    """The engine's columns as frames: numbers are not copied, codes become names."""
+    names = tables.get("names", {})
+
+    def frame(table: str) -> pl.DataFrame:
+        return pl.DataFrame(
+            [
+                _column(column, values, names.get(f"{table}.{column}"))
+                for column, values in tables[table].items()
+            ]
+        )
+
+    return Results(manifest, {table: once(frame, table) for table in tables if table != "names"})
+
+
+def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:
+    series = pl.Series(name, values)
+    if names is None:
+        return series
+    return series.cat.to(pl.Enum(pl.Series(names, dtype=pl.String)))
+
+
+def once(load: Callable[[str], pl.DataFrame], table: str) -> Callable[[], pl.DataFrame]:
+    """`load(table)`, made once."""
+    return lru_cache(maxsize=1)(lambda: load(table))

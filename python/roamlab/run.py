@@ -1,0 +1,23 @@
+"""One run, in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roamlab import _roamlab
+from roamlab.manifest import describe
+from roamlab.results import from_engine
+
+if TYPE_CHECKING:
+    from roamlab.results import Results
+    from roamlab.scenario import Scenario
+
+
+def run(scenario: Scenario, seed: int = 1, run: int = 0, trace: int | None = None) -> Results:
+    """Simulate `scenario`. Equal arguments give equal results, on every machine.
+
+    `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
+    is to be recorded.
+    """
+    tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace)
+    return from_engine(tables, describe(scenario, seed, run))

@@ -1,0 +1,156 @@
+"""A scenario is data: TOML text, checked by the engine, which alone knows what it means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli
+import tomli_w
+
+from roamlab import _roamlab
+from roamlab.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_BYTES = 10_000_000
+"""A larger scenario file is refused before it is read."""
+
+_A_SCENARIO = "a scenario: TOML text in UTF-8"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario's text and the name that reports call it by."""
+
+    text: str
+    name: str = "scenario"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], name: str = "scenario") -> Scenario:
+        """A checked scenario from nested dictionaries and lists, as TOML would hold them."""
+        try:
+            text = tomli_w.dumps(data)
+        except (TypeError, ValueError) as error:
+            raise BadInput(
+                name,
+                f"cannot be written as TOML ({error})",
+                expected="dictionaries, lists, text, numbers and truth values",
+                remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
+            ) from None
+        scenario = cls(text, name)
+        scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)
+        return scenario
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
+        return _roamlab.check(self.text, self.name)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """`resolved`, as dictionaries and lists."""
+        parsed: dict[str, Any] = json.loads(self.resolved)
+        return parsed
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The text as dictionaries and lists, without defaults; a copy that may be changed."""
+        return tomli.loads(self.text)
+
+    def set(self, path: str, value: Any) -> Scenario:
+        """A copy with one field changed, checked.
+
+        `path` goes through tables by key, and through lists by position or by the elements' `name`:
+        `scenario.set("flows.moving.tcp.variant", "newreno")`.
+        """
+        return self.set_all({path: value})
+
+    def set_all(self, changes: Mapping[str, Any]) -> Scenario:
+        """A copy with several fields changed, in order, and checked when all are."""
+        data = self.tables
+        for path, value in changes.items():
+            self._put(data, path, value)
+        return Scenario.from_dict(data, self.name)
+
+    def _put(self, table: Any, path: str, value: Any) -> None:
+        *parents, last = path.split(".")
+        for depth, step in enumerate(parents):
+            if isinstance(table, dict):
+                table = table.setdefault(step, {})
+            else:
+                table = table[self._position(table, step, ".".join(parents[: depth + 1]))]
+        if isinstance(table, dict):
+            table[last] = value
+        else:
+            table[self._position(table, last, path)] = value
+
+    def _position(self, elements: Any, step: str, path: str) -> int:
+        """Where in a list the element stands that `step` names."""
+        if not isinstance(elements, list):
+            raise BadInput(
+                f"{self.name}, field {path}",
+                f"there is nothing below {type(elements).__name__} {elements!r}",
+                expected="a path through tables and lists",
+                remedy="end the path here, or replace the value by a table",
+            )
+        names = [element.get("name") if isinstance(element, dict) else None for element in elements]
+        if step in names:
+            return names.index(step)
+        if step.isdecimal() and int(step) < len(elements):
+            return int(step)
+        known = ", ".join(str(name) for name in names if name is not None)
+        raise BadInput(
+            f"{self.name}, field {path}",
+            f"no element {step!r}",
+            expected=f"a position below {len(elements)}" + (f" or one of {known}" if known else ""),
+            remedy="name an element that stands in the scenario",
+        )
+
+
+def load(path: str | Path) -> Scenario:
+    """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
+    path = Path(path)
+    text = _decode(_read(path), path)
+    if not text.strip():
+        raise BadInput(path, "the file is empty", expected=_A_SCENARIO, remedy="see examples/handover.toml")
+    scenario = Scenario(text, str(path))
+    scenario.resolved  # noqa: B018  (the check)
+    return scenario
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise BadInput(path, "not a regular file", expected=_A_SCENARIO, remedy="give the path of a file")
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(path, reason, expected=_A_SCENARIO, remedy="check the path") from None
+    if len(raw) > MAX_BYTES:
+        raise BadInput(
+            path,
+            f"the file is larger than {MAX_BYTES} bytes",
+            expected=_A_SCENARIO,
+            remedy="is this a trace or a result? A scenario names such files, it does not hold them",
+        )
+    return raw
+
+
+def _decode(raw: bytes, path: Path) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise BadInput(
+            f"{path}:{line}:{column}",
+            f"byte 0x{raw[error.start]:02x} is not UTF-8",
+            expected=_A_SCENARIO,
+            remedy="save the file in UTF-8",
+        ) from None

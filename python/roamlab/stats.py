@@ -1,0 +1,79 @@
+"""95 % intervals. SciPy does the arithmetic; this module settles what to do at the edges."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats as scipy_stats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over `runs` runs with the interval that covers it at the confidence level."""
+
+    effect: float
+    low: float
+    high: float
+    runs: int
+
+    def __post_init__(self) -> None:
+        if (
+            any(map(math.isnan, (self.effect, self.low, self.high)))
+            or not self.low <= self.effect <= self.high
+        ):
+            raise ValueError(f"not an interval around its effect: {self.low} .. {self.effect} .. {self.high}")
+
+
+def exact(value: float) -> Interval:
+    """A value that no chance enters, such as a closed form: the interval is the value."""
+    return Interval(float(value), float(value), float(value), 1)
+
+
+def student(values: Sequence[float]) -> Interval:
+    """The mean and its Student interval. One run alone has no bounds."""
+    sample = _sample(values)
+    mean = float(sample.mean())
+    if len(sample) == 1:
+        return Interval(mean, -math.inf, math.inf, 1)
+    error = float(scipy_stats.sem(sample))
+    if error == 0.0 or np.ptp(sample) == 0.0:
+        return Interval(mean, mean, mean, len(sample))
+    low, high = scipy_stats.t.interval(CONFIDENCE, len(sample) - 1, loc=mean, scale=error)
+    return Interval(mean, float(low), float(high), len(sample))
+
+
+def bootstrap(values: Sequence[float]) -> Interval:
+    """The mean and its percentile bootstrap interval, for skewed measures. Resamples alike each time."""
+    sample = _sample(values)
+    mean = float(sample.mean())
+    if len(sample) == 1:
+        return Interval(mean, -math.inf, math.inf, 1)
+    found = scipy_stats.bootstrap(
+        (sample,), np.mean, confidence_level=CONFIDENCE, method="percentile", rng=np.random.default_rng(0)
+    ).confidence_interval
+    return Interval(mean, min(float(found.low), mean), max(float(found.high), mean), len(sample))
+
+
+def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
+    """Mean of `treatment - baseline`, run by run, with its Student interval.
+
+    The two must have been run under the same seeds, in the same order.
+    """
+    if len(treatment) != len(baseline):
+        raise ValueError(f"{len(treatment)} runs cannot be paired with {len(baseline)}")
+    return student([after - before for after, before in zip(treatment, baseline, strict=True)])
+
+
+def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or sample.size == 0 or not np.isfinite(sample).all():
+        raise ValueError(f"expected at least one finite value, got {values!r}")
+    return sample

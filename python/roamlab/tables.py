@@ -1,0 +1,151 @@
+"""The tables of a run and what their columns mean: the one place where they are described.
+
+Times are whole nanoseconds (`*_ns`), rates `*_bps`, sizes `*_bytes`, counts `*_pkts`.
+`python -m roamlab.tables` prints this as Markdown, which is `docs/tables.md`.
+"""
+
+from __future__ import annotations
+
+_FLOW = "name of the flow"
+_SERIAL = "serial number of the packet, unique within the run"
+_TIME = "when"
+
+TABLES: dict[str, tuple[str, dict[str, str]]] = {
+    "flows": (
+        "One row per flow: its totals at the end of the run.",
+        {
+            "flow": _FLOW,
+            "source": "node that sends",
+            "destination": "node that receives",
+            "kind": "application and transport",
+            "sent_pkts": "data segments sent, without retransmissions",
+            "retransmitted_pkts": "data segments sent again",
+            "delivered_pkts": "segments handed to the receiving application",
+            "delivered_bytes": "bytes handed to the receiving application",
+            "duplicate_pkts": "segments that arrived again",
+            "reordered_pkts": "segments that arrived after a later one",
+            "reordering_extent_pkts": "most later segments that had been seen before a late one",
+            "dropped_pkts": "packets of the flow that were lost, for any reason",
+            "timeouts": "expiries of the retransmission timer",
+            "fast_retransmits": "losses found by duplicate acknowledgements",
+            "goodput_bps": "bytes delivered over the flow's life",
+            "start_ns": "when the application began",
+            "finish_ns": "when it ended, or the end of the run",
+        },
+    ),
+    "deliveries": (
+        "One row per data segment that reached its endpoint.",
+        {
+            "time_ns": _TIME,
+            "flow": _FLOW,
+            "seq": "sequence number in segments",
+            "bytes": "payload",
+            "sent_ns": "when this copy was sent",
+            "fresh": "false: this segment had arrived before",
+            "late_by_pkts": "how many later segments had been seen before it; 0: in order",
+            "serial": _SERIAL,
+        },
+    ),
+    "queue": (
+        "Samples of every queue.",
+        {
+            "time_ns": _TIME,
+            "queue": "name of the queue",
+            "packets": "packets that wait; the one in service is not among them",
+            "bytes": "bytes that wait",
+            "average": "average length in packets that the discipline keeps (RED's avg_q), or 0",
+            "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
+        },
+    ),
+    "drops": (
+        "One row per lost packet. Every loss has one reason.",
+        {
+            "time_ns": _TIME,
+            "place": "where it was lost",
+            "reason": "why",
+            "flow": _FLOW,
+            "seq": "sequence number in segments",
+            "serial": _SERIAL,
+            "marked": "true: it carried the mark of a forwarded packet",
+        },
+    ),
+    "tcp": (
+        "What each TCP sender did and why.",
+        {
+            "time_ns": _TIME,
+            "flow": _FLOW,
+            "event": "what happened",
+            "cwnd": "congestion window after it, in segments",
+            "ssthresh": "slow start threshold after it, in segments",
+            "rto_ns": "retransmission timeout after it",
+            "seq": "segment that the event is about",
+            "cause_serial": "serial number of the lost packet that caused it; 0: none was lost",
+        },
+    ),
+    "handovers": (
+        "Phases of every handover.",
+        {
+            "time_ns": _TIME,
+            "host": "mobile host",
+            "visit": "index of the visit in the host's list, from 0",
+            "phase": "what was reached",
+            "node": "where",
+        },
+    ),
+    "releases": (
+        "One row per packet that left a base station's buffer for a host.",
+        {
+            "time_ns": _TIME,
+            "host": "whose buffer",
+            "node": "at which base station",
+            "flow": _FLOW,
+            "seq": "segment or datagram number; 0 for an acknowledgement",
+            "serial": _SERIAL,
+            "marked": "true: it was marked as forwarded",
+        },
+    ),
+    "signalling": (
+        "One row per signalling message: they have sizes, queue and can be lost.",
+        {
+            "id": "number of the message",
+            "message": "its kind",
+            "host": "mobile host that it is about",
+            "source": "node that sent it",
+            "destination": "node that it was for",
+            "size_bytes": "size on the wire",
+            "sent_ns": "when it was sent",
+            "arrived_ns": "when it arrived; -1: lost",
+            "serial": _SERIAL,
+        },
+    ),
+    "trace": (
+        "The way of one packet, stop by stop; empty unless a packet was asked for.",
+        {
+            "time_ns": _TIME,
+            "stop": "which stop on the way",
+            "place": "node, link or queue",
+            "serial": _SERIAL,
+            "wire_bytes": "bytes on the wire, tunnel headers included",
+            "tunnels": "tunnel headers that it wears",
+            "detail": "why it was lost, or what the queue did",
+        },
+    ),
+    "census": (
+        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside.",
+        {"name": "what", "value": "how many"},
+    ),
+}
+
+
+def markdown() -> str:
+    """The tables as a documentation page."""
+    parts = ["# The tables of a run\n", "Written by `python -m roamlab.tables`.\n"]
+    for table, (summary, columns) in TABLES.items():
+        parts.append(f"## {table}\n\n{summary}\n\n| column | meaning |\n| --- | --- |")
+        parts += [f"| `{column}` | {meaning} |" for column, meaning in columns.items()]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

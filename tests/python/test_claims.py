@@ -1,0 +1,146 @@
+"""Intervals against textbook numbers; verdicts against the definition."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roamlab import claims, stats
+from roamlab.claims import Claim, Claimed, Measure
+from roamlab.stats import Interval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NUMBERS = st.floats(-1e9, 1e9)
+_SAMPLES = st.lists(_NUMBERS, min_size=2, max_size=20)
+
+
+def test_student_interval_by_hand() -> None:
+    # Mean 3, s = sqrt(2.5), standard error sqrt(0.5); t(0.975, 4) = 2.776445 from the printed table.
+    found = stats.student([1, 2, 3, 4, 5])
+    half = 2.776445 * math.sqrt(0.5)
+    assert found.effect == 3
+    assert found.low == pytest.approx(3 - half, rel=1e-6)
+    assert found.high == pytest.approx(3 + half, rel=1e-6)
+    assert found.runs == 5
+
+
+def test_pairs_remove_what_both_share() -> None:
+    # Differences 1, 1, 2, 2: mean 1.5, s = sqrt(1/3), t(0.975, 3) = 3.182446.
+    found = stats.paired([11, 101, 1002, 12], [10, 100, 1000, 10])
+    assert found.effect == 1.5
+    assert found.high - found.effect == pytest.approx(3.182446 * math.sqrt(1 / 3) / 2, rel=1e-6)
+    with pytest.raises(ValueError, match="cannot be paired"):
+        stats.paired([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("interval", [stats.student, stats.bootstrap])
+def test_edges(interval: type) -> None:
+    assert interval([4.0]) == Interval(4.0, -math.inf, math.inf, 1)
+    constant = interval([0.1] * 10)
+    assert (constant.low, constant.effect, constant.high) == pytest.approx((0.1, 0.1, 0.1))
+    assert constant.high - constant.low < 1e-15
+    for bad in ([], [math.nan, 1.0], [math.inf, 1.0]):
+        with pytest.raises(ValueError, match="finite"):
+            interval(bad)
+
+
+@given(sample=_SAMPLES)
+def test_intervals_surround_the_mean(sample: list[float]) -> None:
+    found = stats.student(sample)
+    assert found.low <= found.effect <= found.high
+
+
+def test_bootstrap_is_repeatable_and_narrower_than_the_range() -> None:
+    sample = [0.0, 0.0, 1.0, 1.0, 9.0]
+    found = stats.bootstrap(sample)
+    assert found == stats.bootstrap(sample)
+    assert 0.0 <= found.low < 2.2 < found.high <= 9.0
+
+
+@pytest.mark.parametrize(
+    ("claimed", "low", "effect", "high", "verdict"),
+    [
+        (claims.greater(), 1, 2, 3, "holds"),
+        (claims.greater(), -3, -2, -1, "contradicted"),
+        (claims.greater(), -1, 1, 3, "undecided"),
+        (claims.greater(), 0, 1, 2, "holds"),
+        (claims.greater(), 0, 0, 0, "contradicted"),
+        (claims.greater(5), 1, 2, 3, "contradicted"),
+        (claims.greater(), -math.inf, 2, math.inf, "undecided"),
+        (claims.less(), -3, -2, -1, "holds"),
+        (claims.less(), 1, 2, 3, "contradicted"),
+        (claims.at_most(62), 62, 62, 62, "holds"),
+        (claims.at_most(62), 60, 61, 63, "undecided"),
+        (claims.at_least(0), 0, 0, 0, "holds"),
+        (claims.within(-1, 1), -1, 0, 1, "holds"),
+        (claims.within(-1, 1), 0, 0.5, 1.5, "undecided"),
+        (claims.within(-1, 1), 1.5, 2, 3, "contradicted"),
+    ],
+)
+def test_verdicts(claimed: Claimed, low: float, effect: float, high: float, verdict: str) -> None:
+    assert claimed.verdict(Interval(effect, low, high, 10)) == verdict
+
+
+@given(ends=st.tuples(_NUMBERS, _NUMBERS, _NUMBERS).map(sorted))
+def test_opposite_claims_never_both_hold(ends: list[float]) -> None:
+    measured = Interval(ends[1], ends[0], ends[2], 10)
+    verdicts = {claims.greater().verdict(measured), claims.at_most(0).verdict(measured)}
+    assert verdicts in (
+        {"holds", "contradicted"},
+        {"undecided"},
+        {"undecided", "contradicted"},
+        {"undecided", "holds"},
+    )
+
+
+def test_an_interval_must_surround_its_effect() -> None:
+    with pytest.raises(ValueError, match="not an interval"):
+        Interval(5, 1, 2, 3)
+    with pytest.raises(ValueError, match="not an interval"):
+        Interval(math.nan, math.nan, math.nan, 3)
+
+
+def _claim(*effects: Interval) -> Claim:
+    measures = tuple(
+        Measure(f"part {at}", effect, "pkt", claims.greater()) for at, effect in enumerate(effects)
+    )
+    return Claim("mblue.fig12", "more arrives", measures, "buffer 120", "the burst is kept")
+
+
+_GOOD, _OPEN, _BAD = Interval(2, 1, 3, 30), Interval(1, -1, 3, 30), Interval(-2, -3, -1, 30)
+
+
+def test_the_worst_measure_decides() -> None:
+    assert _claim(_GOOD, _GOOD).verdict == "holds"
+    assert _claim(_GOOD, _OPEN).verdict == "undecided"
+    assert _claim(_OPEN, _BAD, _GOOD).deciding.measured is _BAD
+    with pytest.raises(ValueError, match="no measure"):
+        _claim()
+
+
+def test_json_has_the_fields_of_the_deciding_measure(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    claims.write_json([_claim(_GOOD, _BAD), _claim(stats.student([1.0]))], path)
+    first, second = json.loads(path.read_text(encoding="utf-8"))
+    shown = {
+        key: first[key] for key in ("id", "verdict", "effect", "unit", "interval", "runs", "reading", "why")
+    }
+    assert shown == {
+        "id": "mblue.fig12",
+        "verdict": "contradicted",
+        "effect": -2,
+        "unit": "pkt",
+        "interval": [-3, -1],
+        "runs": 30,
+        "reading": "buffer 120",
+        "why": "the burst is kept",
+    }
+    assert second["interval"] == [None, None]
+    assert second["verdict"] == "undecided"

@@ -1,0 +1,166 @@
+"""The command line: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import SMALL
+from roamlab import _roamlab, cli, papers, stats
+from roamlab.claims import Claim, Measure, greater
+from roamlab.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roamlab.papers import Session
+
+    Roamlab = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture
+def roamlab(engine: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Roamlab:
+    """Run a command in an empty folder that holds `small.toml`; returns exit code, output and errors."""
+    engine.chdir(tmp_path)
+    engine.setenv("COLUMNS", "120")
+    Path("small.toml").write_text(SMALL, encoding="utf-8")
+
+    def call(*arguments: str) -> SimpleNamespace:
+        engine.setattr(sys, "argv", ["roamlab", *arguments])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=code, out=captured.out, err=captured.err)
+
+    return call
+
+
+def _result(out: str) -> Path:
+    (line,) = (line for line in out.splitlines() if line.startswith("result: "))
+    return Path(line.removeprefix("result: "))
+
+
+def test_run_shows_flows_and_drops_and_keeps_the_result(roamlab: Roamlab) -> None:
+    found = roamlab("run", "small.toml", "--seed", "5")
+    assert found.code == 0
+    assert "1500.0" in found.out
+    assert "[resident]" in found.out
+    assert "early-drop" in found.out
+    folder = _result(found.out)
+    assert folder.parent == Path("out/runs")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["seed"], manifest["run"], manifest["build_hash"]) == (5, 0, "fake")
+    assert manifest["scenario_text"] == SMALL
+    assert roamlab("run", "small.toml", "--seed", "5").out == found.out
+
+
+def test_trace_prints_the_way_of_a_packet(roamlab: Roamlab, engine: pytest.MonkeyPatch) -> None:
+    folder = str(_result(roamlab("run", "small.toml").out))
+    found = roamlab("trace", folder, "--packet", "7")
+    assert found.out == "1.000000001 app.offer ch seq 1\n1.000000002 tcp.poll_transmit ch seq 1\n"
+    assert (found.code, found.err) == (0, "")
+    unknown = roamlab("trace", folder, "--packet", "8")
+    assert unknown.code == 2
+    assert "no packet of the run has this serial number" in unknown.err
+    engine.setattr(_roamlab, "build_hash", lambda: "repaired")
+    assert "another build" in roamlab("trace", folder, "--packet", "7").err
+
+
+def test_check_schema_and_list(roamlab: Roamlab) -> None:
+    assert json.loads(roamlab("check", "small.toml").out)["run"] == {"duration": "1 s"}
+    assert json.loads(roamlab("schema").out) == {"type": "object"}
+    assert "Random [early] detection" in roamlab("list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "missing.toml"), "missing.toml: No such file"),
+        (("run", "."), ".: not a regular file"),
+        (("check", "empty.toml"), "empty.toml: the file is empty"),
+        (("check", "broken.toml"), "broken.toml:2:"),
+        (("run", "small.toml", "--seed", "-1"), "--seed"),
+        (("run", "small.toml", "--seed", str(2**64)), "--seed"),
+        (("run",), "Missing argument"),
+        (("fly",), "No such command"),
+        (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
+        (("trace", "."), "--packet"),
+        (("trace", ".", "--packet", "1"), "manifest.json: No such file"),
+        (("reproduce", "moby-dick"), "there is no such reproduction"),
+        (("reproduce", "../evil"), "there is no such reproduction"),
+    ],
+)
+def test_bad_input_is_a_message_and_exit_code_2(
+    roamlab: Roamlab, arguments: tuple[str, ...], said: str
+) -> None:
+    Path("empty.toml").touch()
+    Path("broken.toml").write_text("[run]\nduration = = 1\n")
+    found = roamlab(*arguments)
+    assert found.code == 2
+    assert said in found.err
+    assert "Traceback" not in found.err
+
+
+def test_a_violated_law_is_a_report_and_exit_code_1(roamlab: Roamlab) -> None:
+    Path("small.toml").write_text("[run]\nlaw = 1\n")
+    found = roamlab("run", "small.toml")
+    assert (found.code, found.err) == (1, "error: packets: created 3, delivered 2, dropped 0, inside 0\n")
+    assert not Path("out").exists()
+
+
+def test_an_interrupt_is_exit_code_130(roamlab: Roamlab, engine: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    engine.setattr(_roamlab, "run_many", interrupted)
+    found = roamlab("run", "small.toml")
+    assert (found.code, found.err.strip()) == (130, "interrupted")
+
+
+def test_an_unwritable_folder_is_exit_code_1(roamlab: Roamlab) -> None:
+    Path("file").touch()
+    found = roamlab("run", "small.toml", "--out", "file/below")
+    assert found.code == 1
+    assert "Not a directory" in found.err
+
+
+def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.MonkeyPatch) -> None:
+    sessions: list[Session] = []
+
+    def reproduce(session: Session) -> Report:
+        sessions.append(session)
+        measure = Measure("difference", stats.student([-1.0, -2.0, -1.5]), "pkt", greater())
+        claim = Claim("moby.fig1", "it swims", (measure,), "literal", "it sank")
+        return Report("Moby", "Melville, 1851", "It sank.", [claim], [], [], [], [], [])
+
+    paper = ModuleType("roamlab.papers.moby")
+    paper.__dict__.update(RUNS=30, reproduce=reproduce)
+    engine.setitem(sys.modules, "roamlab.papers.moby", paper)
+    engine.setattr(papers, "names", lambda: ["moby"])
+    found = roamlab("reproduce", "moby", "--threads", "3")
+    # A contradicted claim is a finding, not a failure.
+    assert found.code == 0
+    assert "contradicted" in found.out
+    assert f"report: {Path('out/moby/report.html')}" in found.out
+    assert json.loads(Path("out/moby/claims.json").read_text())[0]["verdict"] == "contradicted"
+    assert "It sank." in Path("out/moby/report.html").read_text()
+    assert (sessions[0].runs, sessions[0].threads) == (30, 3)
+    assert roamlab("reproduce", "moby", "--out", "here", "--runs", "2").code == 0
+    assert sessions[1].runs == 2
+    assert Path("here/report.html").exists()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = "{'numpy', 'polars', 'rich', 'scipy', 'matplotlib'}"
+    program = f"import sys, roamlab.cli; print(sorted({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

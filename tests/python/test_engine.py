@@ -1,0 +1,120 @@
+"""The compiled engine keeps the contract that `_roamlab.pyi` and `roamlab.tables` describe."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+
+from conftest import ROOT
+from roamlab import _roamlab
+from roamlab.ensemble import Job, run_all
+from roamlab.run import run
+from roamlab.scenario import Scenario, load
+from roamlab.store import Store
+from roamlab.tables import TABLES
+
+if TYPE_CHECKING:
+    from roamlab._roamlab import Tables
+
+_EXAMPLE = ROOT / "examples/handover.toml"
+
+
+@pytest.fixture(scope="module")
+def short() -> Scenario:
+    """The example, cut to a few seconds."""
+    return load(_EXAMPLE).set("run.duration", "3 s")
+
+
+@pytest.fixture(scope="module")
+def raw(short: Scenario) -> Tables:
+    """Its tables, as the engine gives them."""
+    return _roamlab.run(short.text, short.name, 1, 0, None)
+
+
+def test_the_stub_names_what_there_is() -> None:
+    stub = ast.parse((ROOT / "python/roamlab/_roamlab.pyi").read_text(encoding="utf-8"))
+    described = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert {name for name in dir(_roamlab) if not name.startswith("_")} == set(described)
+    for name, node in described.items():
+        if isinstance(node, ast.FunctionDef):
+            offered = list(inspect.signature(getattr(_roamlab, name)).parameters)
+            assert offered == [argument.arg for argument in node.args.args]
+
+
+def test_tables_and_columns_are_the_documented_ones(raw: Tables) -> None:
+    assert {table: list(columns) for table, columns in raw.items() if table != "names"} == {
+        table: list(columns) for table, (_, columns) in TABLES.items()
+    }
+
+
+def test_columns_are_whole_and_times_are_integers(raw: Tables) -> None:
+    for table, columns in raw.items():
+        if table == "names":
+            continue
+        assert len({len(column) for column in columns.values()}) == 1
+        for name, column in columns.items():
+            assert isinstance(column, np.ndarray)
+            if name.endswith("_ns"):
+                assert column.dtype in (np.int64, np.uint64)
+
+
+def test_equal_arguments_give_equal_tables_one_by_one_and_in_parallel(
+    short: Scenario, tmp_path: Path
+) -> None:
+    together = run_all([Job(short, 1, repetition) for repetition in range(3)], Store(tmp_path), threads=2)
+    alone = run(short, seed=1, run=2)
+    for table in TABLES:
+        assert_frame_equal(together[2].table(table), alone.table(table))
+
+
+def test_an_error_in_a_scenario_names_file_line_and_field() -> None:
+    with pytest.raises(_roamlab.ScenarioError, match=r"bad\.toml:2:\d+") as caught:
+        _roamlab.check("[run]\nduration = 40\n", "bad.toml")
+    assert "duration" in str(caught.value)
+
+
+def test_a_sink_that_raises_stops_the_runs(short: Scenario) -> None:
+    seen = []
+
+    def sink(index: int, tables: Tables) -> None:
+        seen.append(index)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _roamlab.run_many([(short.text, short.name, 1, at) for at in range(50)], 2, sink)
+    assert len(seen) <= 3
+
+
+def test_build_hash_schema_and_catalogue() -> None:
+    assert len(_roamlab.build_hash()) >= 16
+    assert json.loads(_roamlab.schema())["type"] == "object"
+    families = json.loads(_roamlab.catalogue())
+    assert {"queue disciplines", "tcp variants", "mobility protocols", "tcp profiles", "applications"} <= set(
+        families
+    )
+    assert "mblue" in {row["name"] for row in families["queue disciplines"]}
+
+
+def test_an_interrupt_stops_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    endless = load(_EXAMPLE).set("run.duration", "1000000 s")
+    (tmp_path / "endless.toml").write_text(endless.text, encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "roamlab"), "run", "endless.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, said = running.communicate(timeout=30)
+    assert (running.returncode, said.strip()) == (130, "interrupted")
+    assert time.monotonic() - sent < 1
+    assert list(tmp_path.glob("out/runs/*")) == []

@@ -1,0 +1,58 @@
+"""Columns become frames; the tables are documented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from roamlab import tables
+from roamlab.errors import BadInput
+from roamlab.manifest import describe
+from roamlab.results import from_engine
+from roamlab.run import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from roamlab.scenario import Scenario
+
+
+def test_codes_become_names(scenario: Scenario) -> None:
+    flows = run(scenario, seed=5, run=3).flows
+    assert flows["flow"].cast(pl.String).to_list() == ["moving", "[resident]"]
+    assert flows["delivered_pkts"].to_list() == [105, 203]
+    assert flows["goodput_bps"].dtype == pl.Float64
+
+
+def test_a_queue_is_chosen_by_name(scenario: Scenario) -> None:
+    results = run(scenario)
+    assert results.queue("bs1/air")["packets"].to_list() == [1, 2]
+    with pytest.raises(BadInput, match="one of bs1/air, bs2/air"):
+        results.queue("bs3/air")
+
+
+def test_a_missing_table_is_named(scenario: Scenario) -> None:
+    with pytest.raises(BadInput, match="one of drops, flows, queue, trace"):
+        run(scenario).table("drop")
+
+
+def test_number_columns_are_not_copied(scenario: Scenario) -> None:
+    column = np.arange(1000, dtype=np.int64)
+    shown = (
+        from_engine({"tcp": {"time_ns": column}, "names": {}}, describe(scenario, 1, 0))
+        .tcp["time_ns"]
+        .to_numpy()
+    )
+    assert np.shares_memory(column, shown)
+
+
+def test_an_empty_text_column_is_text(scenario: Scenario) -> None:
+    raw = {"drops": {"reason": np.array([], dtype=np.uint32)}, "names": {"drops.reason": []}}
+    assert from_engine(raw, describe(scenario, 1, 0)).drops["reason"].cast(pl.String).to_list() == []
+
+
+def test_the_page_on_tables_is_up_to_date(root: Path) -> None:
+    assert (root / "docs/tables.md").read_text(encoding="utf-8") == tables.markdown()

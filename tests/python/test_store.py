@@ -1,0 +1,159 @@
+"""Run folders: whole or not at all, found again, and damage is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from roamlab.errors import BadInput
+from roamlab.manifest import describe
+from roamlab.results import Results
+from roamlab.run import run
+from roamlab.scenario import Scenario
+from roamlab.store import Store, open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def written(scenario: Scenario, tmp_path: Path) -> Path:
+    """A run folder."""
+    return Store(tmp_path / "runs").write(run(scenario))
+
+
+def test_a_run_comes_back_as_it_was(scenario: Scenario, tmp_path: Path) -> None:
+    made = run(scenario, seed=2, run=1)
+    store = Store(tmp_path / "runs")
+    found = open_run(store.write(made))
+    assert found.manifest == made.manifest
+    assert sorted(found.loaders) == ["drops", "flows", "queue", "trace"]
+    for table in made.loaders:
+        assert_frame_equal(found.table(table), made.table(table))
+    again = store.find(made.manifest)
+    assert again is not None
+    assert again.manifest.key == store.folder(made.manifest).name
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(-(2**63), 2**63 - 1), st.floats(), st.booleans(), st.text(max_size=5)),
+        max_size=20,
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+def test_any_table_comes_back(
+    scenario: Scenario, tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]]
+) -> None:
+    schema = {"time_ns": pl.Int64, "average": pl.Float64, "marked": pl.Boolean, "detail": pl.String}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    frame = frame.with_columns(pl.col("detail").cast(pl.Enum(frame["detail"].unique(maintain_order=True))))
+    made = Results(describe(scenario, 1, 0), {"odd": lambda: frame})
+    folder = Store(tmp_path_factory.mktemp("runs")).write(made)
+    assert_frame_equal(open_run(folder).table("odd"), frame)
+
+
+def test_the_key_holds_everything_that_determines_the_content(
+    scenario: Scenario, engine: pytest.MonkeyPatch
+) -> None:
+    manifest = describe(scenario, 1, 0)
+    assert describe(Scenario("# a comment\n" + scenario.text, "other.toml"), 1, 0).key == manifest.key
+    others = [
+        describe(scenario, 2, 0),
+        describe(scenario, 1, 1),
+        describe(scenario, 0, 1),
+        describe(scenario.set("cells.bs2.queue.kind", "blue"), 1, 0),
+        replace(manifest, build_hash="another"),
+        replace(manifest, schema_hash="another"),
+    ]
+    assert len({manifest.key, *(other.key for other in others)}) == len(others) + 1
+
+
+def test_a_failure_between_write_and_rename_leaves_nothing(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Path, target: Path) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Store(tmp_path).write(run(scenario))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kill_between_write_and_rename_leaves_no_run(tmp_path: Path) -> None:
+    program = """
+import os, signal, sys
+from pathlib import Path
+import polars as pl
+from roamlab.manifest import Manifest
+from roamlab.results import Results
+from roamlab.store import Store
+Path.rename = lambda self, target: os.kill(os.getpid(), signal.SIGKILL)
+manifest = Manifest("name", "text", {}, 1, 0, "0", "schema", "build")
+Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda: pl.DataFrame({"flow": [1]})}))
+"""
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name.startswith(".unfinished-") for path in tmp_path.iterdir()] == [True]
+
+
+def test_a_run_that_another_process_made_first_is_kept(scenario: Scenario, written: Path) -> None:
+    before = (written / "manifest.json").stat().st_mtime_ns
+    assert Store(written.parent).write(run(scenario)) == written
+    assert (written / "manifest.json").stat().st_mtime_ns == before
+    assert [path.name for path in written.parent.iterdir()] == [written.name]
+
+
+def _edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        path = folder / "manifest.json"
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda folder: (folder / "manifest.json").unlink(), "manifest.json: No such file"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json: not JSON"),
+        (lambda folder: (folder / "manifest.json").write_bytes(b"\xff"), "manifest.json: not JSON"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "not a JSON object"),
+        (lambda folder: (folder / "manifest.json").write_text("[" * 100_000), "manifest.json: not JSON"),
+        (_edit(lambda content: content.pop("seed")), "field 'seed' is missing or not int"),
+        (_edit(lambda content: content.update(seed=True)), "field 'seed' is missing or not int"),
+        (_edit(lambda content: content.update(format=99)), "format 99, this version reads 1"),
+        (_edit(lambda content: content.update(tables=["flows"])), "field 'tables' is missing or not dict"),
+        (_edit(lambda content: content["tables"].update(flows=3)), "flows.parquet: the content is not"),
+        (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet: No such file"),
+        (lambda folder: (folder / "flows.parquet").write_bytes(b""), "flows.parquet: the content is not"),
+        (lambda folder: os.truncate(folder / "flows.parquet", 100), "flows.parquet: the content is not"),
+    ],
+)
+def test_damage_is_reported_with_its_place_and_remedy(
+    written: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    damage(written)
+    with pytest.raises(BadInput, match=said) as caught:
+        _ = open_run(written).flows
+    assert f"help: delete {written}" in str(caught.value)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no such folder"):
+        open_run(tmp_path / "nothing")
