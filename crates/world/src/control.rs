@@ -25,9 +25,12 @@ impl World {
         }
     }
 
-    /// An agent's deadline may have come.
+    /// An agent's deadline may have come, unless an earlier wake-up has replaced this one.
     pub(crate) fn agent_wake(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
+        if state.agent_armed != self.cx.now {
+            return;
+        }
         state.agent_armed = Time::MAX;
         let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
         if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
@@ -42,8 +45,8 @@ impl World {
         let state = &mut self.nodes[node.0 as usize];
         let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
         if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
-            state.agent_armed = deadline;
-            self.cx.scheduler.push(deadline.max(self.cx.now), Event::Agent { node });
+            state.agent_armed = deadline.max(self.cx.now);
+            self.cx.scheduler.push(state.agent_armed, Event::Agent { node });
         }
     }
 

@@ -75,6 +75,8 @@ pub struct LawViolation {
     pub time: Time,
 }
 
+impl std::error::Error for LawViolation {}
+
 impl fmt::Display for LawViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at {}: {}", self.time, self.law)
@@ -170,5 +172,32 @@ impl World {
             Side::Sender => 0,
             Side::Receiver => 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::run::Draw;
+    use crate::scenario::Scenario;
+    use std::collections::BTreeMap;
+
+    /// Forty seconds with some twenty timeouts, each of which brings the next deadline forward when it is over.
+    #[test]
+    fn wake_ups_do_not_pile_up() {
+        let text = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
+        let mut world = build(&Scenario::parse(text, "mblue.toml").unwrap(), Draw::default());
+        world.run(Time::from_nanos(40_000_000_000), &|| true).unwrap();
+        let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
+        assert!(timeouts > 10, "{timeouts}");
+        let mut pending: BTreeMap<String, u32> = BTreeMap::new();
+        while let Some((_, event)) = world.cx.scheduler.pop() {
+            if matches!(event, Event::Endpoint { .. }) {
+                *pending.entry(format!("{event:?}")).or_default() += 1;
+            }
+        }
+        // One that counts, and one at most that it has replaced and whose time has not come.
+        assert!(pending.values().all(|&count| count <= 2), "{pending:?}");
     }
 }
