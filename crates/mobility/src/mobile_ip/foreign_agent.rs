@@ -9,7 +9,7 @@
 //! | pending | reply, denied | relays it, clears the route | none |
 //! | pending | no reply in time | replies with code 78, clears the route | none |
 //! | pending, visitor | binding update, newer | forward message to the old base station; detour | departed |
-//! | departed | binding update, newer | tunnels to the newer agent | departed |
+//! | departed | binding update, newer | tunnels to the newer agent, forward message again | departed |
 //! | departed | binding update, same | forward message again | departed |
 //! | none | binding update | tunnels to the new agent | departed |
 //! | any | binding update, older | nothing (acknowledges it, as every update) | same |
@@ -224,7 +224,7 @@ impl ForeignAgent {
         entry.identification = Some(identification);
         entry.place = Place::Departed { care_of, expires: now + lifetime };
         match previous_place {
-            Place::Departed { care_of: known, .. } if known == care_of => entry.forward_again(host, out),
+            Place::Departed { care_of: known, .. } if known == care_of => entry.ask_again(host, out),
             Place::Here { base_station, .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.leave(host, base_station, &self.params, now, out);
@@ -232,6 +232,7 @@ impl ForeignAgent {
             Place::Unknown | Place::Departed { .. } => {
                 out.push(Action::Note { host, phase: Phase::OldAgentInformed });
                 entry.set_routes(host, out);
+                entry.ask_again(host, out);
             }
         }
     }

@@ -102,15 +102,19 @@ impl Host {
         self.forward_again(host, out);
     }
 
+    /// The host moved again, elsewhere. It may have been back at the old base station in between without registering
+    /// here, so that the base station holds its packets once more. If this message is lost too, they expire.
+    pub fn ask_again(&self, host: Addr, out: &mut Vec<Action>) {
+        if let (Some(identification), Some(drain)) = (self.identification, self.drain) {
+            let message = Message::Forward { host, identification };
+            out.push(Action::Send { to: drain.base_station, message });
+        }
+    }
+
     /// Tells the old base station to forward, if it is not known to do so.
     pub fn forward_again(&self, host: Addr, out: &mut Vec<Action>) {
-        if let (Some(identification), Some(drain)) = (self.identification, self.drain)
-            && drain.forward.is_some()
-        {
-            out.push(Action::Send {
-                to: drain.base_station,
-                message: Message::Forward { host, identification },
-            });
+        if self.drain.is_some_and(|drain| drain.forward.is_some()) {
+            self.ask_again(host, out);
         }
     }
 
