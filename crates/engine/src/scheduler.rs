@@ -115,8 +115,7 @@ impl<E: Copy> Scheduler<E> {
     /// Places `entry` at the root or below it.
     fn sift_down(&mut self, entry: Entry<E>) {
         let mut at = 0;
-        loop {
-            let Some((least, _)) = self.least_child(at).filter(|(_, key)| *key < entry.key) else { break };
+        while let Some((least, _)) = self.least_child(at).filter(|(_, key)| *key < entry.key) {
             self.heap[at] = self.heap[least];
             at = least;
         }

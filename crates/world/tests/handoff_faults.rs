@@ -119,7 +119,8 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     let mut problems = unsettled(lab, &record);
     // A host that is registered again before the hold time is over lacks nothing. (What it sent itself is another
     // matter.)
-    let buffered = !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff") && !keeps_copies(lab);
+    let buffered =
+        !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff") && !keeps_copies(lab);
     let in_time = record.phase("registered", last_arrival(&record)).is_some_and(|time| time < LEAVES + HOLD);
     let mut lost = record.losses.iter().filter(|loss| is_data(loss) && !loss.place.starts_with("mh->"));
     if let Some(loss) = lost.next().filter(|_| buffered && in_time) {
