@@ -34,7 +34,9 @@ fn drain(link: &mut Link, cx: &mut Cx) -> Vec<(u64, u64)> {
     while let Some((time, event)) = cx.scheduler.pop() {
         cx.now = time;
         match event {
-            Event::LinkTxDone { .. } => link.tx_done(ID, cx),
+            Event::LinkTxDone { .. } => {
+                link.tx_done(ID, cx);
+            }
             _ => arrivals.extend(link.arrived(ID, cx).map(|arrived| {
                 let packet = cx.pool.deliver(arrived.packet);
                 (time.as_nanos(), packet.serial)
@@ -87,7 +89,9 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
                 cx.scheduler.push(time + Duration::from_nanos((pause * 1e9) as u64), Event::App { flow: 0 });
             }
             Event::App { .. } => {}
-            Event::LinkTxDone { .. } => link.tx_done(ID, &mut cx),
+            Event::LinkTxDone { .. } => {
+                link.tx_done(ID, &mut cx);
+            }
             _ => {
                 let Some(arrived) = link.arrived(ID, &mut cx) else { continue };
                 let packet = cx.pool.deliver(arrived.packet);
