@@ -201,12 +201,11 @@ impl Link {
         let Some(packet) = next else { return };
         let size = cx.pool[&packet].wire_size();
         let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
-        // Before the arrival's place is reserved: over no distance at all, a packet is sent and then arrives.
-        cx.scheduler.push(end, Event::LinkTxDone { link: id });
+        // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
+        self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
         let (arrival, place) = (end + self.delay, cx.scheduler.reserve());
         self.in_flight.push_back(InFlight { started: cx.now, arrival, place, packet });
         self.arm_head(id, cx);
-        self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
         self.await_end(id, cx);
     }
 

@@ -103,9 +103,9 @@ const VALUES: &[Edit] = &[
 const NAMES: &[Edit] = &[
     ("unknown profile", "\"rfc\"", "\"ns3\""),
     ("unknown queue kind", "\"mblue\"", "\"mblu\""),
-    ("unknown tcp variant", "\"reno\"", "\"cubic\""),
+    ("unknown tcp variant", "\"reno\"", "\"renoo\""),
     ("unknown mobility protocol", "\"mobile-ip\"", "\"mobile-ipv6\""),
-    ("unknown application", "\"ftp\"", "\"http\""),
+    ("unknown application", "\"ftp\"", "\"ftpp\""),
     ("unknown place of a buffer", "\"base-station\"", "\"router\""),
     (
         "unknown node of a flow",

@@ -20,7 +20,8 @@ fn link(limit: u32, signalling_priority: bool) -> Link {
 /// A packet of `size` bytes for host `host` of subnet 1.
 fn packet(cx: &mut Cx, host: u32, size: u64, body: Body) -> PacketId {
     let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, host), Tos::default());
-    let packet = Packet::new(FlowId(0), inner, Bytes(size), cx.now, body);
+    let flow = if matches!(body, Body::Signal(_)) { FlowId::CONTROL } else { FlowId(0) };
+    let packet = Packet::new(flow, inner, Bytes(size), cx.now, body);
     cx.pool.create(packet)
 }
 
@@ -34,9 +35,7 @@ fn drain(link: &mut Link, cx: &mut Cx) -> Vec<(u64, u64)> {
     while let Some((time, event)) = cx.scheduler.pop() {
         cx.now = time;
         match event {
-            Event::LinkTxDone { .. } => {
-                link.tx_done(ID, cx);
-            }
+            Event::LinkTxDone { .. } => drop(link.tx_done(ID, cx)),
             _ => arrivals.extend(link.arrived(ID, cx).map(|arrived| {
                 let packet = cx.pool.deliver(arrived.packet);
                 (time.as_nanos(), packet.serial)
@@ -89,9 +88,7 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
                 cx.scheduler.push(time + Duration::from_nanos((pause * 1e9) as u64), Event::App { flow: 0 });
             }
             Event::App { .. } => {}
-            Event::LinkTxDone { .. } => {
-                link.tx_done(ID, &mut cx);
-            }
+            Event::LinkTxDone { .. } => drop(link.tx_done(ID, &mut cx)),
             _ => {
                 let Some(arrived) = link.arrived(ID, &mut cx) else { continue };
                 let packet = cx.pool.deliver(arrived.packet);
