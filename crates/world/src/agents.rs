@@ -7,9 +7,7 @@ use crate::scenario::Scenario;
 use crate::world::Buffering;
 use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_mobility::message::SizeOptions;
-use roamlab_mobility::mobile_ip::{
-    BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params,
-};
+use roamlab_mobility::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params};
 use roamlab_mobility::{MobileIp, MobilitySpec};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};

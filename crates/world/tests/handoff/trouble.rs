@@ -4,9 +4,7 @@
 //! Each run must end with its laws intact, every flow resumes, every datagram is delivered or lost for a reason, and the
 //! host ends registered and is reached on the shortest way.
 
-mod handoff_lab;
-
-use handoff_lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
+use crate::lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -119,7 +117,8 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     let mut problems = unsettled(lab, &record);
     // A host that is registered again before the hold time is over lacks nothing. (What it sent itself is another
     // matter.)
-    let buffered = !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff") && !keeps_copies(lab);
+    let buffered =
+        !lab.buffer.contains("none") && !lab.mobility.contains("smooth_handoff") && !keeps_copies(lab);
     let in_time = record.phase("registered", last_arrival(&record)).is_some_and(|time| time < LEAVES + HOLD);
     let mut lost = record.losses.iter().filter(|loss| is_data(loss) && !loss.place.starts_with("mh->"));
     if let Some(loss) = lost.next().filter(|_| buffered && in_time) {
@@ -344,9 +343,14 @@ stays! {
 fn registration_replies_come_out_of_order() {
     let mut problems = Vec::new();
     for (variant, lab, steps) in variants_with(("registration-reply", "ha", "fa2")) {
-        for (third_cell, delay) in
-            [(None, 1_000), (None, 1_500), (None, 3_500), (Some("bs1"), 100), (Some("bs1"), 300), (Some("bs3"), 100)]
-        {
+        for (third_cell, delay) in [
+            (None, 1_000),
+            (None, 1_500),
+            (None, 3_500),
+            (Some("bs1"), 100),
+            (Some("bs1"), 300),
+            (Some("bs3"), 100),
+        ] {
             let mut lab = lab.clone();
             lab.visits.extend(third_cell.map(|cell| (cell, 3_150)));
             lab.troubles = vec![Trouble { delay_ms: Some(delay), ..steps[0].trouble.clone() }];
