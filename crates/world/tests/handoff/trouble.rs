@@ -367,16 +367,17 @@ fn registration_replies_come_out_of_order() {
 /// than a registration left its packets behind.
 #[test]
 fn walks_that_once_ended_badly() {
-    let walk = |visits: &[(&'static str, u64)], troubles: &[Trouble]| {
-        let radio = "in_flight_at_break = \"lost\"".into();
+    let lost = "in_flight_at_break = \"lost\"";
+    let walk = |radio: &str, visits: &[(&'static str, u64)], troubles: &[Trouble]| {
+        let radio = radio.into();
         let lab = Lab { visits: visits.to_vec(), radio, troubles: troubles.to_vec(), ..Lab::default() };
         problems_of(&lab, &format!("{visits:?}"))
     };
     let request_lost = [Trouble::lost("handoff-request", 3)];
     let problems = [
-        walk(&[("bs1", 0), ("bs3", 3_000), ("bs3", 3_109), ("bs1", 3_210)], &request_lost),
-        walk(&[("bs1", 0), ("bs3", 3_000), ("bs3", 3_056)], &[]),
-        walk(&[("bs1", 0), ("bs1", 3_000), ("bs2", 3_064), ("bs1", 3_126), ("bs2", 3_180)], &[]),
+        walk("", &[("bs1", 0), ("bs3", 3_000), ("bs3", 3_109), ("bs1", 3_210)], &request_lost),
+        walk(lost, &[("bs1", 0), ("bs3", 3_000), ("bs3", 3_056)], &[]),
+        walk(lost, &[("bs1", 0), ("bs1", 3_000), ("bs2", 3_064), ("bs1", 3_126), ("bs2", 3_180)], &[]),
     ];
     nothing_wrong(&problems.concat());
 }
