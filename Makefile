@@ -46,8 +46,9 @@ test-python: .venv/.dev .venv/.extension
 bench:
 	cargo bench --locked --workspace
 
-differential: .venv/.dev .venv/.extension
-	$(BIN)/pytest tests/differential
+# Against recorded runs of ns-2, and against ns-2 itself where it is installed.
+differential:
+	cargo test --locked --workspace --test ns2
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist

@@ -173,7 +173,8 @@ def terminal_table(claims: Sequence[Claim]) -> Table:
     colours = {"holds": "green", "contradicted": "bold red", "undecided": "yellow"}
     table = Table(title="Claims")
     for heading in ("claim", "verdict", "effect", "95 % interval", "claimed", "runs"):
-        table.add_column(heading, justify="right" if heading in ("effect", "runs") else "left")
+        justify: Literal["left", "right"] = "right" if heading in ("effect", "runs") else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading in ("claim", "verdict"))
     for claim in claims:
         measure = claim.deciding
         table.add_row(

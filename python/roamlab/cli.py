@@ -39,7 +39,7 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
     from roamlab import claims, papers, report
     from roamlab.ensemble import processors
     from roamlab.errors import BadInput
-    from roamlab.store import Store
+    from roamlab.output import whole_folder
 
     if paper not in papers.names():
         raise BadInput(
@@ -50,13 +50,13 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
         )
     source = papers.paper(paper)
     out = out or Path("out") / paper
-    out.mkdir(parents=True, exist_ok=True)
-    session = papers.Session(
-        Store(out / "runs"), out / "figures", out / "tables", runs or source.RUNS, threads or processors()
-    )
-    found = source.reproduce(session)
-    report.write(found, out / "report.html")
-    claims.write_json(found.claims, out / "claims.json")
+    with whole_folder(out, "report.html") as draft:
+        session = papers.Session(
+            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors()
+        )
+        found = source.reproduce(session)
+        report.write(found, draft / "report.html")
+        claims.write_json(found.claims, draft / "claims.json")
     Console().print(claims.terminal_table(found.claims))
     click.echo(f"report: {out / 'report.html'}")
 

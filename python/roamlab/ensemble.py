@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +26,9 @@ T = TypeVar("T")
 
 QUIET_SECONDS = 2.0
 """Work that ends sooner shows no progress bar."""
+
+LOG_SECONDS = 10.0
+"""Where there is no terminal, a line this often."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +101,26 @@ def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> N
         _run_many([job for job, _ in work], threads, keep)
 
 
+def _log_lines(total: int) -> Callable[[], None]:
+    """Counts runs in a log: a line each `LOG_SECONDS`."""
+    done = 0
+    due = time.monotonic() + LOG_SECONDS
+
+    def advance() -> None:
+        nonlocal done, due
+        done += 1
+        if time.monotonic() >= due:
+            due += LOG_SECONDS
+            print(f"runs: {done} of {total}", file=sys.stderr, flush=True)
+
+    return advance
+
+
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
     """Counts runs; a bar appears on the terminal once the work has taken `QUIET_SECONDS`."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield _log_lines(total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

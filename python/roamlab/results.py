@@ -71,13 +71,13 @@ class Results:
         return self.table("trace")
 
     @property
-    def laws(self) -> pl.DataFrame:
-        """The laws that were checked."""
-        return self.table("laws")
+    def releases(self) -> pl.DataFrame:
+        """One row per packet that left a base station's buffer."""
+        return self.table("releases")
 
     @property
     def census(self) -> pl.DataFrame:
-        """Packets created, duplicated, delivered, dropped and still inside."""
+        """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
         return self.table("census")
 
     def queue(self, name: str) -> pl.DataFrame:

@@ -79,7 +79,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "ssthresh": "slow start threshold after it, in segments",
             "rto_ns": "retransmission timeout after it",
             "seq": "segment that the event is about",
-            "cause_serial": "serial number of the packet that caused it",
+            "cause_serial": "serial number of the lost packet that caused it; 0: none was lost",
         },
     ),
     "handovers": (
@@ -90,6 +90,18 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "visit": "index of the visit in the host's list, from 0",
             "phase": "what was reached",
             "node": "where",
+        },
+    ),
+    "releases": (
+        "One row per packet that left a base station's buffer for a host.",
+        {
+            "time_ns": _TIME,
+            "host": "whose buffer",
+            "node": "at which base station",
+            "flow": _FLOW,
+            "seq": "segment or datagram number; 0 for an acknowledgement",
+            "serial": _SERIAL,
+            "marked": "true: it was marked as forwarded",
         },
     ),
     "signalling": (
@@ -110,19 +122,17 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "The way of one packet, stop by stop; empty unless a packet was asked for.",
         {
             "time_ns": _TIME,
-            "stop": "which of the thirteen stops",
+            "stop": "which stop on the way",
             "place": "node, link or queue",
             "serial": _SERIAL,
-            "detail": "what happened there",
+            "wire_bytes": "bytes on the wire, tunnel headers included",
+            "tunnels": "tunnel headers that it wears",
+            "detail": "why it was lost, or what the queue did",
         },
     ),
-    "laws": (
-        "Laws that were checked, with what was counted.",
-        {"name": "law", "value": "count"},
-    ),
     "census": (
-        "Packets of the run: created, duplicated, delivered, dropped, still inside.",
-        {"name": "what", "value": "packets"},
+        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside.",
+        {"name": "what", "value": "how many"},
     ),
 }
 

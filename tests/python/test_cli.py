@@ -140,7 +140,7 @@ def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.Mon
         sessions.append(session)
         measure = Measure("difference", stats.student([-1.0, -2.0, -1.5]), "pkt", greater())
         claim = Claim("moby.fig1", "it swims", (measure,), "literal", "it sank")
-        return Report("Moby", "Melville, 1851", "It sank.", [claim], [], [], [], [])
+        return Report("Moby", "Melville, 1851", "It sank.", [claim], [], [], [], [], [])
 
     paper = ModuleType("roamlab.papers.moby")
     paper.__dict__.update(RUNS=30, reproduce=reproduce)

@@ -5,6 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +25,6 @@ from roamlab.store import Store
 from roamlab.tables import TABLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from roamlab._roamlab import Tables
 
 _EXAMPLE = ROOT / "examples/handover.toml"
@@ -97,7 +100,21 @@ def test_build_hash_schema_and_catalogue() -> None:
     assert len(_roamlab.build_hash()) >= 16
     assert json.loads(_roamlab.schema())["type"] == "object"
     families = json.loads(_roamlab.catalogue())
-    assert {"queue disciplines", "tcp variants", "mobility protocols", "profiles", "applications"} <= set(
+    assert {"queue disciplines", "tcp variants", "mobility protocols", "tcp profiles", "applications"} <= set(
         families
     )
     assert "mblue" in {row["name"] for row in families["queue disciplines"]}
+
+
+def test_an_interrupt_stops_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    endless = load(_EXAMPLE).set("run.duration", "1000000 s")
+    (tmp_path / "endless.toml").write_text(endless.text, encoding="utf-8")
+    command = [str(Path(sys.executable).parent / "roamlab"), "run", "endless.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, said = running.communicate(timeout=30)
+    assert (running.returncode, said.strip()) == (130, "interrupted")
+    assert time.monotonic() - sent < 1
+    assert list(tmp_path.glob("out/runs/*")) == []

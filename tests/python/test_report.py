@@ -75,6 +75,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         summary="It was measured.",
         claims=[Claim("mblue.fig12", "more arrives", measures, "M2 reject", "the burst & the queue")],
         figures=[_draw(tmp_path)],
+        tables=[report.Table("Losses", ("queue", "packets"), [("bs2/air", "<17>")])],
         parameters=[Parameter("limit", "120 pkt", "table II")],
         assumptions=[Assumption("start", "0.1 s", "not said")],
         origin=[("seed", "1")],

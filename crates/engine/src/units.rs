@@ -244,6 +244,11 @@ impl Rate {
     /// 1/rate ns) and counts towards the next packet, so a train of packets ends on the exact time.
     pub fn transmission_time(self, size: Bytes, remainder: &mut u64) -> Duration {
         let bits_ns = u128::from(size.0) * 8 * 1_000_000_000 + u128::from(*remainder);
+        // Dividing 128 bits costs several times as much, and only sizes above 2 GB need them.
+        if let Ok(bits_ns) = u64::try_from(bits_ns) {
+            *remainder = bits_ns % self.0;
+            return Duration::from_nanos(bits_ns / self.0);
+        }
         *remainder = (bits_ns % u128::from(self.0)) as u64;
         Duration::from_nanos((bits_ns / u128::from(self.0)) as u64)
     }

@@ -53,6 +53,7 @@ variants! {
     "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
+    "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Fack, Reno;
 }
 
 /// How lost segments are found and repaired.
@@ -69,6 +70,8 @@ pub enum RecoveryKind {
     Pipe,
     /// SACK with a pipe computed from the scoreboard (RFC 6675).
     Rfc6675,
+    /// SACK with the forward-most acknowledgement (Mathis & Mahdavi 1996; ns-2 `Agent/TCP/Fack`).
+    Fack,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -207,6 +210,21 @@ macro_rules! tcp_knobs {
             sack_blocks: u32,
             /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
             sack_overhead: Bytes,
+            /// Segments and ACKs carry timestamps that cost nothing on the wire; ns-2 always has them, and its FACK
+            /// measures duplicate ACKs by them.
+            free_timestamps: bool,
+            /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
+            /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
+            echo_latest: bool,
+            /// FACK with what ns-2's has of its own: a fast retransmit leaves cwnd at one segment, cwnd grows during
+            /// recovery, duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one.
+            fack_quirks: bool,
+            /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
+            /// `ss-div4_`).
+            fack_overdamping: bool,
+            /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
+            /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
+            fack_rampdown: bool,
             /// From what the window is cut.
             cut_base: CutBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
@@ -294,10 +312,15 @@ impl TcpParams {
             cap_cwnd_on_exit: false,
             timeout_keeps_dupacks: true,
             sack_blocks: match recovery {
-                RecoveryKind::Pipe | RecoveryKind::Rfc6675 => 3,
+                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack => 3,
                 _ => 0,
             },
             sack_overhead: Bytes(0),
+            free_timestamps: recovery == RecoveryKind::Fack,
+            echo_latest: false,
+            fack_quirks: true,
+            fack_overdamping: false,
+            fack_rampdown: false,
             cut_base: CutBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
@@ -342,6 +365,7 @@ impl TcpParams {
             first_loss_unguarded: false,
             inflate_always: true,
             impatient: false,
+            echo_latest: true,
             partial_deflation: PartialDeflation::Whole,
             halving: Halving::Integer,
             tick: Duration::from_millis(100),
@@ -365,6 +389,7 @@ impl TcpParams {
         let base = TcpParams::ns2_2009(variant, window, segment);
         let (recovery, sack_blocks) = match base.recovery {
             RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
+            RecoveryKind::Fack => (RecoveryKind::Fack, 4),
             other => (other, 0),
         };
         TcpParams {
@@ -372,6 +397,8 @@ impl TcpParams {
             recovery,
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
+            free_timestamps: false,
+            fack_quirks: false,
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
             strict_dupacks: true,

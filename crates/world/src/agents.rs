@@ -62,8 +62,9 @@ impl Cast<'_> {
         for spec in &self.scenario.hosts {
             let (home, host) = (self.id(&spec.home), self.id(&spec.name));
             let home_addr = nodes[home].addr;
-            nodes[home].agent = Some(HomeAgent::new(home_addr, self.params).into());
-            nodes[host].agent = Some(MobileHost::new(nodes[host].addr, home_addr, self.params).into());
+            nodes[home].agent = Some(Box::new(HomeAgent::new(home_addr, self.params).into()));
+            nodes[host].agent =
+                Some(Box::new(MobileHost::new(nodes[host].addr, home_addr, self.params).into()));
         }
     }
 
@@ -75,7 +76,8 @@ impl Cast<'_> {
             let latency = spec.rate.transmission_time(beacon, &mut 0) + spec.delay;
             let phase = self.phase(&format!("{}/beacon", cell.name), self.params.beacon_interval);
             let station = &mut nodes[cell.base_station.0 as usize];
-            station.agent = Some(BaseStation::new(station.addr, router, phase, latency, self.params).into());
+            station.agent =
+                Some(Box::new(BaseStation::new(station.addr, router, phase, latency, self.params).into()));
         }
     }
 
@@ -88,7 +90,7 @@ impl Cast<'_> {
         for (router, stations) in stations {
             let phase = self.phase(&format!("{router}/advertisement"), self.params.advertisement_interval);
             let node = &mut nodes[self.id(router)];
-            node.agent = Some(ForeignAgent::new(node.addr, &stations, phase, self.params).into());
+            node.agent = Some(Box::new(ForeignAgent::new(node.addr, &stations, phase, self.params).into()));
         }
     }
 
@@ -98,7 +100,7 @@ impl Cast<'_> {
         for name in ends {
             let node = &mut nodes[self.id(name)];
             if node.agent.is_none() && self.params.route_optimisation {
-                node.agent = Some(MobileIp::from(Correspondent::new(self.params)));
+                node.agent = Some(Box::new(MobileIp::from(Correspondent::new(self.params))));
             }
         }
     }

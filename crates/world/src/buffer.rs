@@ -44,6 +44,9 @@ impl HostBuffer {
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
     pub fn keep_copy(&mut self, original: &PacketId, place: Place, cx: &mut Cx) {
+        if self.limit == 0 {
+            return;
+        }
         if self.packets.len() >= self.limit
             && let Some(oldest) = self.packets.pop_front()
         {
@@ -83,5 +86,70 @@ impl HostBuffer {
     /// Whether nothing is inside.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::NodeId;
+    use roamlab_engine::{Bytes, Time};
+    use roamlab_packet::{Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+    const HERE: Place = Place::Node(NodeId(0));
+    const HOST: Addr = Addr::new(1, 1);
+
+    /// Packets with the serial numbers 1 to `count`.
+    fn packets(count: u64, cx: &mut Cx) -> Vec<PacketId> {
+        let inner = IpHeader::new(Addr::new(2, 0), HOST, Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        (0..count)
+            .map(|_| cx.pool.create(Packet::new(FlowId(0), inner, Bytes(512), Time::ZERO, body)))
+            .collect()
+    }
+
+    /// What is inside: (serial, serial of the packet that it is a copy of).
+    fn inside(buffer: &mut HostBuffer, cx: &Cx) -> Vec<(u64, u64)> {
+        buffer.take_all().iter().map(|id| (cx.pool[id].serial, cx.pool[id].copy_of)).collect()
+    }
+
+    #[test]
+    fn a_full_buffer_loses_what_comes_and_keeps_the_order_of_the_rest() {
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        for packet in packets(4, &mut cx) {
+            buffer.push(packet, HERE, &mut cx);
+        }
+        assert_eq!(buffer.len(), 2);
+        assert_eq!(cx.probes.drops.serial, [3, 4]);
+        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferOverflow));
+        assert_eq!(inside(&mut buffer, &cx), [(1, 1), (2, 2)]);
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn copies_make_room_oldest_first_for_copies_and_for_packets() {
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        let sent = packets(3, &mut cx);
+        for original in &sent {
+            buffer.keep_copy(original, HERE, &mut cx);
+        }
+        assert_eq!(cx.probes.drops.serial, [4], "the copy of packet 1 made room for that of packet 3");
+        for packet in packets(3, &mut cx) {
+            buffer.push(packet, HERE, &mut cx);
+        }
+        use DropReason::{BufferOverflow, CopyReleased};
+        assert_eq!(cx.probes.drops.serial, [4, 5, 6, 9]);
+        assert_eq!(cx.probes.drops.reason, [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
+        assert_eq!(inside(&mut buffer, &cx), [(7, 7), (8, 8)]);
+    }
+
+    #[test]
+    fn a_buffer_without_room_holds_nothing() {
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 0));
+        let mut sent = packets(2, &mut cx);
+        buffer.keep_copy(&sent[0], HERE, &mut cx);
+        assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));
+        sent.drain(..).for_each(|packet| buffer.push(packet, HERE, &mut cx));
+        assert_eq!((buffer.len(), cx.probes.drops.serial.len()), (0, 2));
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Builder<'a> {
             self.ids.insert(&spec.name, id);
             self.nodes.push(blank_node(&spec.name, addr));
             let mobile = self.mobile(id, spec, cells);
-            self.nodes[id.0 as usize].mobile = Some(mobile);
+            self.nodes[id.0 as usize].mobile = Some(Box::new(mobile));
         }
     }
 

@@ -35,10 +35,9 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_connected(scenario)?;
     let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
     if nodes > Addr::MAX_PART as usize {
-        return Err(Problem::at(
-            "links",
-            format!("{nodes} nodes are more than the {} supported", Addr::MAX_PART),
-        ));
+        let most = Addr::MAX_PART;
+        let problem = Problem::at("links", format!("{nodes} nodes are more than addresses reach for"));
+        return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
     }
     Ok(())
 }

@@ -25,11 +25,14 @@ impl World {
         }
     }
 
-    /// An agent's deadline may have come.
+    /// An agent's deadline may have come, unless an earlier wake-up has replaced this one.
     pub(crate) fn agent_wake(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
+        if state.agent_armed != self.cx.now {
+            return;
+        }
         state.agent_armed = Time::MAX;
-        let deadline = state.agent.as_ref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
         if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
             self.agent_input(node, Input::Deadline);
         } else {
@@ -40,10 +43,10 @@ impl World {
     /// Sets an agent's wake-up, if it must come earlier than the pending one.
     pub(crate) fn arm_agent(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
-        let deadline = state.agent.as_ref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
         if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
-            state.agent_armed = deadline;
-            self.cx.scheduler.push(deadline.max(self.cx.now), Event::Agent { node });
+            state.agent_armed = deadline.max(self.cx.now);
+            self.cx.scheduler.push(state.agent_armed, Event::Agent { node });
         }
     }
 
@@ -194,7 +197,7 @@ impl World {
 
     fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
         let Some(&id) = self.node_of.get(&host) else { return };
-        let visit = self.nodes[id.0 as usize].mobile.as_ref().map_or(0, |mobile: &Mobile| mobile.visit);
+        let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });
     }
 }

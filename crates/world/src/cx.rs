@@ -56,11 +56,15 @@ impl Cx {
 
     /// The same with a word of detail.
     pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Place, detail: &'static str) {
-        if let Some(serial) = self.probes.traced {
-            let packet = &self.pool[packet];
-            if packet.serial == serial || packet.copy_of == serial {
-                self.probes.stop(self.now, stop, place, packet, detail);
-            }
+        if self.traces(packet) {
+            self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
         }
+    }
+
+    /// Whether this packet, or the one it is a copy of, is traced.
+    pub fn traces(&self, packet: &PacketId) -> bool {
+        let Some(serial) = self.probes.traced else { return false };
+        let packet = &self.pool[packet];
+        packet.serial == serial || packet.copy_of == serial
     }
 }

@@ -37,11 +37,16 @@ impl World {
         self.pump(flow, Side::Sender);
     }
 
-    /// An endpoint's deadline may have come.
+    /// An endpoint's deadline may have come. A wake-up that an earlier one has replaced is none: it must not set
+    /// another, or each deadline that was ever brought forward would leave one more wake-up going for good.
     pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side) {
         let now = self.cx.now;
         let state = &mut self.flows[flow as usize];
-        state.armed[World::side_index(side)] = Time::MAX;
+        let armed = &mut state.armed[World::side_index(side)];
+        if *armed != now {
+            return;
+        }
+        *armed = Time::MAX;
         if let Transport::Tcp { sender, receiver, .. } = &mut state.transport {
             match side {
                 Side::Sender if sender.next_deadline().is_some_and(|deadline| deadline <= now) => {
@@ -204,8 +209,8 @@ impl World {
         };
         let armed = &mut state.armed[World::side_index(side)];
         if let Some(deadline) = deadline.filter(|deadline| deadline < armed) {
-            *armed = deadline;
-            self.cx.scheduler.push(deadline.max(self.cx.now), Event::Endpoint { flow, side });
+            *armed = deadline.max(self.cx.now);
+            self.cx.scheduler.push(*armed, Event::Endpoint { flow, side });
         }
     }
 }

@@ -24,7 +24,7 @@ pub enum Side {
 /// What can happen. Flat, small and made of handles: events are the hottest data of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A link has put its packet on the wire and may take the next.
+    /// A link has put its packet on the wire and may take the next, which waits.
     LinkTxDone {
         /// Which link.
         link: LinkId,

@@ -40,3 +40,37 @@ impl Fault {
         self.occurrences.contains(&self.seen).then(|| self.delay.map_or(Fate::Lost, Fate::Late))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: Addr = Addr::new(1, 1);
+    const OTHER: Addr = Addr::new(1, 2);
+
+    fn fault(host: Option<Addr>, occurrences: &[u32], delay: Option<Duration>) -> Fault {
+        Fault { message: "handoff-request".into(), host, occurrences: occurrences.into(), delay, seen: 0 }
+    }
+
+    fn request(host: Addr) -> Message {
+        Message::HandoffRequest { host }
+    }
+
+    #[test]
+    fn it_strikes_the_occurrences_it_names_and_no_others() {
+        let mut lost = fault(None, &[1, 3], None);
+        let fates: Vec<_> = (0..4).map(|_| lost.strike(&request(HOST))).collect();
+        assert_eq!(fates, [Some(Fate::Lost), None, Some(Fate::Lost), None]);
+        let late = Duration::from_millis(5);
+        assert_eq!(fault(None, &[1], Some(late)).strike(&request(HOST)), Some(Fate::Late(late)));
+    }
+
+    #[test]
+    fn other_hosts_and_other_messages_are_neither_struck_nor_counted() {
+        let mut second_of_host = fault(Some(HOST), &[2], None);
+        for message in [request(HOST), request(OTHER), Message::Notification { host: HOST }] {
+            assert_eq!(second_of_host.strike(&message), None);
+        }
+        assert_eq!(second_of_host.strike(&request(HOST)), Some(Fate::Lost));
+    }
+}

@@ -96,7 +96,7 @@ impl World {
             if header.dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            if tunnel::decapsulate(&packet, Place::Node(node), &mut self.cx).is_none() {
+            if tunnel::decap(&packet, Place::Node(node), &mut self.cx).is_none() {
                 return self.deliver(node, packet);
             }
             arrival.tunnelled = true;
@@ -107,11 +107,14 @@ impl World {
     /// other foreign agents. Anything else is policed where it enters ([ipf] §III, PROTOCOLS A13).
     fn police(&mut self, node: NodeId, packet: PacketId, from: NodeId) -> Option<PacketId> {
         let Some(policer) = &self.policer else { return Some(packet) };
+        if self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
+            return Some(packet);
+        }
         let here = &self.nodes[node.0 as usize];
         let from = &self.nodes[from.0 as usize];
         let at_edge =
             (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.mobile.is_some());
-        if !at_edge || self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
+        if !at_edge {
             return Some(packet);
         }
         let outer = *self.cx.pool[&packet].header();
@@ -150,7 +153,7 @@ impl World {
             return self.send_uplink(node, packet);
         }
         let here = &self.nodes[node.0 as usize];
-        let from = arrival.from.map(|from| self.nodes[from.0 as usize].addr);
+        let from = || arrival.from.map(|from| self.nodes[from.0 as usize].addr);
         let signal = self.cx.pool[&packet].is_signal();
         let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnelled, lost };
         if let Some(HostRoute { via, watch }) = here.routes.host(dst, from) {
@@ -205,7 +208,7 @@ impl World {
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
                 let overhead = self.tunnel_overhead;
-                match tunnel::encapsulate(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                match tunnel::encap(packet, ends, overhead, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
                 }
@@ -285,3 +288,6 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

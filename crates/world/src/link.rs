@@ -1,7 +1,9 @@
 //! A link: a queue, a transmitter, and packets in flight, in order.
 //!
 //! A packet's arrival is known when its transmission starts, so it joins the packets in flight at once and its
-//! place among simultaneous events is reserved then; only the first arrival is ever pending.
+//! place among simultaneous events is reserved then; only the first arrival is ever pending. The end of a
+//! transmission has its place reserved too, but is an event only if something waits for it: most links of a
+//! network are idle most of the time, and learn so when the next packet comes.
 
 use crate::cx::{Cx, Place};
 use crate::event::{CellId, Event, LinkId, NodeId};
@@ -33,6 +35,16 @@ pub struct InFlight {
     pub packet: PacketId,
 }
 
+/// A transmission under way, or one that ended unnoticed.
+#[derive(Copy, Clone, Debug)]
+struct Sending {
+    end: Time,
+    /// The reserved insertion number of its end.
+    place: u64,
+    /// Whether its end is an event.
+    awaited: bool,
+}
+
 /// A one-way link.
 #[derive(Debug)]
 pub struct Link {
@@ -51,7 +63,7 @@ pub struct Link {
     queue: Qdisc,
     /// Signalling that overtakes data; `None`: it waits in the queue like everybody.
     overtaking: Option<VecDeque<PacketId>>,
-    busy: bool,
+    sending: Option<Sending>,
     in_flight: VecDeque<InFlight>,
     head_pending: bool,
 }
@@ -75,7 +87,7 @@ impl Link {
             remainder: 0,
             queue,
             overtaking: signalling_priority.then(VecDeque::new),
-            busy: false,
+            sending: None,
             in_flight: VecDeque::new(),
             head_pending: false,
         }
@@ -84,6 +96,7 @@ impl Link {
     /// Takes a packet in; starts it if the link is idle.
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
+        self.fall_idle(cx);
         match &mut self.overtaking {
             Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
             _ => {
@@ -93,20 +106,23 @@ impl Link {
                 self.sample(id, cx);
             }
         }
-        if !self.busy {
+        if self.sending.is_none() {
             self.remainder = 0;
             self.start(id, cx);
+        } else {
+            self.await_end(id, cx);
         }
     }
 
-    /// The transmitter is free: the next packet, if any, starts.
-    pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) {
+    /// The transmitter is free: the next packet, if any, starts. Whether one did.
+    pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
         let sent = self.in_flight.back().filter(|sent| sent.arrival == cx.now + self.delay);
         if let Some(sent) = sent {
             cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
         }
         self.start(id, cx);
+        self.sending.is_some()
     }
 
     /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
@@ -126,6 +142,7 @@ impl Link {
         wanted: &dyn Fn(&Packet) -> bool,
         cx: &mut Cx,
     ) -> Vec<PacketId> {
+        self.fall_idle(cx);
         let mut taken = Vec::new();
         if in_flight_too {
             for flying in std::mem::take(&mut self.in_flight) {
@@ -180,7 +197,7 @@ impl Link {
                 next
             }
         };
-        self.busy = next.is_some();
+        self.sending = None;
         let Some(packet) = next else { return };
         let size = cx.pool[&packet].wire_size();
         let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
@@ -189,6 +206,29 @@ impl Link {
         let (arrival, place) = (end + self.delay, cx.scheduler.reserve());
         self.in_flight.push_back(InFlight { started: cx.now, arrival, place, packet });
         self.arm_head(id, cx);
+        self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
+        self.await_end(id, cx);
+    }
+
+    /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
+    fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
+        let Some(sending) = self.sending.as_mut().filter(|sending| !sending.awaited) else { return };
+        let waits = self.queue.packets() > 0 || self.overtaking.as_ref().is_some_and(|line| !line.is_empty());
+        if waits || self.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
+            sending.awaited = true;
+            cx.scheduler.push_at(sending.end, sending.place, Event::LinkTxDone { link: id });
+        }
+    }
+
+    /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
+    fn fall_idle(&mut self, cx: &mut Cx) {
+        let Some(Sending { end, place, awaited: false }) = self.sending else { return };
+        if cx.scheduler.is_past(end, place) {
+            self.sending = None;
+            let mut then = QdiscCx { now: end, ..qdisc_cx(self.rate, cx) };
+            let waiting = self.queue.dequeue(&mut then);
+            debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self.name);
+        }
     }
 
     fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {

@@ -64,15 +64,29 @@ impl fmt::Display for Located {
         let margin = " ".repeat(line.to_string().len());
         let field =
             if problem.field.is_empty() { String::new() } else { format!("field `{}`: ", problem.field) };
+        let (shown, column_shown) = excerpt(text, *column);
+        let width = (*width).clamp(1, shown.chars().count().saturating_sub(column_shown - 1).max(1));
         writeln!(f, "{file}:{line}:{column}: {field}{}", problem.message)?;
         writeln!(f, "{margin} |")?;
-        writeln!(f, "{line} | {text}")?;
-        write!(f, "{margin} | {}{}", " ".repeat(column - 1), "^".repeat((*width).max(1)))?;
+        writeln!(f, "{line} | {shown}")?;
+        write!(f, "{margin} | {}{}", " ".repeat(column_shown - 1), "^".repeat(width))?;
         if !problem.help.is_empty() {
             write!(f, "\n{margin} = help: {}", problem.help)?;
         }
         Ok(())
     }
+}
+
+/// The part of a line around `column` that can be read at a glance, and the column's place in it.
+fn excerpt(text: &str, column: usize) -> (String, usize) {
+    const LONGEST: usize = 240;
+    const BEFORE: usize = 60;
+    let text = text.replace('\t', " ");
+    if text.chars().count() <= LONGEST {
+        return (text, column);
+    }
+    let skipped = column.saturating_sub(BEFORE);
+    (text.chars().skip(skipped).take(LONGEST).collect(), column - skipped)
 }
 
 /// A text and its name.

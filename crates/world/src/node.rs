@@ -20,8 +20,8 @@ pub struct Node {
     pub routes: RouteTable,
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
-    /// Its mobility agent.
-    pub agent: Option<MobileIp>,
+    /// Its mobility agent; boxed, because most nodes have none and every hop reads its node.
+    pub agent: Option<Box<MobileIp>>,
     /// When the agent's pending wake-up is due.
     pub agent_armed: Time,
     /// Base stations hang off it.
@@ -31,7 +31,7 @@ pub struct Node {
     /// (Base station) buffers for its hosts.
     pub buffers: BTreeMap<Addr, HostBuffer>,
     /// (Mobile host) how it moves.
-    pub mobile: Option<Mobile>,
+    pub mobile: Option<Box<Mobile>>,
 }
 
 impl Node {

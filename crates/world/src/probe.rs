@@ -171,7 +171,7 @@ table! {
         time_ns: Time,
         /// Whose.
         host: NodeId,
-        /// The number of the visit that the host is in or goes to.
+        /// The number of the visit that the host is in or was in last.
         visit: u32,
         /// Which phase.
         phase: &'static str,

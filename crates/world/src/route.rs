@@ -33,11 +33,13 @@ impl RouteTable {
         self.prefixes.get(dst.subnet()).copied().flatten().or(self.default)
     }
 
-    /// The host route for `dst` for a packet that came from the adjacent node `from`.
-    pub fn host(&self, dst: Addr, from: Option<Addr>) -> Option<HostRoute> {
+    /// The host route for `dst` for a packet that came from the adjacent node `from`, who is asked for only if
+    /// there are host routes.
+    pub fn host(&self, dst: Addr, from: impl FnOnce() -> Option<Addr>) -> Option<HostRoute> {
         if self.hosts.is_empty() {
             return None;
         }
+        let from = from();
         let specific = from.and_then(|_| self.hosts.get(&(dst, from)));
         specific.or_else(|| self.hosts.get(&(dst, None))).copied()
     }
@@ -129,10 +131,10 @@ mod tests {
         let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), watch: false };
         table.set_host(host, None, to_bs);
         table.set_host(host, Some(old_bs), to_new);
-        assert_eq!(table.host(host, None), Some(to_bs));
-        assert_eq!(table.host(host, Some(Addr::new(7, 0))), Some(to_bs));
-        assert_eq!(table.host(host, Some(old_bs)), Some(to_new));
+        assert_eq!(table.host(host, || None), Some(to_bs));
+        assert_eq!(table.host(host, || Some(Addr::new(7, 0))), Some(to_bs));
+        assert_eq!(table.host(host, || Some(old_bs)), Some(to_new));
         table.clear_host(host, Some(old_bs));
-        assert_eq!(table.host(host, Some(old_bs)), Some(to_bs));
+        assert_eq!(table.host(host, || Some(old_bs)), Some(to_bs));
     }
 }

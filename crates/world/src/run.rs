@@ -28,7 +28,8 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
-/// Runs a checked scenario to its end.
+/// Runs a checked scenario to its end, or until `keep_going`, which is asked now and then, says no: the tables then
+/// end there.
 ///
 /// # Errors
 /// The law that the run violated. No result comes with it.

@@ -59,7 +59,8 @@ pub struct World {
     pub delayed: Vec<Option<(NodeId, PacketId)>>,
     /// What the sizes of signalling messages depend on.
     pub message_options: SizeOptions,
-    /// Events that have happened.
+    /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
+    /// may ask for it.
     pub events: u64,
     /// Packets handed over by links.
     pub packet_hops: u64,
@@ -73,6 +74,8 @@ pub struct LawViolation {
     /// When.
     pub time: Time,
 }
+
+impl std::error::Error for LawViolation {}
 
 impl fmt::Display for LawViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,7 +123,10 @@ impl World {
 
     fn happen(&mut self, event: Event) {
         match event {
-            Event::LinkTxDone { link } => self.links[link.0 as usize].tx_done(link, &mut self.cx),
+            Event::LinkTxDone { link } => {
+                let started = self.links[link.0 as usize].tx_done(link, &mut self.cx);
+                self.events -= u64::from(!started);
+            }
             Event::LinkHead { link } => self.link_head(link),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
@@ -166,5 +172,32 @@ impl World {
             Side::Sender => 0,
             Side::Receiver => 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::run::Draw;
+    use crate::scenario::Scenario;
+    use std::collections::BTreeMap;
+
+    /// Forty seconds with some twenty timeouts, each of which brings the next deadline forward when it is over.
+    #[test]
+    fn wake_ups_do_not_pile_up() {
+        let text = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
+        let mut world = build(&Scenario::parse(text, "mblue.toml").unwrap(), Draw::default());
+        world.run(Time::from_nanos(40_000_000_000), &|| true).unwrap();
+        let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
+        assert!(timeouts > 10, "{timeouts}");
+        let mut pending: BTreeMap<String, u32> = BTreeMap::new();
+        while let Some((_, event)) = world.cx.scheduler.pop() {
+            if matches!(event, Event::Endpoint { .. }) {
+                *pending.entry(format!("{event:?}")).or_default() += 1;
+            }
+        }
+        // One that counts, and one at most that it has replaced and whose time has not come.
+        assert!(pending.values().all(|&count| count <= 2), "{pending:?}");
     }
 }

@@ -216,6 +216,18 @@ fn reports_on_sense() {
     insta::assert_snapshot!(reports(SENSE));
 }
 
+#[test]
+fn junk_without_end_is_refused_in_a_report_that_can_be_read() {
+    for junk in
+        ["[".repeat(100_000), format!("a = {}", "[".repeat(100_000)), format!("a = {}", "{a=".repeat(50_000))]
+    {
+        let error = Scenario::parse(&junk, "lab.toml").map(|_| ()).map_err(|error| error.to_string());
+        assert!(error.as_ref().is_err_and(|report| report.len() < 1000), "{error:?}");
+    }
+    let long = format!("{VALID}\n# comment\n[extra]\nfield = [{}nonsense]\n", "\"word\", ".repeat(1000));
+    insta::assert_snapshot!(Scenario::parse(&long, "lab.toml").map(|_| ()).unwrap_err());
+}
+
 /// Values that a mutation puts in the place of another.
 const VALUES_TO_TRY: &[&str] = &[
     "\"0 s\"",

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.report import Report
-    from roamlab.store import Store
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a reproduction is given: where its runs go, where its figures and tables go, how much to run."""
+    """What a reproduction is given: where its figures and tables go, how much to run."""
 
-    store: Store
     figures: Path
     tables: Path
     runs: int

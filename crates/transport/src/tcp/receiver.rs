@@ -5,7 +5,7 @@ use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader};
+use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
 
 /// Bytes of one SACK block (RFC 2018 §3).
@@ -21,6 +21,9 @@ pub struct TcpReceiver {
     highest_end: u32,
     delayed: Timer,
     outgoing: VecDeque<Segment>,
+    echo_latest: bool,
+    /// TS.Recent (RFC 7323 §4.3).
+    recent: Option<Time>,
     sack_blocks: usize,
     sack_overhead: Bytes,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
@@ -38,6 +41,8 @@ impl TcpReceiver {
             highest_end: 0,
             delayed: Timer::default(),
             outgoing: VecDeque::new(),
+            echo_latest: params.echo_latest,
+            recent: None,
             sack_blocks: params.sack_blocks as usize,
             sack_overhead: params.sack_overhead,
             reported: VecDeque::new(),
@@ -47,6 +52,11 @@ impl TcpReceiver {
     /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
     pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) -> Receipt {
         let expected = self.received.base();
+        if let Some(timestamps) = header.timestamps
+            && (self.echo_latest || header.seq == expected)
+        {
+            self.recent = Some(timestamps.value);
+        }
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
         self.remember_block(header.seq);
@@ -59,7 +69,7 @@ impl TcpReceiver {
         if may_wait && self.delay > Duration::ZERO {
             self.delayed.start(now, self.delay);
         } else {
-            self.acknowledge();
+            self.acknowledge(now);
         }
         Receipt { fresh, in_order_segments: advanced - u32::from(syn && advanced > 0), out_of_order }
     }
@@ -77,7 +87,7 @@ impl TcpReceiver {
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         if self.delayed.expired(now) {
-            self.acknowledge();
+            self.acknowledge(now);
         }
     }
 
@@ -86,7 +96,7 @@ impl TcpReceiver {
         self.received.base()
     }
 
-    fn acknowledge(&mut self) {
+    fn acknowledge(&mut self, now: Time) {
         self.delayed.stop();
         let mut sacks = SackBlocks::default();
         for &seq in &self.reported {
@@ -99,6 +109,7 @@ impl TcpReceiver {
             flags: TcpFlags::ACK,
             window: self.window,
             sacks,
+            timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
             ..TcpHeader::default()
         };
         self.outgoing.push_back(Segment { header, size: Bytes(self.ack_size.0 + option), ecn: Ecn::NotEct });

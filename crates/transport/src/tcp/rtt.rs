@@ -57,6 +57,11 @@ impl RttEstimator {
     /// The ACK of a segment sent at `sent`, and sent once, arrived: the backoff ends.
     pub fn measure(&mut self, sent: Time, now: Time) {
         self.backoff = 1;
+        self.sample(sent, now);
+    }
+
+    /// An echo of what was sent at `sent` arrived.
+    pub fn sample(&mut self, sent: Time, now: Time) {
         self.base_rto = match &mut self.averages {
             Averages::Ticks(averages) => averages.update(sent, now),
             Averages::Rfc6298(averages) => averages.update(now.since(sent), self.tick),

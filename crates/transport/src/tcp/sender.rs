@@ -6,7 +6,7 @@ use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::{LossRecovery, Recovery};
 use crate::tcp::state::SendState;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
+use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 
 /// The sending end of a connection.
 ///
@@ -61,7 +61,8 @@ impl TcpSender {
         let seq = self.recovery.next_segment(&mut self.state)?;
         let retransmission = self.state.sent(seq, now);
         let params = &self.state.params;
-        let header = TcpHeader { seq, retransmission, ..TcpHeader::default() };
+        let timestamps = params.free_timestamps.then_some(Timestamps { value: now, echo: Time::ZERO });
+        let header = TcpHeader { seq, retransmission, timestamps, ..TcpHeader::default() };
         if seq == 0 && params.handshake == Handshake::Syn {
             let header = TcpHeader { flags: TcpFlags::SYN, ..header };
             return Some(Segment { header, size: params.ack_size, ecn: Ecn::NotEct });

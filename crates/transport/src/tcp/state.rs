@@ -109,6 +109,11 @@ impl SendState {
         self.permit = Permit::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
+    /// Whether the latest input lets anything go within the window.
+    pub fn permits_window(&self) -> bool {
+        matches!(self.permit, Permit::Window(left) if left > 0)
+    }
+
     /// The next segment in the order: retransmission, then what the permit allows.
     pub fn next_segment(&mut self) -> Option<u32> {
         if let Some(seq) = self.retransmit.take() {
@@ -190,6 +195,11 @@ impl SendState {
         }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
+        self.forget_timed_below(ack);
+    }
+
+    /// A timed segment that an ACK covers is not measured; it only ends the backoff.
+    pub fn forget_timed_below(&mut self, ack: u32) {
         if self.timed.is_some_and(|(seq, _)| ack > seq) {
             self.timed = None;
             self.rtt.end_backoff();
@@ -198,7 +208,17 @@ impl SendState {
 
     /// Opens the window for an ACK that expects `una`.
     pub fn grow(&mut self) {
+        self.open_window();
+        self.open_initial_window();
+    }
+
+    /// Opens the window as the congestion control has it.
+    pub fn open_window(&mut self) {
         self.control.on_ack(&mut self.window, &self.params);
+    }
+
+    /// The ACK of a SYN opens the initial window.
+    pub fn open_initial_window(&mut self) {
         if self.params.handshake == Handshake::Syn && self.una == 1 {
             self.window.cwnd = self.initial_window;
         }

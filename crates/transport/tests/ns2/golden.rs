@@ -3,7 +3,7 @@
 use crate::network::{HOPS, Hop, Outcome, Path, Row};
 use flate2::read::GzDecoder;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
-use roamlab_transport::{Profile, TcpParams, TcpSpec, TcpVariables};
+use roamlab_transport::{Profile, RecoveryKind, TcpParams, TcpSpec, TcpVariables};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -22,6 +22,8 @@ pub struct Run {
     pub lines: Option<Vec<Line>>,
     /// Whether the lines cover the whole run.
     pub whole: bool,
+    /// Knobs that the run had set otherwise than its profile.
+    pub spec: TcpSpec,
 }
 
 /// What was asked for.
@@ -103,6 +105,7 @@ fn run(group: &str, line: &str) -> Run {
         drops: serde_json::from_value(run["drops"].clone()).expect("counts by kind"),
         lines: csv.map(|text| text.lines().skip(1).map(parse_line).collect()),
         whole: false,
+        spec: TcpSpec::default(),
         name,
     }
 }
@@ -163,7 +166,7 @@ impl Run {
             variant: Some(serde_json::from_value(variant).expect("a variant")),
             window: Some(Packets(self.params.window)),
             segment: Some(Bytes(512)),
-            ..TcpSpec::default()
+            ..self.spec.clone()
         };
         spec.resolve(profile).expect("parameters that can be")
     }
@@ -220,7 +223,8 @@ fn compare_rows(event: char, recorded: &[&Line], ours: &[&Row]) -> Option<String
 }
 
 /// The traced variables as (name, value, tolerance).
-fn traced(variables: &TcpVariables, tick: Duration) -> [(&'static str, f64, f64); 9] {
+fn traced(variables: &TcpVariables, params: &TcpParams) -> [(&'static str, f64, f64); 9] {
+    let tick = params.tick;
     let ticks = |span: Duration, unit: u64| (span.as_nanos() * unit) as f64 / tick.as_nanos() as f64;
     let six_digits = |value: f64| value * 5.5e-6;
     [
@@ -231,9 +235,14 @@ fn traced(variables: &TcpVariables, tick: Duration) -> [(&'static str, f64, f64)
         ("rttvar4", ticks(variables.rttvar, 4), 0.0),
         ("rto", variables.rto.as_secs_f64(), 5e-4),
         ("backoff", variables.backoff as f64, 0.0),
-        ("nrexmit", variables.timeouts as f64, 0.0),
+        ("nrexmit", counted_timeouts(variables, params), 0.0),
         ("ncwndcuts", variables.cuts as f64, 0.0),
     ]
+}
+
+/// FACK does not count its timeouts in ns-2.
+fn counted_timeouts(variables: &TcpVariables, params: &TcpParams) -> f64 {
+    if params.recovery == RecoveryKind::Fack { 0.0 } else { variables.timeouts as f64 }
 }
 
 /// One variable's course: a value per time at which it changed, and at the beginning of the span.
@@ -252,9 +261,9 @@ fn course(samples: impl Iterator<Item = (f64, f64, f64)>, from: f64, to: f64) ->
 }
 
 fn variables(run: &Run, lines: &[Line], outcome: &Outcome) -> Vec<String> {
-    let tick = run.spec().tick;
+    let params = run.spec();
     let (from, to) = run.span('V');
-    let names = traced(&outcome.variables[0].1, tick).map(|(name, ..)| name);
+    let names = traced(&outcome.variables[0].1, &params).map(|(name, ..)| name);
     let mut differences = Vec::new();
     for (index, name) in names.into_iter().enumerate() {
         let recorded = lines.iter().filter(|line| line.event == 'V' && line.first == name);
@@ -264,7 +273,7 @@ fn variables(run: &Run, lines: &[Line], outcome: &Outcome) -> Vec<String> {
             continue; // the RTO is derived, and not in every recording
         }
         let ours = outcome.variables.iter().map(|(at, variables)| {
-            let (_, value, tolerance) = traced(variables, tick)[index];
+            let (_, value, tolerance) = traced(variables, &params)[index];
             (micros(*at), value, tolerance)
         });
         let ours = course(ours, from, to);
@@ -295,7 +304,7 @@ fn summary(run: &Run, outcome: &Outcome) -> Vec<String> {
     let counters = [
         ("sent", outcome.sent as f64),
         ("rexmit", outcome.retransmitted as f64),
-        ("timeouts_nrexmit", last.timeouts as f64),
+        ("timeouts_nrexmit", counted_timeouts(last, &run.spec())),
         ("cwnd_cuts", last.cuts as f64),
         ("last_ack", f64::from(outcome.una) - 1.0),
         ("maxseq", f64::from(outcome.snd_max) - 1.0),

@@ -1,6 +1,7 @@
 //! Runs the installed ns-2 on one of the recorded Tcl scenarios and reads what it did.
 
 use crate::golden::{Line, Params, Run, folder};
+use roamlab_transport::TcpSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -11,6 +12,12 @@ static RUNS: AtomicU32 = AtomicU32::new(0);
 /// The run of a group's scenario with these key=value arguments (a value may hold spaces if it comes last); `None`
 /// if ns-2 is not installed.
 pub fn run(group: &str, arguments: &str) -> Option<Run> {
+    run_with(group, arguments, "")
+}
+
+/// As [`run`], with Tcl lines that set ns-2 variables first.
+#[expect(clippy::disallowed_methods, reason = "ns-2 reads a script that a test may write")]
+pub fn run_with(group: &str, arguments: &str, settings: &str) -> Option<Run> {
     let (file, bottleneck) = match group {
         "c" => ("c_outage.tcl", ("2", "3")),
         _ => ("a_single.tcl", ("1", "2")),
@@ -20,22 +27,37 @@ pub fn run(group: &str, arguments: &str) -> Option<Run> {
     let prefix = prefix.to_str().expect("a path that is text");
     let (plain, drops) = arguments.split_once(" drops=").unwrap_or((arguments, ""));
     let mut command = Command::new("ns");
-    command.arg(folder().join("tcl").join(file)).args(plain.split(' ')).arg(format!("out={prefix}"));
+    let script = folder().join("tcl").join(file);
+    let wrapper = format!("{prefix}.tcl");
+    std::fs::write(&wrapper, format!("{settings}\nsource {}\n", script.display()))
+        .expect("a folder of our own");
+    command.arg(&wrapper).args(plain.split(' ')).arg(format!("out={prefix}"));
     if !drops.is_empty() {
         command.arg(format!("drops={drops}"));
     }
     let Ok(status) = command.status() else {
+        take(&wrapper);
         eprintln!("ns-2 is not installed: skipped");
         return None;
     };
     assert!(status.success(), "ns-2 failed on {arguments}");
+    take(&wrapper);
     let [trace, variables, meta] = ["tr", "var", "meta"].map(|end| take(&format!("{prefix}.{end}")));
     let (mut lines, losses) = packets(&trace, bottleneck);
     lines.extend(variables.lines().filter_map(variable));
     let (params, flow) = totals(&meta);
     let params = Params::new(|key| params.get(key).cloned());
     let name = format!("{group} {arguments}");
-    Some(Run { name, group: group.into(), params, flow, drops: losses, lines: Some(lines), whole: true })
+    Some(Run {
+        name,
+        group: group.into(),
+        params,
+        flow,
+        drops: losses,
+        lines: Some(lines),
+        whole: true,
+        spec: TcpSpec::default(),
+    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test may read what it made ns-2 write")]

@@ -8,6 +8,7 @@ mod live;
 mod network;
 
 use golden::Run;
+use roamlab_transport::{PartialDeflation, TcpSpec};
 
 /// Repeats every recording of `group` by these variants, at least so many.
 fn replay(group: &str, variants: &[&str], least: usize) {
@@ -65,6 +66,7 @@ variants! {
     reno: "Reno", 6, 15, 10;
     newreno: "NewReno", 4, 12, 9;
     sack: "SACK", 6, 11, 7;
+    fack: "FACK", 6, 11, 10;
 }
 
 /// Scenarios that nobody recorded, against the ns-2 that is installed; passes where there is none.
@@ -87,4 +89,39 @@ fn live(variant: &str) {
         }
     }
     check(&cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect::<Vec<_>>());
+}
+
+/// Switches of ns-2 that no recording has set, each against the knob that says the same.
+fn switched(variant: &str, settings: &str, spec: &TcpSpec) {
+    let mut runs = Vec::new();
+    for (group, arguments) in [("a", "queue=8 stop=10"), ("a", "queue=20 stop=10"), ("c", "gap=0.1 stop=13")]
+    {
+        let arguments = format!("variant={variant} preset=ns235 {arguments}");
+        runs.extend(live::run_with(group, &arguments, settings).map(|run| Run { spec: spec.clone(), ..run }));
+    }
+    check(&runs);
+}
+
+#[test]
+fn newreno_slow_but_steady() {
+    let spec = TcpSpec { impatient: Some(false), ..TcpSpec::default() };
+    switched("NewReno", "Agent/TCP/Newreno set newreno_changes1_ 0", &spec);
+}
+
+#[test]
+fn newreno_without_partial_deflation() {
+    let spec = TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..TcpSpec::default() };
+    switched("NewReno", "Agent/TCP/Newreno set partial_window_deflation_ 0", &spec);
+}
+
+#[test]
+fn fack_overdamping() {
+    let spec = TcpSpec { fack_overdamping: Some(true), ..TcpSpec::default() };
+    switched("FACK", "Agent/TCP/Fack set ss-div4_ true", &spec);
+}
+
+#[test]
+fn fack_rampdown() {
+    let spec = TcpSpec { fack_rampdown: Some(true), ..TcpSpec::default() };
+    switched("FACK", "Agent/TCP/Fack set rampdown_ true", &spec);
 }

@@ -36,9 +36,13 @@ def reproduce(session: Session) -> Report:
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):
         _write_csv(table, session.tables / f"{name}.csv")
     traces = {
-        "one": {queue: measures.queue_trace(run(experiments.one_handoff(queue), evidence.SEED)) for queue in QUEUES},
+        "one": {
+            queue: measures.queue_trace(run(experiments.one_handoff(queue), evidence.SEED))
+            for queue in QUEUES
+        },
         "three": {
-            queue: measures.queue_trace(run(experiments.three_handoffs(queue), evidence.SEED)) for queue in QUEUES
+            queue: measures.queue_trace(run(experiments.three_handoffs(queue), evidence.SEED))
+            for queue in QUEUES
         },
     }
     return Report(
@@ -62,7 +66,9 @@ def reproduce(session: Session) -> Report:
 
 def _summary(decided: Sequence[Claim]) -> str:
     count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in _VERDICTS}
-    return "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
+    return (
+        "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
+    )
 
 
 _VERDICTS = ("holds", "contradicted", "undecided")
@@ -95,8 +101,8 @@ def _means(found: Evidence) -> Table:
     ]
     headings = (
         "queue",
-        "received 9.5–13 s [pkt]",
-        "lost 10–11 s [pkt]",
+        "received 9.5 to 13 s [pkt]",
+        "lost 10 to 11 s [pkt]",
         "flows that cut",
         "moving host over 40 s [kbit/s]",
         "residents over 40 s [kbit/s]",
@@ -106,7 +112,9 @@ def _means(found: Evidence) -> Table:
 
 def _readings(decided: Sequence[Claim], names: Sequence[str]) -> Table:
     rows = [
-        (claim.id, claim.verdict, *(other.verdict for other in claim.others)) for claim in decided if claim.others
+        (claim.id, claim.verdict, *(other.verdict for other in claim.others))
+        for claim in decided
+        if claim.others
     ]
     others = [name for name in names if READINGS[name] != experiments.DEFAULT]
     return Table("The verdicts under other readings of the paper", ("claim", "default", *others), rows)
@@ -119,7 +127,7 @@ def _write_csv(table: Table, path: Path) -> None:
 
 
 _PARAMETERS = (
-    Parameter("air link", "2 Mbit/s, 3 ms", "section IV.A; 3 ms is α less two wired milliseconds"),
+    Parameter("air link", "2 Mbit/s, 3 ms", "section IV.A; 3 ms: half of alpha less the wired millisecond"),
     Parameter("wired links", "10 Mbit/s", "section IV.A"),
     Parameter("agent to agent, agent to base station", "1 ms", "section IV.A"),
     Parameter("T_HA, T_CH, T_O, D_CH_FA", "60, 60, 1, 40 ms", "table I"),
@@ -133,17 +141,59 @@ _PARAMETERS = (
 )
 
 _ASSUMPTIONS = (
-    Assumption("which ns-2, which RTO floor", "profile ns2-2009, 200 ms; 1 s run too", "section 5.9 of the protocol notes: the paper names neither"),
-    Assumption("BLUE: does a random drop raise P_m?", "no; yes run too", "the prose says overflow, eq. 3 says any drop, which feeds back on itself"),
-    Assumption("marked packet at a full MBLUE queue", "rejected and counted; push-out run too", "\"does not drop\" is impossible there"),
-    Assumption("when a queue is empty", "when its last packet leaves, and at an arrival that finds it empty", "the paper does not say (B3)"),
-    Assumption("RED", "not gentle, ns-2's `wait`, packets", "the paper drops every arrival above TH_max; the rest is ns-2's default"),
-    Assumption("what waits in the buffer", "what the air queue held for the host, and later arrivals; at most 64 packets", "A4: a shared queue for the air, one buffer per host that left"),
+    Assumption(
+        "which ns-2, which RTO floor",
+        "profile ns2-2009, 200 ms; 1 s run too",
+        "section 5.9 of the protocol notes: the paper names neither",
+    ),
+    Assumption(
+        "BLUE: does a random drop raise P_m?",
+        "no; yes run too",
+        "the prose says overflow, eq. 3 says any drop, which feeds back on itself",
+    ),
+    Assumption(
+        "marked packet at a full MBLUE queue",
+        "rejected and counted; push-out run too",
+        '"does not drop" is impossible there',
+    ),
+    Assumption(
+        "when a queue is empty",
+        "when its last packet leaves, and at an arrival that finds it empty",
+        "the paper does not say (B3)",
+    ),
+    Assumption(
+        "RED",
+        "not gentle, ns-2's `wait`, packets",
+        "the paper drops every arrival above TH_max; the rest is ns-2's default",
+    ),
+    Assumption(
+        "what waits in the buffer",
+        "what the air queue held for the host, and later arrivals; at most 64 packets",
+        "A4: a shared queue for the air, one buffer per host that left",
+    ),
     Assumption("packets in the air at the break", "arrive", "A3: the packet in transmission finishes"),
     Assumption("the burst", "leaves at the rate of the wire", "A5: no pacing is mentioned"),
-    Assumption("who updates the correspondent", "the registration or the binding warning, whichever is first", "A1: eq. 1 needs the registration"),
-    Assumption("where the mark survives", "ToS is copied inwards and outwards at tunnels, and cleared behind the air", "M9: decapsulation comes before the base station"),
-    Assumption("starts of the flows", "uniform in 0.5 to 1.5 s, once all hosts are registered", "A12: not in the paper"),
-    Assumption("old cell", "empty but for the moving host, drop-tail of 120", "the paper shows the new cell only"),
-    Assumption("signalling", "overtakes data that waits, not the packet in service", "otherwise T_N would grow with the queue, against table I"),
+    Assumption(
+        "who updates the correspondent",
+        "the registration or the binding warning, whichever is first",
+        "A1: eq. 1 needs the registration",
+    ),
+    Assumption(
+        "where the mark survives",
+        "ToS is copied inwards and outwards at tunnels, and cleared behind the air",
+        "M9: decapsulation comes before the base station",
+    ),
+    Assumption(
+        "starts of the flows",
+        "uniform in 0.5 to 1.5 s, once all hosts are registered",
+        "A12: not in the paper",
+    ),
+    Assumption(
+        "old cell", "empty but for the moving host, drop-tail of 120", "the paper shows the new cell only"
+    ),
+    Assumption(
+        "signalling",
+        "overtakes data that waits, not the packet in service",
+        "otherwise T_N would grow with the queue, against table I",
+    ),
 )

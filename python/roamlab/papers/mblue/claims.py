@@ -78,7 +78,9 @@ def _hops(results: Results) -> tuple[float, float, float, float]:
     wire = ("notification", "agent-advertisement", "registration-request")
     # Signalling overtakes data, but not the probe in service: one more probe for each hop.
     probe = len(air) * _ms(64, _AIR_BPS) + len(wire) * _ms(84, _WIRE_BPS)
-    to_agent = sum(_ms(size(name), _AIR_BPS) for name in air) + sum(_ms(size(name), _WIRE_BPS) for name in wire)
+    to_agent = sum(_ms(size(name), _AIR_BPS) for name in air) + sum(
+        _ms(size(name), _WIRE_BPS) for name in wire
+    )
     hop = _ms(84, _WIRE_BPS)
     return (
         to_agent + probe,
@@ -124,14 +126,21 @@ def _reorder(anatomy: Anatomy) -> Claim:
                 "pkt",
                 at_most(0),
             ),
-            Measure("no detour: packets out of order", student([run.reordered for run in off]), "pkt", greater()),
+            Measure(
+                "no detour: packets out of order", student([run.reordered for run in off]), "pkt", greater()
+            ),
             Measure(
                 "packets out of order, detour minus no detour",
                 paired([run.reordered for run in on], [run.reordered for run in off]),
                 "pkt",
                 less(),
             ),
-            Measure("detour: packets out of order at all", student([run.reordered for run in on]), "pkt", at_most(0)),
+            Measure(
+                "detour: packets out of order at all",
+                student([run.reordered for run in on]),
+                "pkt",
+                at_most(0),
+            ),
         ),
         reading="one transfer alone, buffers and queues larger than its window",
         why="The detour keeps the forwarded stream in order. What the paper does not treat is its end: the old path is "
@@ -147,8 +156,15 @@ def _perhost(anatomy: Anatomy) -> Claim:
         "One buffer per host recovers all its flows: two TCP flows and a UDP flow.",
         (
             Measure("buffers used", student([run.buffers for run in with_buffer]), "buffers", within(1, 1)),
-            Measure("flows in the buffer", student([run.released_flows for run in with_buffer]), "flows", at_least(3)),
-            Measure("packets lost with the buffer", student([run.lost for run in with_buffer]), "pkt", at_most(0)),
+            Measure(
+                "flows in the buffer",
+                student([run.released_flows for run in with_buffer]),
+                "flows",
+                at_least(3),
+            ),
+            Measure(
+                "packets lost with the buffer", student([run.lost for run in with_buffer]), "pkt", at_most(0)
+            ),
             Measure(
                 "packets lost, with minus without",
                 paired([run.lost for run in with_buffer], [run.lost for run in without]),
@@ -176,7 +192,9 @@ def _local(anatomy: Anatomy) -> Claim:
                 "ms",
                 less(),
             ),
-            Measure("advertisement: latest detection", exact(max(slow) * 1e3), "ms", at_most(1000 + T_N + 1.5)),
+            Measure(
+                "advertisement: latest detection", exact(max(slow) * 1e3), "ms", at_most(1000 + T_N + 1.5)
+            ),
         ),
         reading="beacons and advertisements of random phase",
         why="A beacon each 50 ms bounds the wait; the advertisement, sent at most once a second, comes on request. "
@@ -208,19 +226,55 @@ def _fig11(found: Evidence) -> Claim:
                 "pkt",
                 within(1, WINDOW_PKTS),
             ),
-            Measure("MBLUE: lowest P_m after the handoff", student(_column(one["mblue"], lambda run: run.lowest_probability)), "1", at_most(1e-4)),
-            Measure("MBLUE: forwarded packets lost", student(_column(one["mblue"], lambda run: run.marked_drops)), "pkt", at_most(0.5)),
-            Measure("BLUE: packets lost to overflow", student(_column(one["blue"], lambda run: run.overflows)), "pkt", greater()),
-            Measure("RED: highest avg_q after the handoff", student(_column(one["red"], lambda run: run.peak_average)), "pkt", greater(40)),
-            Measure("RED: highest p_b after the handoff", student(_column(one["red"], lambda run: run.peak_probability)), "1", greater()),
-            Measure("BLUE: flows that cut their windows", student(_column(one["blue"], lambda run: run.cutting)), "flows", greater(back_off)),
-            Measure("RED: flows that cut their windows", student(_column(one["red"], lambda run: run.cutting)), "flows", greater(back_off)),
+            Measure(
+                "MBLUE: lowest P_m after the handoff",
+                student(_column(one["mblue"], lambda run: run.lowest_probability)),
+                "1",
+                at_most(1e-4),
+            ),
+            Measure(
+                "MBLUE: forwarded packets lost",
+                student(_column(one["mblue"], lambda run: run.marked_drops)),
+                "pkt",
+                at_most(0.5),
+            ),
+            Measure(
+                "BLUE: packets lost to overflow",
+                student(_column(one["blue"], lambda run: run.overflows)),
+                "pkt",
+                greater(),
+            ),
+            Measure(
+                "RED: highest avg_q after the handoff",
+                student(_column(one["red"], lambda run: run.peak_average)),
+                "pkt",
+                greater(40),
+            ),
+            Measure(
+                "RED: highest p_b after the handoff",
+                student(_column(one["red"], lambda run: run.peak_probability)),
+                "1",
+                greater(),
+            ),
+            Measure(
+                "BLUE: flows that cut their windows",
+                student(_column(one["blue"], lambda run: run.cutting)),
+                "flows",
+                greater(back_off),
+            ),
+            Measure(
+                "RED: flows that cut their windows",
+                student(_column(one["red"], lambda run: run.cutting)),
+                "flows",
+                greater(back_off),
+            ),
         ),
         reading=str(found.reading),
         why="After the burst of a window, ACKs of its first packets return within T_h and clock more packets out on "
-        "the old path. The forwarded burst meets the residents' queue. BLUE with d1 = 1e-4 hardly drops at random, so it is a "
+        "the old path. The forwarded burst meets the residents' queue. BLUE with d1 = 1e-4 hardly drops at random, "
+        "so it is a "
         "tail-drop queue that overflows when the burst finds it long, and RED's average moves too slowly "
-        "(w_q = 0.002: 500 arrivals) to answer within the burst. \"All back off\" is read as more than half the flows.",
+        '(w_q = 0.002: 500 arrivals) to answer within the burst. "All back off" is read as more than half the flows.',
     )
 
 
@@ -230,7 +284,12 @@ def _fig12(found: Evidence) -> Claim:
         "mblue.fig12",
         "From 9.5 to 13 s the moving host receives more with MBLUE than with RED and with BLUE.",
         tuple(
-            Measure(f"packets received, MBLUE minus {queue.upper()}", paired(received["mblue"], received[queue]), "pkt", greater())
+            Measure(
+                f"packets received, MBLUE minus {queue.upper()}",
+                paired(received["mblue"], received[queue]),
+                "pkt",
+                greater(),
+            )
             for queue in ("red", "blue")
         ),
         reading=str(found.reading),
@@ -273,7 +332,9 @@ def _fig13(found: Evidence) -> Claim:
         (
             *few,
             *cut,
-            Measure("MBLUE: share of the calm time with TH_b or more packets", student(above), "1", at_most(0.01)),
+            Measure(
+                "MBLUE: share of the calm time with TH_b or more packets", student(above), "1", at_most(0.01)
+            ),
         ),
         reading=str(found.reading),
         why="Calm is the time from one second after a move to the next. What decides is whether the queue is long when "
@@ -307,7 +368,9 @@ def _fig15(found: Evidence) -> Claim:
         (
             Measure("highest of the three lowest P_m after a handoff", student(lowest), "1", at_most(1e-4)),
             Measure("P_m just before the second and third handoff", student(before), "1", greater()),
-            Measure("rises of P_m with fewer than TH_b packets waiting", student(raised), "rises", at_most(0)),
+            Measure(
+                "rises of P_m with fewer than TH_b packets waiting", student(raised), "rises", at_most(0)
+            ),
         ),
         reading=str(found.reading),
         why="Each marked packet sets P_m to zero; it rises by d1 only on an unmarked arrival that finds "
@@ -325,16 +388,27 @@ def _sync(found: Evidence) -> Claim:
         "are less correlated after it.",
         (
             *(
-                Measure(f"flows that cut, MBLUE minus {queue}", paired(cutting["mblue"], cutting[queue]), "flows", less())
+                Measure(
+                    f"flows that cut, MBLUE minus {queue}",
+                    paired(cutting["mblue"], cutting[queue]),
+                    "flows",
+                    less(),
+                )
                 for queue in others
             ),
             *(
-                Measure(f"window correlation, MBLUE minus {queue}", paired(windows["mblue"], windows[queue]), "1", less())
+                Measure(
+                    f"window correlation, MBLUE minus {queue}",
+                    paired(windows["mblue"], windows[queue]),
+                    "1",
+                    less(),
+                )
                 for queue in others
             ),
         ),
         reading=str(found.reading),
-        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together. The windows that nobody "
+        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together. The windows that "
+        "nobody "
         "cuts grow together, though, and when the queue reaches TH_b the rising P_m soon cuts all of them: windows "
         "in step are not the mark of tail drop alone.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab.ensemble import Job, measure
@@ -65,7 +66,9 @@ def gather(runs: int, threads: int) -> dict[str, Evidence]:
     one = {(name, queue): experiments.one_handoff(queue, reading) for name, queue, reading in _cases()}
     three = {(name, queue): experiments.three_handoffs(queue, reading) for name, queue, reading in _cases()}
     first = _each(one, runs, threads, lambda results: measures.one_handoff(results, HANDOFF_S))
-    second = _each(three, runs, threads, lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0))
+    second = _each(
+        three, runs, threads, lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0)
+    )
     return {
         name: Evidence(
             reading,
@@ -102,7 +105,7 @@ def _transfer(results: Results) -> Transfer:
     arrived = results.deliveries.filter(results.deliveries["late_by_pkts"] > 0)
     # A forwarded packet that only later forwarded packets overtook would be a fault of the detour itself.
     order = results.deliveries.filter(results.deliveries["serial"].is_in(forwarded))["serial"].to_list()
-    disorder = sum(1 for before, after in zip(order, order[1:], strict=False) if after < before)
+    disorder = sum(after < before for before, after in pairwise(order))
     return Transfer(
         lost=measures.total(results, "moving", "dropped_pkts"),
         duplicates=measures.total(results, "moving", "duplicate_pkts"),
@@ -131,7 +134,5 @@ def _each(
     distinct = list({scenario.text: scenario for scenario in scenarios.values()}.values())
     jobs = [Job(scenario, SEED, run) for scenario in distinct for run in range(runs)]
     measured = measure(jobs, lambda _, results: take(results), threads)
-    by_text = {
-        scenario.text: measured[at * runs : (at + 1) * runs] for at, scenario in enumerate(distinct)
-    }
+    by_text = {scenario.text: measured[at * runs : (at + 1) * runs] for at, scenario in enumerate(distinct)}
     return {name: by_text[scenario.text] for name, scenario in scenarios.items()}

@@ -138,7 +138,13 @@ def three_handoffs(queue: str, reading: Reading = DEFAULT) -> Scenario:
 def _alone(**mobility: Any) -> dict[str, Any]:
     """The model with the moving host alone, and other parameters of the mobility protocol."""
     return {
-        "hosts": [{"name": "mh", "home": "ha", "visits": [{"cell": "bs1", "at": "0 s"}, {"cell": "bs2", "at": "5 s"}]}],
+        "hosts": [
+            {
+                "name": "mh",
+                "home": "ha",
+                "visits": [{"cell": "bs1", "at": "0 s"}, {"cell": "bs2", "at": "5 s"}],
+            }
+        ],
         "cells.bs2.queue": {"kind": "droptail", "limit": "1000 pkt"},
         **{f"mobility.{key}": value for key, value in mobility.items()},
     }
@@ -148,7 +154,7 @@ ALONE_S = 5.0
 """When the lone host of the experiments below moves."""
 
 PROBE_INTERVAL_S = 0.001
-_PROBES = [
+_PROBES: list[dict[str, Any]] = [
     {
         "name": f"probe-{way}",
         "path": path,
@@ -164,7 +170,9 @@ def outage(route_optimisation: bool) -> Scenario:
     changes = _alone(
         route_optimisation=route_optimisation, smooth_handoff=route_optimisation, buffer={"at": "none"}
     ) | {"run.duration": "7 s", "flows": _PROBES}
-    return _named(model().set_all(changes), f"outage, route optimisation {'on' if route_optimisation else 'off'}")
+    return _named(
+        model().set_all(changes), f"outage, route optimisation {'on' if route_optimisation else 'off'}"
+    )
 
 
 @cache
@@ -181,8 +189,13 @@ def _large(limit: str) -> dict[str, Any]:
 @cache
 def transfer(detour: bool) -> Scenario:
     """Fig. 4: the moving host's transfer alone through large buffers, with and without the detour."""
-    moving = [{**flow, "tcp": {**flow["tcp"]}} for flow in model().tables["flows"] if flow["name"] == "moving"]
-    changes = _alone(buffer={**_large("1000 pkt"), "detour": detour}) | {"run.duration": "8 s", "flows": moving}
+    moving = [
+        {**flow, "tcp": {**flow["tcp"]}} for flow in model().tables["flows"] if flow["name"] == "moving"
+    ]
+    changes = _alone(buffer={**_large("1000 pkt"), "detour": detour}) | {
+        "run.duration": "8 s",
+        "flows": moving,
+    }
     return _named(model().set_all(changes), f"transfer, detour {'on' if detour else 'off'}")
 
 
@@ -190,7 +203,9 @@ def transfer(detour: bool) -> Scenario:
 def many_flows(buffered: bool) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
     (moving,) = (flow for flow in model().tables["flows"] if flow["name"] == "moving")
-    tcp = [{**moving, "name": name, "tcp": {**moving["tcp"], "window": "30 pkt"}} for name in ("tcp1", "tcp2")]
+    tcp = [
+        {**moving, "name": name, "tcp": {**moving["tcp"], "window": "30 pkt"}} for name in ("tcp1", "tcp2")
+    ]
     udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
     buffer = _large("200 pkt") if buffered else {"at": "none"}
     changes = _alone(buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}

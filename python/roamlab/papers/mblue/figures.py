@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.figures import label, new_figure, save
-from roamlab.papers.mblue import experiments, measures
+from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.stats import student
 
@@ -67,7 +67,9 @@ def _queues(
             times, packets = _longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color="#0072B2", linewidth=0.8)
             if queue == "red":
-                axis.plot(trace.times, trace.average, linestyle="-", color="#D55E00", label="avg_q", rasterized=True)
+                axis.plot(
+                    trace.times, trace.average, linestyle="-", color="#D55E00", label="avg_q", rasterized=True
+                )
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
             _mark(axis, handoffs)
@@ -85,9 +87,9 @@ def _longest(
     """The largest value within each `bin_s`; everything if that is 0."""
     if bin_s == 0.0 or times.size == 0:
         return times, packets
-    bins = np.floor(times / bin_s).astype(np.int64)
-    starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    return bins[starts] * bin_s, np.maximum.reduceat(packets, starts)
+    bins = np.floor(times / bin_s)
+    starts = np.flatnonzero(np.diff(bins, prepend=-1.0))
+    return bins[starts] * bin_s, np.maximum.reduceat(packets, starts).astype(np.float64)
 
 
 def _mark(axis: Axes, handoffs: Sequence[float]) -> None:
@@ -100,7 +102,12 @@ def _band(axis: Axes, times: NDArray[np.float64], curves: Sequence[Sequence[floa
     means = [student(values) for values in zip(*curves, strict=True)]
     (line,) = axis.plot(times, [mean.effect for mean in means], label=name)
     axis.fill_between(
-        times, [mean.low for mean in means], [mean.high for mean in means], color=line.get_color(), alpha=0.2, linewidth=0
+        times,
+        [mean.low for mean in means],
+        [mean.high for mean in means],
+        color=line.get_color(),
+        alpha=0.2,
+        linewidth=0,
     )
 
 
@@ -127,7 +134,7 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         for queue in ("mblue", "red", "blue"):
             curves = [[value / 1e3 for value in run.throughput_bps] for run in evidence.three[queue]]
-            times = (np.arange(len(curves[0])) + 0.5) * measures.WINDOW_S
+            times = np.arange(0.5, len(curves[0]), 1.0) * measures.WINDOW_S
             _band(axis, times, curves, NAMES[queue])
         _mark(axis, VISITS_S)
         axis.set_xlim(0.0, 40.0)
@@ -167,9 +174,8 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         axis.set_xticks(range(len(QUEUES)), [NAMES[queue] for queue in QUEUES])
         label(axis, ("queue of the new base station", "discipline"), ("flows that cut their windows", "of 4"))
         runs = len(evidence.one["mblue"])
-        window = experiments.HANDOFF_S, measures.SYNC_S
         caption = (
-            f"Global synchronisation: flows that cut their windows within {window[1] * 1e3:.0f} ms of the handoff; "
-            f"mean of {runs} runs with 95 % intervals."
+            "Global synchronisation: flows that cut their windows within "
+            f"{measures.SYNC_S * 1e3:.0f} ms of the handoff; mean of {runs} runs with 95 % intervals."
         )
         return save(figure, folder, "sync", caption)

@@ -1,5 +1,6 @@
 //! Loss recovery: how losses are found and repaired. One file per algorithm, one row in the table below.
 
+mod fack;
 mod newreno;
 mod pipe;
 mod reno;
@@ -78,4 +79,5 @@ recoveries! {
     NewReno => newreno::NewReno,
     Pipe => pipe::Pipe,
     Rfc6675 => rfc6675::Rfc6675,
+    Fack => fack::Fack,
 }

@@ -74,7 +74,7 @@ impl LossRecovery for Pipe {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if state.permit == Permit::Nothing || self.pipe >= i64::from(state.window.cwnd as u32) {
+        if !state.permits_window() || self.pipe >= i64::from(state.window.cwnd as u32) {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));

@@ -76,7 +76,7 @@ impl LossRecovery for Rfc6675 {
         if !self.recovering {
             return self.next_outside_recovery(state);
         }
-        if state.permit == Permit::Nothing || self.pipe(state) >= state.window.cwnd as u32 {
+        if !state.permits_window() || self.pipe(state) >= state.window.cwnd as u32 {
             return None; // (C) while cwnd - pipe >= 1 SMSS
         }
         self.next_seg(state)

@@ -1,0 +1,171 @@
+//! Forward acknowledgement: Mathis & Mahdavi 1996, as ns-2's `Agent/TCP/Fack` does it.
+//!
+//! The highest segment the receiver is known to hold (fack) tells how much is in the network: what was sent above it,
+//! and the retransmissions not yet reported. Recovery begins as soon as fack is a threshold of segments above the
+//! first hole, however few ACKs told of it, and sends while that estimate is below cwnd: holes first, each once.
+//! A retransmission is lost if what was sent after it is reported first; then only the timer helps.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+use std::collections::VecDeque;
+
+/// FACK's recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fack {
+    board: Scoreboard,
+    recovering: bool,
+    /// After a timeout, or the loss of a retransmission: nothing is learned and nothing sent until an ACK advances.
+    ignores_sacks: bool,
+    /// Holes below have been retransmitted.
+    retransmitted_below: u32,
+    /// Retransmissions that may still be under way: the segment, and the next new one when it was sent.
+    retransmissions: VecDeque<(u32, u32)>,
+    /// Rampdown: segments above cwnd that may still be in the network.
+    trim: f64,
+}
+
+impl LossRecovery for Fack {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if self.recovering && header.ack < state.recovery_point {
+            sample_echo(state, header, now);
+            state.advance_partially(header.ack, true, now);
+            self.take_blocks(state, header);
+            return self.act(state, now);
+        }
+        if self.recovering || !header.sacks.as_slice().is_empty() {
+            sample_echo(state, header, now);
+            state.forget_timed_below(header.ack);
+        }
+        self.board.clear(header.ack);
+        self.retransmissions.clear();
+        self.retransmitted_below = header.ack;
+        self.ignores_sacks = false;
+        self.trim = 0.0;
+        state.advance(header.ack, now);
+        state.open_window();
+        if !state.params.fack_quirks {
+            state.open_initial_window();
+        }
+        if std::mem::take(&mut self.recovering) {
+            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+            return state.permit_window();
+        }
+        // An ACK may advance and yet report a loss, if others before it were lost.
+        self.take_blocks(state, header);
+        state.nxt = state.nxt.max(self.board.highest_end());
+        self.act(state, now);
+        if !self.recovering {
+            state.permit_window();
+        }
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if state.params.fack_quirks {
+            state.timer.start(now, state.rtt.rto());
+        }
+        sample_echo(state, header, now);
+        self.take_blocks(state, header);
+        self.act(state, now);
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.timeout(now);
+        self.recovering = false;
+        self.ignores_sacks = true;
+        self.trim = 0.0;
+        self.board.clear(state.una);
+        self.retransmissions.clear();
+        self.retransmitted_below = state.una;
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
+            return None;
+        }
+        let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
+        if hole < self.board.highest_end() {
+            self.mark_retransmitted(state, hole);
+            return Some(hole);
+        }
+        state.next_new()
+    }
+}
+
+impl Fack {
+    /// Duplicate or not, an ACK's blocks may begin a recovery, and each ACK of a recovery lets segments go.
+    fn act(&mut self, state: &mut SendState, now: Time) {
+        state.permit = Permit::Nothing;
+        if self.recovering {
+            grow(state);
+            if !self.ignores_sacks {
+                state.permit_window();
+            }
+        } else if !self.ignores_sacks && self.board.highest_end() > state.una + state.params.dupack_threshold
+        {
+            self.recovering = true;
+            if !state.may_fast_retransmit() {
+                return state.permit_window(); // a window that has been paid for is repaired without a cut
+            }
+            if state.params.fack_overdamping && state.window.cwnd < state.window.ssthresh {
+                state.window.cwnd /= 2.0;
+            }
+            if state.params.fack_rampdown {
+                self.trim = f64::from(self.in_network(state)) / 2.0;
+            }
+            state.fast_retransmit(now);
+            if state.params.fack_quirks {
+                state.window.cwnd = 1.0;
+            }
+            self.mark_retransmitted(state, state.una);
+        }
+    }
+
+    /// awnd: what was sent above fack, and the retransmissions not reported.
+    fn in_network(&self, state: &SendState) -> u32 {
+        let retransmitted = self.board.holes(state.una, self.retransmitted_below);
+        state.nxt - self.board.highest_end().min(state.nxt) + retransmitted
+    }
+
+    fn mark_retransmitted(&mut self, state: &SendState, seq: u32) {
+        self.retransmitted_below = seq + 1;
+        self.retransmissions.push_back((seq, state.nxt));
+    }
+
+    fn take_blocks(&mut self, state: &SendState, header: &TcpHeader) {
+        if self.ignores_sacks {
+            return;
+        }
+        let fack = self.board.highest_end();
+        self.board.update(state.una, state.snd_max, &header.sacks);
+        self.trim = (self.trim - f64::from(self.board.highest_end() - fack) / 2.0).max(0.0);
+        while let Some(&(seq, next)) = self.retransmissions.front() {
+            if self.board.contains(seq) {
+                self.retransmissions.pop_front();
+                continue;
+            }
+            // Sent after the retransmission, and here before it.
+            self.ignores_sacks |= self.board.highest_end() > next;
+            return;
+        }
+    }
+}
+
+fn grow(state: &mut SendState) {
+    if state.params.fack_quirks {
+        state.grow();
+    }
+}
+
+/// ns-2 measures every ACK of a recovery, and every duplicate, by the time stamp it echoes.
+fn sample_echo(state: &mut SendState, header: &TcpHeader, now: Time) {
+    if let Some(timestamps) = header.timestamps {
+        state.rtt.sample(timestamps.echo, now);
+    }
+}

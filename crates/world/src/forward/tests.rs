@@ -1,0 +1,185 @@
+//! Marks at the edge of the access network and behind the air link; what a break cuts off.
+
+use crate::build::build;
+use crate::run::Draw;
+use crate::scenario::Scenario;
+use crate::tunnel;
+use crate::world::World;
+use crate::{cx::Place, event::NodeId, probe::Stop};
+use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_packet::{Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
+
+/// Two access routers and a server around a core router; a host in the cell of each.
+const SCENARIO: &str = r#"
+run = { duration = "1 s" }
+network = { foreign_marks = "MARKS" }
+radio = { in_flight_at_break = "FATE" }
+mobility = { kind = "mobile-ip" }
+links = [
+    { between = ["core", "fa1"], rate = "10 Mbit/s", delay = "1 ms" },
+    { between = ["core", "fa2"], rate = "10 Mbit/s", delay = "1 ms" },
+    { between = ["core", "ch"], rate = "10 Mbit/s", delay = "1 ms" },
+    { between = ["core", "ha"], rate = "10 Mbit/s", delay = "1 ms" },
+    { between = ["fa1", "server"], rate = "10 Mbit/s", delay = "1 ms" },
+]
+[cells.bs1]
+router = "fa1"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[cells.bs2]
+router = "fa2"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[[hosts]]
+name = "mh"
+home = "ha"
+visits = [{ cell = "bs1", at = "0 s", until = "600 ms" }]
+"#;
+
+fn world(marks: &str, fate: &str) -> World {
+    let text = SCENARIO.replace("MARKS", marks).replace("FATE", fate);
+    let scenario = Scenario::parse(&text, "lab.toml").unwrap();
+    let mut world = build(&scenario, Draw::default());
+    run_until(&mut world, 500_000);
+    world
+}
+
+fn run_until(world: &mut World, micros: u64) {
+    let end = Time::ZERO + Duration::from_micros(micros);
+    world.run(end, &|| true).unwrap();
+    world.cx.now = end;
+}
+
+fn node(world: &World, name: &str) -> NodeId {
+    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+}
+
+/// A packet that bears the mark of forwarded packets and belongs to no flow, so that it ends at its destination
+/// as a loss on record.
+fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
+    let addr = |name| world.nodes[node(world, name).0 as usize].addr;
+    let tos = Tos::default().with_dscp(Dscp::FORWARDED);
+    let inner = IpHeader::new(addr(from), addr(to), tos);
+    let body = Body::Udp(UdpHeader::default());
+    let packet = Packet::new(FlowId(0), inner, Bytes(512), world.cx.now, body);
+    let packet = world.cx.pool.create(packet);
+    world.cx.probes.traced = Some(world.cx.pool[&packet].serial);
+    packet
+}
+
+/// Where and why a packet ended, and whether it still bore the mark.
+fn end(world: &mut World) -> (String, DropReason, bool) {
+    run_until(world, 900_000);
+    let drops = &world.cx.probes.drops;
+    let place = match drops.place.last().unwrap() {
+        Place::Node(node) => world.nodes[node.0 as usize].name.clone(),
+        Place::Link(link) => world.links[link.0 as usize].name.clone(),
+    };
+    (place, *drops.reason.last().unwrap(), *drops.marked.last().unwrap())
+}
+
+fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
+    let mut world = world(marks, "delivered");
+    let packet = marked(&mut world, from, to);
+    let from = node(&world, from);
+    world.send(from, packet);
+    end(&mut world)
+}
+
+fn reached(place: &str, marked: bool) -> (String, DropReason, bool) {
+    (place.into(), DropReason::NoEndpoint, marked)
+}
+
+fn policed(place: &str) -> (String, DropReason, bool) {
+    (place.into(), DropReason::PolicedMark, true)
+}
+
+#[test]
+fn a_mark_from_the_core_is_policed_at_the_access_router() {
+    assert_eq!(sent("clear", "ch", "server"), reached("server", false));
+    assert_eq!(sent("drop", "ch", "server"), policed("fa1"));
+    assert_eq!(sent("honour", "ch", "server"), reached("server", true));
+    assert_eq!(
+        sent("drop", "ch", "ha"),
+        reached("ha", true),
+        "outside the access network it is nobody's business"
+    );
+}
+
+#[test]
+fn a_mark_from_a_mobile_host_is_policed_at_its_base_station() {
+    assert_eq!(sent("clear", "mh", "server"), reached("server", false));
+    assert_eq!(sent("drop", "mh", "server"), policed("bs1"));
+    assert_eq!(sent("honour", "mh", "server"), reached("server", true));
+}
+
+#[test]
+fn a_mark_from_a_base_station_is_believed() {
+    for marks in ["clear", "drop", "honour"] {
+        assert_eq!(sent(marks, "bs1", "server"), reached("server", true));
+    }
+}
+
+/// What becomes of a marked packet in a tunnel from `from` to fa1.
+fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
+    let mut world = world(marks, "delivered");
+    let packet = marked(&mut world, "ch", "server");
+    let (src, fa1) = (node(&world, from), node(&world, "fa1"));
+    let ends = (world.nodes[src.0 as usize].addr, world.nodes[fa1.0 as usize].addr);
+    let packet = tunnel::encap(packet, ends, Bytes(20), Place::Node(src), &mut world.cx).unwrap();
+    world.send(src, packet);
+    end(&mut world)
+}
+
+#[test]
+fn a_mark_in_a_tunnel_is_believed_only_from_a_foreign_agent() {
+    assert_eq!(tunnelled("clear", "fa2"), reached("server", true));
+    assert_eq!(tunnelled("drop", "fa2"), reached("server", true));
+    assert_eq!(tunnelled("clear", "ch"), reached("server", false), "inside and outside of the tunnel");
+    assert_eq!(tunnelled("drop", "ch"), policed("fa1"));
+}
+
+#[test]
+fn behind_the_air_link_the_mark_is_cleared() {
+    for marks in ["clear", "honour"] {
+        assert_eq!(sent(marks, "bs1", "mh"), reached("mh", false));
+    }
+}
+
+#[test]
+fn a_break_cuts_packets_off_both_ways_if_so_asked() {
+    // 512 B at 2 Mbit/s are on the air from 599 to 604 ms; the host leaves at 600 ms.
+    for (fate, from, to) in
+        [("lost", "mh", "server"), ("delivered", "mh", "server"), ("delivered", "bs1", "mh")]
+    {
+        let mut world = world("clear", fate);
+        run_until(&mut world, 599_000);
+        let packet = marked(&mut world, from, to);
+        let source = node(&world, from);
+        world.send(source, packet);
+        let expected = match fate {
+            "lost" => ("mh->bs1".to_owned(), DropReason::Detached),
+            _ => (to.to_owned(), DropReason::NoEndpoint),
+        };
+        let (place, reason, _) = end(&mut world);
+        assert_eq!((place, reason), expected, "{fate}, {from} to {to}");
+    }
+}
+
+#[test]
+fn with_layer_2_acknowledgement_a_packet_cut_off_on_the_downlink_is_buffered() {
+    let mut world = world("clear", "lost");
+    run_until(&mut world, 599_000);
+    let packet = marked(&mut world, "bs1", "mh");
+    let source = node(&world, "bs1");
+    world.send(source, packet);
+    run_until(&mut world, 650_000);
+    assert!(world.cx.probes.trace.stop.contains(&Stop::BufferHold));
+    assert!(!world.cx.probes.trace.stop.contains(&Stop::LinkArrive));
+    let held: usize = world.nodes[source.0 as usize].buffers.values().map(|buffer| buffer.len()).sum();
+    assert_eq!(held, 1);
+}

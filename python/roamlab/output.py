@@ -1,0 +1,40 @@
+"""A folder of results is written whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roamlab.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
+    """A folder to write into, which takes the place of `folder` when the block ends without an error.
+
+    What `folder` held before is replaced if it is one of our own, which the file named `ours` shows; a folder
+    with anything else in it is refused.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / ours).exists():
+        raise BadInput(
+            folder,
+            "the folder holds something that is not ours to replace",
+            expected=f"a new or an empty folder, or one with a {ours} of an earlier time",
+            remedy="name another folder with --out",
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".unfinished-{folder.name}-", dir=folder.parent))
+    try:
+        yield draft
+        draft.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
