@@ -180,7 +180,18 @@ pub struct Loss {
     pub reason: Rc<str>,
     pub flow: Rc<str>,
     pub seq: u64,
+    pub serial: u64,
     /// It wore the mark of forwarded packets.
+    pub marked: bool,
+}
+
+/// A packet that left a base station's buffer.
+#[derive(Clone, Debug)]
+pub struct Release {
+    pub time: u64,
+    pub node: Rc<str>,
+    pub flow: Rc<str>,
+    pub serial: u64,
     pub marked: bool,
 }
 
@@ -211,6 +222,7 @@ pub struct Record {
     pub end: u64,
     pub deliveries: Vec<Delivery>,
     pub losses: Vec<Loss>,
+    pub releases: Vec<Release>,
     pub signals: Vec<Signal>,
     pub phases: Vec<Phase>,
     flows: Vec<Table>,
@@ -225,6 +237,7 @@ impl Record {
             end,
             deliveries: deliveries(&table("deliveries")),
             losses: losses(&table("drops")),
+            releases: releases(&table("releases")),
             signals: signals(&table("signalling")),
             phases: phases(&table("handovers")),
             flows: tables.iter().filter(|table| table.name == "flows").cloned().collect(),
@@ -254,6 +267,11 @@ impl Record {
         self.deliveries.iter().filter(move |delivery| &*delivery.flow == flow)
     }
 
+    /// Packets that left a buffer at this instant.
+    pub fn released_at(&self, time: u64) -> impl Iterator<Item = &Release> {
+        self.releases.iter().filter(move |release| release.time == time)
+    }
+
     /// Losses of a flow's packets, but for copies of packets that have arrived.
     pub fn lost<'a>(&'a self, flow: &'a str) -> impl Iterator<Item = &'a Loss> {
         self.losses.iter().filter(move |loss| &*loss.flow == flow && &*loss.reason != "copy-released")
@@ -276,7 +294,8 @@ fn deliveries(table: &Columns) -> Vec<Delivery> {
 }
 
 fn losses(table: &Columns) -> Vec<Loss> {
-    let [time, seq, marked] = ["time_ns", "seq", "marked"].map(|name| table.numbers(name));
+    let [time, seq, serial] = ["time_ns", "seq", "serial"].map(|name| table.numbers(name));
+    let marked = table.numbers("marked");
     let [place, reason, flow] = ["place", "reason", "flow"].map(|name| table.words(name));
     let row = |row: usize| Loss {
         time: time[row],
@@ -284,6 +303,20 @@ fn losses(table: &Columns) -> Vec<Loss> {
         reason: reason[row].clone(),
         flow: flow[row].clone(),
         seq: seq[row],
+        serial: serial[row],
+        marked: marked[row] == 1,
+    };
+    (0..time.len()).map(row).collect()
+}
+
+fn releases(table: &Columns) -> Vec<Release> {
+    let [time, serial, marked] = ["time_ns", "serial", "marked"].map(|name| table.numbers(name));
+    let [node, flow] = ["node", "flow"].map(|name| table.words(name));
+    let row = |row: usize| Release {
+        time: time[row],
+        node: node[row].clone(),
+        flow: flow[row].clone(),
+        serial: serial[row],
         marked: marked[row] == 1,
     };
     (0..time.len()).map(row).collect()
