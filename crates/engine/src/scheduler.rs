@@ -114,25 +114,31 @@ impl<E: Copy> Scheduler<E> {
 
     /// Places `entry` at the root or below it.
     fn sift_down(&mut self, entry: Entry<E>) {
+        let heap = self.heap.as_mut_slice();
         let mut at = 0;
-        while let Some((least, _)) = self.least_child(at).filter(|(_, key)| *key < entry.key) {
-            self.heap[at] = self.heap[least];
+        while let Some((least, key)) = least_child(heap, at)
+            && key < entry.key
+        {
+            heap[at] = heap[least];
             at = least;
         }
-        self.heap[at] = entry;
+        heap[at] = entry;
     }
+}
 
-    /// The child of `parent` that is due first, and its key.
-    fn least_child(&self, parent: usize) -> Option<(usize, u128)> {
-        let first = parent * ARITY + 1;
-        let children = self.heap.get(first..)?;
-        let keyed = |child: usize| (first + child, children[child].key);
-        if children.len() < ARITY {
-            return (0..children.len()).map(keyed).min_by_key(|(_, key)| *key);
+/// The child of `parent` that is due first, and its key.
+fn least_child<E>(heap: &[Entry<E>], parent: usize) -> Option<(usize, u128)> {
+    let first = parent * ARITY + 1;
+    match heap.get(first..)? {
+        [a, b, c, d, ..] => {
+            // Which child wins is anybody's guess: a knockout of moves, without a branch to mispredict.
+            let earlier =
+                |one: (usize, u128), other: (usize, u128)| if other.1 < one.1 { other } else { one };
+            let left = earlier((first, a.key), (first + 1, b.key));
+            let right = earlier((first + 2, c.key), (first + 3, d.key));
+            Some(earlier(left, right))
         }
-        // Which child wins is anybody's guess: a knockout of moves, without a branch to mispredict.
-        let earlier = |one: (usize, u128), other: (usize, u128)| if other.1 < one.1 { other } else { one };
-        Some(earlier(earlier(keyed(0), keyed(1)), earlier(keyed(2), keyed(3))))
+        few => (first..).zip(few).map(|(child, entry)| (child, entry.key)).min_by_key(|&(_, key)| key),
     }
 }
 

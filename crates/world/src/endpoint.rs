@@ -133,7 +133,9 @@ impl World {
             let tos = Tos::default().with_ecn(segment.ecn);
             self.emit(flow, side, Body::Tcp(segment.header), segment.size, tos);
         }
-        self.take_facts(flow);
+        if side == Side::Sender {
+            self.take_facts(flow);
+        }
         self.arm(flow, side);
     }
 
