@@ -126,6 +126,10 @@ fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
     if let Some(loss) = lost.next().filter(|_| buffered && in_time) {
         problems.push(format!("lost although buffered: {loss:?}"));
     }
+    // An agent gives a registration up after 7 s; no one or two losses take that long.
+    if record.census("no-binding") > 0 {
+        problems.push("an agent has given the host up".into());
+    }
     problems.iter().map(|problem| format!("{name}: {problem}")).collect()
 }
 
@@ -181,7 +185,7 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
     expect(!record.delivered("udp").any(|delivery| slow(&delivery)), &|| "not the shortest way".into());
 
     // No packet circles, and none is lost but by the handoff.
-    let mut reasons = vec!["detached", "buffer-expired"];
+    let mut reasons = vec!["detached", "buffer-expired", "no-binding"];
     reasons.extend(copies.then_some("buffer-overflow"));
     for loss in record.losses.iter().filter(|loss| is_data(loss) && !reasons.contains(&&*loss.reason)) {
         expect(false, &|| format!("{loss:?}"));
@@ -389,10 +393,10 @@ proptest! {
     #[test]
     fn any_walk_in_any_trouble_ends_well(
         walk in prop::collection::vec((0usize..3, 20u64..400), 1..8),
-        troubles in prop::collection::vec((0..MESSAGES.len(), 1u32..12, prop::option::of(1u64..2_000)), 0..8),
+        troubles in prop::collection::vec((0..MESSAGES.len(), 1u32..12, prop::option::of(1u64..2_000)), 0..5),
         variant in 0..VARIANTS.len(),
     ) {
-        let mut lab = Lab { duration_ms: 25_000, ..Lab::default() };
+        let mut lab = Lab { duration_ms: 45_000, ..Lab::default() };
         VARIANTS[variant].1(&mut lab);
         lab.visits.truncate(1);
         let mut at = 3_000;
