@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from roamlab._roamlab import ScenarioError, SimulationError
     from roamlab.ensemble import Job, replicate, run_all
     from roamlab.errors import BadInput, RoamlabError
     from roamlab.results import Results
@@ -29,6 +30,8 @@ __all__ = [
     "Results",
     "RoamlabError",
     "Scenario",
+    "ScenarioError",
+    "SimulationError",
     "Store",
     "load",
     "open_run",
@@ -43,6 +46,8 @@ _HOMES = {
     "Results": "results",
     "RoamlabError": "errors",
     "Scenario": "scenario",
+    "ScenarioError": "_roamlab",
+    "SimulationError": "_roamlab",
     "Store": "store",
     "load": "scenario",
     "open_run": "store",

@@ -21,16 +21,6 @@ macro_rules! protocols {
         /// Names and one-line summaries of all mobility protocols.
         pub const PROTOCOLS: &[(&str, &str)] = &[$(($name, $summary),)+];
 
-        impl MobilitySpec {
-            /// Whether the protocol can run with these parameters; otherwise the field, and what to write instead.
-            pub fn validate(&self) -> Result<(), (&'static str, String)> {
-                let zero = |field| (field, "a time of zero never passes: write for example \"1 s\"".to_owned());
-                match self {
-                    $(MobilitySpec::$variant(params) => params.check().map_err(zero),)+
-                }
-            }
-        }
-
         impl Family for MobilitySpec {
             const WHAT: &'static str = "a mobility protocol";
             const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";

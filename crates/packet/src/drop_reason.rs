@@ -49,8 +49,6 @@ drop_reasons! {
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.
     PolicedMark => "policed-mark",
-    /// Congestion was marked on the tunnel header of a packet whose sender does not understand it (RFC 6040 §4.2).
-    NotEctMarked => "not-ect-marked",
     /// It arrived at a host that has no endpoint for it.
     NoEndpoint => "no-endpoint",
 }

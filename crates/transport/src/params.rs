@@ -339,7 +339,7 @@ impl TcpParams {
     /// ns-2.26.
     ///
     /// ASSUMPTION: only the dates of later changes are known, not this release's values: what is not listed here
-    /// is taken to be as in 2009 (PROTOCOLS §5.9).
+    /// is taken to be as in 2009.
     fn ns2_2003(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         TcpParams {
             profile: Profile::Ns2_2003,

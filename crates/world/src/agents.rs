@@ -9,7 +9,7 @@ use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_mobility::message::SizeOptions;
 use roamlab_mobility::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params};
 use roamlab_mobility::{MobileIp, MobilitySpec};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the world itself has to know of the protocol.
@@ -18,6 +18,8 @@ pub struct Setting {
     pub buffering: Option<Buffering>,
     /// What the sizes of messages depend on.
     pub message_options: SizeOptions,
+    /// The code point that marks forwarded packets.
+    pub mark: Dscp,
 }
 
 /// Gives every node its agent.
@@ -29,7 +31,7 @@ pub fn install(
     draw: Draw,
 ) -> Setting {
     let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else {
-        return Setting { buffering: None, message_options: SizeOptions::default() };
+        return Setting { buffering: None, message_options: SizeOptions::default(), mark: Dscp::FORWARDED };
     };
     let cast = Cast { scenario, params, ids, draw };
     cast.hosts(nodes);
@@ -38,7 +40,7 @@ pub fn install(
     cast.correspondents(nodes);
     let (limit, layer2_ack) = (params.buffer.limit.0 as usize, params.buffer.layer2_ack);
     let buffering = params.buffers().then_some(Buffering { limit, layer2_ack });
-    Setting { buffering, message_options: params.sizes.clone() }
+    Setting { buffering, message_options: params.sizes.clone(), mark: params.buffer.mark }
 }
 
 struct Cast<'a> {

@@ -225,7 +225,7 @@ impl<'a> Builder<'a> {
             buffering: setting.buffering,
             message_options: setting.message_options,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
-            policer: policer(scenario.network.foreign_marks),
+            policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),
             events: 0,
@@ -251,13 +251,13 @@ fn blank_node(name: &str, addr: Addr) -> Node {
     }
 }
 
-fn policer(marks: ForeignMarks) -> Option<Policer> {
+fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     let drop = match marks {
         ForeignMarks::Honour => return None,
         ForeignMarks::Clear => false,
         ForeignMarks::Drop => true,
     };
-    Some(Policer { mark: Dscp::FORWARDED, drop })
+    Some(Policer { mark, drop })
 }
 
 /// The first motion of every host and the first wake-up of every application.

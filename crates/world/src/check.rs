@@ -122,6 +122,10 @@ fn check_mobility(scenario: &Scenario) -> Result<(), Problem> {
         let problem = Problem::at(format!("mobility.{part}"), "this time cannot be zero");
         return Err(problem.help("write for example \"1 s\""));
     }
+    if !(1..=63).contains(&params.buffer.mark.0) {
+        let message = format!("{} is not a code point that marks anything", params.buffer.mark.0);
+        return Err(Problem::at("mobility.buffer.mark", message).help("write a number from 1 to 63"));
+    }
     let sizes = [("beacon", params.sizes.beacon), ("local", params.sizes.local)];
     for (part, size) in sizes {
         if size == Bytes(0) || size > LARGEST_DATAGRAM {

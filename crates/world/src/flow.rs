@@ -80,25 +80,26 @@ pub struct FlowStats {
 #[derive(Debug, Default)]
 struct Arrivals {
     latest: u64,
-    recent: VecDeque<u64>,
+    /// The low halves of the serial numbers that arrived last: memory that every delivery touches is kept small.
+    recent: VecDeque<u32>,
 }
 
 impl Arrivals {
     /// Arrivals that are remembered; a packet overtaken by more counts as overtaken by this many.
-    const MEMORY: usize = 1024;
+    const MEMORY: usize = 256;
 
     /// How many packets sent later have arrived before this one.
     fn note(&mut self, serial: u64) -> u32 {
-        let late_by = if serial > self.latest {
-            self.latest = serial;
-            0
-        } else {
-            self.recent.iter().filter(|&&earlier| earlier > serial).count() as u32
+        let later = |&earlier: &&u32| (earlier.wrapping_sub(serial as u32) as i32) > 0;
+        let late_by = match serial > self.latest {
+            true => 0,
+            false => self.recent.iter().filter(later).count() as u32,
         };
+        self.latest = self.latest.max(serial);
         if self.recent.len() == Arrivals::MEMORY {
             self.recent.pop_front();
         }
-        self.recent.push_back(serial);
+        self.recent.push_back(serial as u32);
         late_by
     }
 }

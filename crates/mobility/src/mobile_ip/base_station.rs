@@ -162,7 +162,7 @@ impl BaseStation {
                 out.push(Action::StartBuffering { host });
             }
         }
-        let mark = self.params.buffer.mark_forwarded.then_some(Dscp::FORWARDED);
+        let mark = self.params.buffer.mark_forwarded.then_some(self.params.buffer.mark);
         out.push(Action::Note { host, phase: Phase::ForwardingStarted });
         out.push(Action::Release { host, via: Via::Neighbour(self.agent), mark });
         out.push(Action::SetRoute { host, from: None, via: Via::Buffer, watch: true });

@@ -62,7 +62,7 @@
 use crate::message::SizeOptions;
 use crate::{Action, Agent, Input};
 use roamlab_engine::{Duration, Packets, Time};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -245,6 +245,9 @@ pub struct BufferParams {
     pub limit: Packets,
     /// The old base station marks what it forwards, so that the new one's queue can tell. Default true.
     pub mark_forwarded: bool,
+    /// The code point it marks with, and that the edge of the access network polices. Default 3 (000011).
+    #[schemars(with = "u8", range(min = 1, max = 63))]
+    pub mark: Dscp,
     /// The buffer is let go, forwarding ends, and the old agent's detour ends after this time without a packet.
     /// Default 2 s.
     pub hold: Duration,
@@ -262,6 +265,7 @@ impl Default for BufferParams {
             at: BufferAt::BaseStation,
             limit: Packets(64),
             mark_forwarded: true,
+            mark: Dscp::FORWARDED,
             hold: Duration::from_secs(2),
             layer2_ack: true,
             detour: true,

@@ -17,7 +17,7 @@ from roamlab.papers.mblue.experiments import (
     THRESHOLD_PKTS,
     WINDOW_PKTS,
 )
-from roamlab.stats import exact, paired, student
+from roamlab.stats import bootstrap, exact, paired, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,8 +106,8 @@ def _eq1(anatomy: Anatomy) -> Claim:
             for name, (value, tolerance) in found.items()
         ),
         reading="T_B worst; no buffer; a probe of 64 B each millisecond both ways",
-        why="The delays are sums of propagation times; the simulated ones add only the serialisation of each message, "
-        "and for T_loss the spacing of the probes that show it.",
+        why="The delays are sums of propagation times, to which simulated messages add only their serialisation, and "
+        "for T_loss the spacing of the probes that show it.",
     )
 
 
@@ -143,9 +143,9 @@ def _reorder(anatomy: Anatomy) -> Claim:
             ),
         ),
         reading="one transfer alone, buffers and queues larger than its window",
-        why="The detour keeps the forwarded stream in order. What the paper does not treat is its end: the old path is "
-        "3 ms and three hops longer than the direct one, so the first packets that the correspondent sends directly "
-        "can overtake the last forwarded ones (reading A6, modelled as it is).",
+        why="The detour keeps the forwarded stream in order, but the old path is 3 ms and three hops longer than the "
+        "direct one, so at its end, which the paper does not treat (reading A6), the first packets that the "
+        "correspondent sends directly overtake the last forwarded ones.",
     )
 
 
@@ -197,8 +197,8 @@ def _local(anatomy: Anatomy) -> Claim:
             ),
         ),
         reading="beacons and advertisements of random phase",
-        why="A beacon each 50 ms bounds the wait; the advertisement, sent at most once a second, comes on request. "
-        "1.5 ms are the serialisation of the seven messages.",
+        why="A beacon each 50 ms bounds the wait and fetches the advertisement on request, which is otherwise sent "
+        "at most once a second; 1.5 ms are the serialisation of the seven messages.",
     )
 
 
@@ -252,7 +252,7 @@ def _fig11(found: Evidence) -> Claim:
             ),
             Measure(
                 "RED: highest p_b after the handoff",
-                student(_column(one["red"], lambda run: run.peak_probability)),
+                bootstrap(_column(one["red"], lambda run: run.peak_probability)),
                 "1",
                 greater(),
             ),
@@ -270,11 +270,10 @@ def _fig11(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="After the burst of a window, ACKs of its first packets return within T_h and clock more packets out on "
-        "the old path. The forwarded burst meets the residents' queue. BLUE with d1 = 1e-4 hardly drops at random, "
-        "so it is a "
-        "tail-drop queue that overflows when the burst finds it long, and RED's average moves too slowly "
-        '(w_q = 0.002: 500 arrivals) to answer within the burst. "All back off" is read as more than half the flows.',
+        why="ACKs of the burst's first packets return within T_h and clock more packets out on the old path; BLUE with "
+        "d1 = 1e-4 hardly drops at random, so it is a tail-drop queue that overflows if the burst finds it long, and "
+        "RED's average (w_q = 0.002: 500 arrivals) answers after the burst and one flow at a time, so that rarely "
+        'more than half the flows, which is how "all" is read, back off together.',
     )
 
 
@@ -293,9 +292,9 @@ def _fig12(found: Evidence) -> Claim:
             for queue in ("red", "blue")
         ),
         reading=str(found.reading),
-        why="MBLUE drops neither the forwarded packets nor, after setting P_m to zero, anybody else's, so the moving "
-        "host's window survives the handoff; RED and BLUE take several packets out of one window, which Reno repairs "
-        "by timeouts.",
+        why="MBLUE drops no forwarded packet, and the burst meets a queue that P_m has kept almost empty, so the "
+        "moving host's window survives the handoff, while RED and BLUE, whose queues are long when the burst comes, take "
+        "several packets out of one window, which Reno repairs by timeouts.",
     )
 
 
@@ -337,9 +336,9 @@ def _fig13(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="Calm is the time from one second after a move to the next. What decides is whether the queue is long when "
-        "the burst comes, not the number of the handoff; and MBLUE acts on the present length only at TH_b, adding "
-        "1e-4 per millisecond, so it bounds the queue near TH_b rather than below it until P_m is large enough.",
+        why="What a burst loses depends on how long the queue is when it comes rather than on its number, and MBLUE, "
+        "which acts only at TH_b and there by 1e-4 a millisecond, lets the queue overshoot TH_b for a while before it "
+        "empties it; calm is the time from one second after a move to the next.",
     )
 
 
@@ -350,10 +349,9 @@ def _fig14(found: Evidence) -> Claim:
         "Over 40 s with three handoffs the moving host's throughput is higher with MBLUE than with RED.",
         (Measure("goodput, MBLUE minus RED", paired(goodput["mblue"], goodput["red"]), "kbit/s", greater()),),
         reading=str(found.reading),
-        why="MBLUE wins the seconds after a handoff, when RED and BLUE make the moving host time out, and loses later: "
-        "while at least TH_b packets wait, P_m grows by up to 0.05 a second, but it falls only by 1e-5 at each moment "
-        "when the queue is empty. So it overshoots, keeps the queue near empty for seconds, and drops from the moving "
-        "host, whose transfer needs them also after it has returned to the old cell.",
+        why="MBLUE gives the moving host more inside the full cell and takes it back afterwards: P_m grows by up to "
+        "0.05 a second while TH_b packets wait but falls only by 1e-5 whenever the queue is empty, so it overshoots, and "
+        "the host returns to its old cell with a small ssthresh and needs seconds to fill the link again.",
     )
 
 
@@ -373,7 +371,7 @@ def _fig15(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="Each marked packet sets P_m to zero; it rises by d1 only on an unmarked arrival that finds "
+        why="Each marked packet sets P_m to zero, and it rises by d1 only on an unmarked arrival that finds "
         f"{THRESHOLD_PKTS} packets or more.",
     )
 
@@ -407,10 +405,9 @@ def _sync(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together. The windows that "
-        "nobody "
-        "cuts grow together, though, and when the queue reaches TH_b the rising P_m soon cuts all of them: windows "
-        "in step are not the mark of tail drop alone.",
+        why="Fewer flows lose packets in the round trip after the handoff, so fewer cut together, but windows that "
+        "nobody cuts grow together, and when the queue reaches TH_b the rising P_m soon cuts all of them: windows in "
+        "step are not the mark of tail drop alone.",
     )
 
 

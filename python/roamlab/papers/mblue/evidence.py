@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab.ensemble import Job, measure
 from roamlab.papers.mblue import experiments, measures
-from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, READINGS, RETURNS_S, VISITS_S, Reading
+from roamlab.papers.mblue.experiments import (
+    DEFAULT,
+    HANDOFF_S,
+    QUEUES,
+    READINGS,
+    RETURNS_S,
+    VISITS_S,
+    Reading,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from roamlab.papers.mblue.measures import OneHandoff, ThreeHandoffs
     from roamlab.results import Results
@@ -62,12 +70,23 @@ class Anatomy:
 
 
 def gather(runs: int, threads: int) -> dict[str, Evidence]:
-    """Figs. 11 to 15 under every reading, by the reading's name."""
-    one = {(name, queue): experiments.one_handoff(queue, reading) for name, queue, reading in _cases()}
-    three = {(name, queue): experiments.three_handoffs(queue, reading) for name, queue, reading in _cases()}
-    first = _each(one, runs, threads, lambda results: measures.one_handoff(results, HANDOFF_S))
+    """Figs. 11 to 15 under every reading, by the reading's name; `alternative_runs` of those beside the default."""
+
+    def cases(experiment: Callable[[str, Reading], Scenario]) -> dict[tuple[str, str], tuple[Scenario, int]]:
+        few = alternative_runs(runs)
+        return {
+            (name, queue): (experiment(queue, reading), runs if reading == DEFAULT else few)
+            for name, reading in READINGS.items()
+            for queue in QUEUES
+        }
+
+    first = _each(
+        cases(experiments.one_handoff), threads, lambda results: measures.one_handoff(results, HANDOFF_S)
+    )
     second = _each(
-        three, runs, threads, lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0)
+        cases(experiments.three_handoffs),
+        threads,
+        lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0),
     )
     return {
         name: Evidence(
@@ -79,20 +98,25 @@ def gather(runs: int, threads: int) -> dict[str, Evidence]:
     }
 
 
-def _cases() -> list[tuple[str, str, Reading]]:
-    return [(name, queue, reading) for name, reading in READINGS.items() for queue in QUEUES]
+def alternative_runs(runs: int) -> int:
+    """Runs under each reading beside the default one, which the verdicts rest on."""
+    return min(runs, 30)
 
 
 def anatomy(runs: int, threads: int) -> Anatomy:
-    """Equation 1, figs. 3 and 4 and section II."""
-    switches = (True, False)
-    outages = {on: experiments.outage(on) for on in switches}
-    found = _each(outages, 1, threads, lambda results: results)
+    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` are enough."""
+
+    def both(
+        experiment: Callable[[bool], Scenario], runs: int, take: Callable[[Results], T]
+    ) -> dict[bool, list[T]]:
+        return _each({on: (experiment(on), runs) for on in (True, False)}, threads, take)
+
+    few = alternative_runs(runs)
     return Anatomy(
-        outage={on: found[on][0] for on in switches},
-        detection=_each({on: experiments.detection(on) for on in switches}, runs, threads, _detection),
-        transfer=_each({on: experiments.transfer(on) for on in switches}, runs, threads, _transfer),
-        many_flows=_each({on: experiments.many_flows(on) for on in switches}, runs, threads, _many_flows),
+        outage={on: found[0] for on, found in both(experiments.outage, 1, lambda results: results).items()},
+        detection=both(experiments.detection, few, _detection),
+        transfer=both(experiments.transfer, few, _transfer),
+        many_flows=both(experiments.many_flows, few, _many_flows),
     )
 
 
@@ -125,14 +149,17 @@ def _many_flows(results: Results) -> ManyFlows:
 
 
 def _each(
-    scenarios: dict[K, Scenario], runs: int, threads: int, take: Callable[[Results], T]
+    scenarios: Mapping[K, tuple[Scenario, int]], threads: int, take: Callable[[Results], T]
 ) -> dict[K, list[T]]:
-    """`take` of `runs` runs of each scenario. Run n draws from the same streams in every scenario.
+    """`take` of so many runs of each scenario. Run n draws from the same streams in every scenario.
 
     Readings that do not touch a queue leave its scenario as it is: equal scenarios are run once.
     """
-    distinct = list({scenario.text: scenario for scenario in scenarios.values()}.values())
-    jobs = [Job(scenario, SEED, run) for scenario in distinct for run in range(runs)]
-    measured = measure(jobs, lambda _, results: take(results), threads)
-    by_text = {scenario.text: measured[at * runs : (at + 1) * runs] for at, scenario in enumerate(distinct)}
-    return {name: by_text[scenario.text] for name, scenario in scenarios.items()}
+    most: dict[str, tuple[Scenario, int]] = {}
+    for scenario, runs in scenarios.values():
+        before = most.get(scenario.text, (scenario, 0))
+        most[scenario.text] = (scenario, max(runs, before[1]))
+    jobs = [Job(scenario, SEED, run) for scenario, runs in most.values() for run in range(runs)]
+    measured = iter(measure(jobs, lambda _, results: take(results), threads))
+    by_text = {text: list(islice(measured, runs)) for text, (_, runs) in most.items()}
+    return {name: by_text[scenario.text][:runs] for name, (scenario, runs) in scenarios.items()}

@@ -16,7 +16,7 @@ from roamlab.scenario import Scenario, load
 RESIDENTS = ("resident1", "resident2", "resident3")
 FLOWS = ("moving", *RESIDENTS)
 
-# Tables II and III. RED: PROTOCOLS' reading of an unnamed ns-2 is `wait`, packets, not gentle.
+# Tables II and III. RED: of what the paper leaves open, `wait` as in ns-2; packets, and not gentle, as its text says.
 QUEUES: dict[str, dict[str, Any]] = {
     "droptail": {"kind": "droptail", "limit": "120 pkt"},
     "red": {

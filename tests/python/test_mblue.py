@@ -1,0 +1,200 @@
+"""The MBLUE paper: its measures on hand-made tables, and the reproduction end to end with few runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from roamlab.papers.mblue import claims, experiments, measures
+from roamlab.run import run
+
+COMMAND = str(Path(sys.executable).parent / "roamlab")
+
+IDS = [
+    f"mblue.{name}"
+    for name in (
+        "eq1",
+        "reorder",
+        "perhost",
+        "local",
+        "fig11",
+        "fig12",
+        "fig13",
+        "fig14",
+        "fig15",
+        "sync",
+    )
+]
+
+
+class FakeResults:
+    """Tables by name."""
+
+    def __init__(self, **tables: pl.DataFrame) -> None:
+        self.tables = tables
+
+    def __getattr__(self, name: str) -> pl.DataFrame:
+        return self.tables[name]
+
+    def table(self, name: str) -> pl.DataFrame:
+        return self.tables[name]
+
+
+def _ns(*seconds: float) -> list[int]:
+    return [round(at * 1e9) for at in seconds]
+
+
+def test_equation_1_gives_table_1() -> None:
+    assert list(claims.FORMULAS.values()) == [63.0, 182.0, 88.0, 182.0, 122.0, 168.0]
+
+
+def test_a_flow_cuts_once_within_one_full_round_trip_after_the_forwarding() -> None:
+    end = 10.0 + measures.SYNC_S
+    assert pytest.approx(0.182 + 0.088 + 120 * 2.048e-3) == measures.SYNC_S
+    tcp = pl.DataFrame(
+        {
+            "time_ns": _ns(9.99, 10.1, 10.2, 10.3, end + 0.01),
+            "flow": ["moving", "resident1", "resident1", "resident2", "resident3"],
+            "event": ["timeout", "fast-retransmit", "timeout", "window", "timeout"],
+        }
+    )
+    assert measures.cutting_flows(FakeResults(tcp=tcp), 10.0) == 1  # type: ignore[arg-type]
+
+
+def test_the_burst_ends_at_the_first_pause() -> None:
+    times = [10.065, 10.066, 10.067, 10.09, 10.1]
+    releases = pl.DataFrame({"time_ns": _ns(*times)})
+    found = FakeResults(releases=releases)
+    assert measures.burst(found, 10.0) == 3  # type: ignore[arg-type]
+    assert measures.forwarded(found, 10.0) == 5  # type: ignore[arg-type]
+
+
+def test_share_of_time_at_a_level_is_weighted_by_duration() -> None:
+    trace = measures.QueueTrace(
+        np.array([0.0, 1.0, 4.0, 5.0]), np.array([10.0, 80.0, 79.0, 0.0]), np.zeros(4), np.zeros(4)
+    )
+    assert trace.share_at_or_above(80, [(0.0, 10.0)]) == pytest.approx(3 / 5)
+    assert trace.share_at_or_above(80, [(6.0, 10.0)]) == 0.0
+
+
+def test_windows_in_step_correlate_and_constant_ones_do_not() -> None:
+    def windows(**cwnd: tuple[float, float]) -> pl.DataFrame:
+        rows = [
+            (flow, at, value)
+            for flow, pair in cwnd.items()
+            for at, value in zip((9.0, 11.0), pair, strict=True)
+        ]
+        return pl.DataFrame(
+            {
+                "flow": [row[0] for row in rows],
+                "time_ns": _ns(*(row[1] for row in rows)),
+                "cwnd": [row[2] for row in rows],
+            }
+        )
+
+    in_step = windows(moving=(8, 4), resident1=(20, 10), resident2=(6, 3), resident3=(50, 25))
+    assert measures.window_correlation(FakeResults(tcp=in_step), 10.0) == pytest.approx(1.0)  # type: ignore[arg-type]
+    one_moves = windows(moving=(8, 4), resident1=(99, 98), resident2=(6, 6), resident3=(50, 50))
+    assert measures.window_correlation(FakeResults(tcp=one_moves), 10.0) == 0.0  # type: ignore[arg-type]
+
+
+def test_every_reading_changes_the_scenario_it_is_about() -> None:
+    default = experiments.one_handoff("mblue").parameters
+    by_name = {
+        name: experiments.one_handoff("mblue", reading).parameters
+        for name, reading in experiments.READINGS.items()
+    }
+    assert by_name["T_B uniform"]["mobility"]["tb_mode"] == "uniform" != default["mobility"]["tb_mode"]
+    assert [link["delay"] for link in by_name["residents 88/90/92 ms"]["links"][2:5]] == [
+        "40 ms",
+        "41 ms",
+        "42 ms",
+    ]
+    assert by_name["RTO floor 1 s"]["flows"][0]["tcp"]["min_rto"] == "1 s"
+    assert by_name["marked packet pushes out"]["cells"]["bs2"]["queue"]["marked_at_full"] == "push-out"
+    blue = experiments.one_handoff("blue", experiments.READINGS["BLUE updates on any drop"]).parameters
+    assert blue["cells"]["bs2"]["queue"]["update_on_random_drop"] is True
+
+
+def test_three_handoffs_alternate_between_the_cells() -> None:
+    visits = experiments.three_handoffs("red").tables["hosts"][0]["visits"]
+    assert [visit["cell"] for visit in visits] == ["bs1", "bs2", "bs1", "bs2", "bs1", "bs2", "bs1"]
+
+
+def test_mblue_raises_its_probability_only_at_its_threshold() -> None:
+    measured = measures.three_handoffs(
+        run(experiments.three_handoffs("mblue")), experiments.VISITS_S, experiments.RETURNS_S, 40.0
+    )
+    assert measured.raised_below_threshold == 0
+    assert max(measured.probability_before) > 0.0
+    assert 0.0 < measured.goodput_bps < 2e6
+
+
+def test_reproduction_end_to_end(tmp_path: Path) -> None:
+    out = tmp_path / "mblue"
+    done = subprocess.run(
+        [COMMAND, "reproduce", "mblue", "--runs", "2", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((out / "claims.json").read_text())
+    assert [claim["id"] for claim in found] == IDS
+    for claim in found:
+        assert claim["verdict"] in ("holds", "contradicted", "undecided")
+        assert len(claim["interval"]) == 2
+        assert claim["interval"][0] <= claim["effect"] <= claim["interval"][1]
+        assert {"unit", "runs", "reading", "why"} <= claim.keys()
+        assert claim["id"] in done.stdout
+    assert {len(claim["readings"]) for claim in found[4:]} == {len(experiments.READINGS) - 1}
+    for name in ("fig11", "fig12", "fig13", "fig14", "fig15", "sync"):
+        assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
+        assert (out / "figures" / f"{name}.svg").exists()
+    assert {table.name for table in (out / "tables").iterdir()} == {"table1.csv", "means.csv", "readings.csv"}
+    page = (out / "report.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mblue"]
+
+
+def test_interrupted_reproduction_leaves_nothing(tmp_path: Path) -> None:
+    work = subprocess.Popen(
+        [COMMAND, "reproduce", "mblue", "--out", str(tmp_path / "mblue")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    sent = time.monotonic()
+    work.send_signal(signal.SIGINT)
+    _, errors = work.communicate(timeout=20)
+    assert work.returncode == 130, errors
+    assert "Traceback" not in errors
+    # One second by contract; a loaded machine gets some grace to schedule us.
+    assert time.monotonic() - sent < 3.0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_others_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("do not lose me")
+    done = subprocess.run(
+        [COMMAND, "reproduce", "mblue", "--runs", "2", "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "--out" in done.stderr
+    assert (tmp_path / "thesis.tex").read_text() == "do not lose me"
