@@ -54,6 +54,7 @@ variants! {
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Fack, Reno;
+    "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
 /// How lost segments are found and repaired.
@@ -72,6 +73,8 @@ pub enum RecoveryKind {
     Rfc6675,
     /// SACK with the forward-most acknowledgement (Mathis & Mahdavi 1996; ns-2 `Agent/TCP/Fack`).
     Fack,
+    /// Retransmission by the times of transmission (Brakmo & Peterson 1995; ns-2 `Agent/TCP/Vegas`).
+    Vegas,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -93,6 +96,8 @@ pub enum PartialDeflation {
 pub enum CongestionControlKind {
     /// Additive increase, multiplicative decrease (RFC 5681 §3.1).
     Reno,
+    /// By the segments that stand in queues (Brakmo & Peterson 1995).
+    Vegas,
 }
 
 /// How a connection begins.
@@ -103,6 +108,8 @@ pub enum Handshake {
     None,
     /// ns-2's model: segment 0 is a bare SYN; the window is 1 until its ACK (`syn_`, `delay_growth_`).
     Syn,
+    /// ns-2's Vegas: data at once, but the window is 1 until the second ACK, which opens the initial window.
+    SlowData,
 }
 
 /// From what the window is cut.
@@ -216,9 +223,11 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// FACK with what ns-2's has of its own: a fast retransmit leaves cwnd at one segment, cwnd grows during
-            /// recovery, duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one.
-            fack_quirks: bool,
+            /// What only ns-2 does. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
+            /// duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one. Vegas: a
+            /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
+            /// sends the next one twice.
+            ns2_quirks: bool,
             /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
             /// `ss-div4_`).
             fack_overdamping: bool,
@@ -243,6 +252,8 @@ macro_rules! tcp_knobs {
             min_rto: Duration,
             /// Largest RTO (ns-2 `maxrto_`).
             max_rto: Duration,
+            /// A segment sent with nothing outstanding restarts the timer even if it runs on (ns-2, but for its Vegas).
+            rearm_when_idle: bool,
             /// How the RTO backs off (ns-2 `rfc2988_`).
             backoff: Backoff,
             /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
@@ -284,6 +295,7 @@ impl TcpParams {
     /// ns-2.35 with its defaults untouched.
     fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let (recovery, congestion_control) = variant.parts();
+        let vegas = recovery == RecoveryKind::Vegas; // sends by rules of its own
         TcpParams {
             profile: Profile::Ns2_2009,
             variant,
@@ -291,9 +303,9 @@ impl TcpParams {
             congestion_control,
             window,
             segment,
-            header: Bytes(40),
+            header: Bytes(if vegas { 0 } else { 40 }),
             ack_size: Bytes(40),
-            handshake: Handshake::Syn,
+            handshake: if vegas { Handshake::SlowData } else { Handshake::Syn },
             initial_window: Packets(2),
             initial_ssthresh: window,
             max_cwnd: Packets(0),
@@ -318,7 +330,7 @@ impl TcpParams {
             sack_overhead: Bytes(0),
             free_timestamps: recovery == RecoveryKind::Fack,
             echo_latest: false,
-            fack_quirks: true,
+            ns2_quirks: true,
             fack_overdamping: false,
             fack_rampdown: false,
             cut_base: CutBase::Window,
@@ -330,6 +342,7 @@ impl TcpParams {
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
+            rearm_when_idle: !vegas,
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
@@ -398,7 +411,10 @@ impl TcpParams {
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             free_timestamps: false,
-            fack_quirks: false,
+            ns2_quirks: false,
+            header: Bytes(40),
+            handshake: Handshake::Syn,
+            rearm_when_idle: true,
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
             strict_dupacks: true,

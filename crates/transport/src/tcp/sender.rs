@@ -60,6 +60,7 @@ impl TcpSender {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let seq = self.recovery.next_segment(&mut self.state)?;
         let retransmission = self.state.sent(seq, now);
+        self.recovery.on_sent(&self.state, seq, now);
         let params = &self.state.params;
         let timestamps = params.free_timestamps.then_some(Timestamps { value: now, echo: Time::ZERO });
         let header = TcpHeader { seq, retransmission, timestamps, ..TcpHeader::default() };

@@ -1,7 +1,7 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
 use crate::params::{CutBase, Handshake, TcpParams};
-use crate::tcp::cc::{CongestionControl, Loss, Window};
+use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
 use crate::tcp::timers::Timer;
@@ -68,7 +68,7 @@ pub(crate) struct SendState {
 impl SendState {
     pub fn new(params: &TcpParams, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
-        let cwnd = if params.handshake == Handshake::Syn { 1.0 } else { initial_window };
+        let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         SendState {
             params: params.clone(),
             una: 0,
@@ -153,7 +153,8 @@ impl SendState {
     /// Book-keeping for a segment that goes out; `true` if it went out before.
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
-        if self.flight_size() == 0 || self.timer.deadline().is_none() {
+        let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
+        if idle || self.timer.deadline().is_none() {
             self.timer.start(now, self.rtt.rto());
         }
         if !retransmission {
@@ -207,19 +208,20 @@ impl SendState {
     }
 
     /// Opens the window for an ACK that expects `una`.
-    pub fn grow(&mut self) {
-        self.open_window();
+    pub fn grow(&mut self, now: Time) {
+        self.open_window(now);
         self.open_initial_window();
     }
 
     /// Opens the window as the congestion control has it.
-    pub fn open_window(&mut self) {
-        self.control.on_ack(&mut self.window, &self.params);
+    pub fn open_window(&mut self, now: Time) {
+        let ack = AckContext { una: self.una, nxt: self.nxt, now };
+        self.control.on_ack(&mut self.window, &ack, &self.params);
     }
 
     /// The ACK of a SYN opens the initial window.
     pub fn open_initial_window(&mut self) {
-        if self.params.handshake == Handshake::Syn && self.una == 1 {
+        if self.params.handshake != Handshake::None && self.una == 1 {
             self.window.cwnd = self.initial_window;
         }
     }
@@ -249,7 +251,7 @@ impl SendState {
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.recovery_point = self.snd_max;
-        if self.una == 0 {
+        if self.una == 0 && self.params.handshake == Handshake::Syn {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         self.timeouts += 1;
