@@ -108,8 +108,22 @@ pub enum Handshake {
     None,
     /// ns-2's model: segment 0 is a bare SYN; the window is 1 until its ACK (`syn_`, `delay_growth_`).
     Syn,
+    /// SYN, SYN and ACK, ACK with the first data if there is any (RFC 9293 §3.5).
+    ThreeWay,
     /// ns-2's Vegas: data at once, but the window is 1 until the second ACK, which opens the initial window.
     SlowData,
+}
+
+/// How retransmissions that were not needed are found.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousDetection {
+    /// Not at all.
+    None,
+    /// By the timestamp that the first new ACK echoes (Eifel, RFC 3522); needs timestamps.
+    Eifel,
+    /// By what the first two ACKs after a timeout acknowledge (F-RTO, RFC 5682).
+    FRto,
 }
 
 /// From what the window is cut.
@@ -217,6 +231,27 @@ macro_rules! tcp_knobs {
             sack_blocks: u32,
             /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
             sack_overhead: Bytes,
+            /// The first SACK block repeats a segment that arrived twice (RFC 2883; ns-2 `generateDSacks_`).
+            dsack: bool,
+            /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
+            /// `timestamps_`).
+            timestamps: bool,
+            /// What the timestamps option adds to a data segment on the wire.
+            timestamp_size: Bytes,
+            /// What the timestamps option adds to an ACK, SYN or FIN on the wire (ns-2: nothing).
+            ack_timestamp_size: Bytes,
+            /// How retransmissions that were not needed are found (RFC 3522, 5682); found, the window is as before
+            /// (RFC 4015).
+            spurious_detection: SpuriousDetection,
+            /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
+            ecn: bool,
+            /// Retransmissions are sent as ECN-capable too (ns-2); RFC 3168 §6.1.5 forbids it.
+            ecn_on_retransmissions: bool,
+            /// The sender obeys the window that ACKs advertise, and probes a closed one (RFC 9293 §3.8.6); otherwise
+            /// only `window`, which the receiver has in any case.
+            flow_control: bool,
+            /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
+            window_scaling: bool,
             /// Segments and ACKs carry timestamps that cost nothing on the wire; ns-2 always has them, and its FACK
             /// measures duplicate ACKs by them.
             free_timestamps: bool,
@@ -328,6 +363,15 @@ impl TcpParams {
                 _ => 0,
             },
             sack_overhead: Bytes(0),
+            dsack: false,
+            timestamps: false,
+            timestamp_size: Bytes(10),
+            ack_timestamp_size: Bytes(0),
+            spurious_detection: SpuriousDetection::None,
+            ecn: false,
+            ecn_on_retransmissions: true,
+            flow_control: false,
+            window_scaling: true,
             free_timestamps: recovery == RecoveryKind::Fack,
             echo_latest: false,
             ns2_quirks: true,
@@ -410,10 +454,15 @@ impl TcpParams {
             recovery,
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
+            dsack: sack_blocks > 0,
+            timestamp_size: Bytes(12), // RFC 7323 appendix A
+            ack_timestamp_size: Bytes(12),
+            ecn_on_retransmissions: false,
+            flow_control: true,
             free_timestamps: false,
             ns2_quirks: false,
             header: Bytes(40),
-            handshake: Handshake::Syn,
+            handshake: Handshake::ThreeWay,
             rearm_when_idle: true,
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high

@@ -148,3 +148,11 @@ fn fack_rampdown() {
     let spec = TcpSpec { fack_rampdown: Some(true), ..TcpSpec::default() };
     switched("FACK", "Agent/TCP/Fack set rampdown_ true", &spec);
 }
+
+#[test]
+fn timestamps_measure_every_new_ack() {
+    let spec = TcpSpec { timestamps: Some(true), ..TcpSpec::default() };
+    for variant in ["Tahoe", "Reno", "NewReno", "SACK"] {
+        switched(variant, "Agent/TCP set timestamps_ true", &spec);
+    }
+}

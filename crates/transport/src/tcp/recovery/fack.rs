@@ -69,6 +69,7 @@ impl LossRecovery for Fack {
         }
         sample_echo(state, header, now);
         self.take_blocks(state, header);
+        state.dup_acks += 1;
         self.act(state, now);
     }
 
@@ -85,6 +86,9 @@ impl LossRecovery for Fack {
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
+        }
+        if state.permit == Permit::LimitedTransmit && !self.recovering {
+            return state.next_segment();
         }
         if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
             return None;
@@ -124,6 +128,8 @@ impl Fack {
                 state.window.cwnd = 1.0;
             }
             self.mark_retransmitted(state, state.una);
+        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+            state.permit = Permit::LimitedTransmit;
         }
     }
 

@@ -75,6 +75,8 @@ impl LossRecovery for Vegas {
         state.permit = Permit::Nothing;
         if state.dup_acks >= threshold {
             state.permit_window();
+        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+            state.permit = Permit::LimitedTransmit;
         }
     }
 
