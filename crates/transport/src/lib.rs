@@ -16,7 +16,7 @@ mod udp;
 
 pub use params::{
     Backoff, CongestionControlKind, CutBase, Halving, Handshake, PartialDeflation, Profile, RecoveryKind,
-    RtoArithmetic, TcpParams, VARIANTS, Variant,
+    RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
 pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};

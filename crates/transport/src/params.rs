@@ -54,6 +54,7 @@ variants! {
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
     "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Fack, Reno;
+    "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
 /// How lost segments are found and repaired.
@@ -72,6 +73,8 @@ pub enum RecoveryKind {
     Rfc6675,
     /// SACK with the forward-most acknowledgement (Mathis & Mahdavi 1996; ns-2 `Agent/TCP/Fack`).
     Fack,
+    /// Retransmission by the times of transmission (Brakmo & Peterson 1995; ns-2 `Agent/TCP/Vegas`).
+    Vegas,
 }
 
 /// What a partial ACK takes from the inflated window (NewReno).
@@ -93,6 +96,8 @@ pub enum PartialDeflation {
 pub enum CongestionControlKind {
     /// Additive increase, multiplicative decrease (RFC 5681 §3.1).
     Reno,
+    /// By the segments that stand in queues (Brakmo & Peterson 1995).
+    Vegas,
 }
 
 /// How a connection begins.
@@ -103,6 +108,22 @@ pub enum Handshake {
     None,
     /// ns-2's model: segment 0 is a bare SYN; the window is 1 until its ACK (`syn_`, `delay_growth_`).
     Syn,
+    /// SYN, SYN and ACK, ACK with the first data if there is any (RFC 9293 §3.5).
+    ThreeWay,
+    /// ns-2's Vegas: data at once, but the window is 1 until the second ACK, which opens the initial window.
+    SlowData,
+}
+
+/// How retransmissions that were not needed are found.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousDetection {
+    /// Not at all.
+    None,
+    /// By the timestamp that the first new ACK echoes (Eifel, RFC 3522); needs timestamps.
+    Eifel,
+    /// By what the first two ACKs after a timeout acknowledge (F-RTO, RFC 5682).
+    FRto,
 }
 
 /// From what the window is cut.
@@ -210,15 +231,38 @@ macro_rules! tcp_knobs {
             sack_blocks: u32,
             /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
             sack_overhead: Bytes,
+            /// The first SACK block repeats a segment that arrived twice (RFC 2883; ns-2 `generateDSacks_`).
+            dsack: bool,
+            /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
+            /// `timestamps_`).
+            timestamps: bool,
+            /// What the timestamps option adds to a data segment on the wire.
+            timestamp_size: Bytes,
+            /// What the timestamps option adds to an ACK, SYN or FIN on the wire (ns-2: nothing).
+            ack_timestamp_size: Bytes,
+            /// How retransmissions that were not needed are found (RFC 3522, 5682); found, the window is as before
+            /// (RFC 4015).
+            spurious_detection: SpuriousDetection,
+            /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
+            ecn: bool,
+            /// Retransmissions are sent as ECN-capable too (ns-2); RFC 3168 §6.1.5 forbids it.
+            ecn_on_retransmissions: bool,
+            /// The sender obeys the window that ACKs advertise, and probes a closed one (RFC 9293 §3.8.6); otherwise
+            /// only `window`, which the receiver has in any case.
+            flow_control: bool,
+            /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
+            window_scaling: bool,
             /// Segments and ACKs carry timestamps that cost nothing on the wire; ns-2 always has them, and its FACK
             /// measures duplicate ACKs by them.
             free_timestamps: bool,
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// FACK with what ns-2's has of its own: a fast retransmit leaves cwnd at one segment, cwnd grows during
-            /// recovery, duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one.
-            fack_quirks: bool,
+            /// What only ns-2 does. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
+            /// duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one. Vegas: a
+            /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
+            /// sends the next one twice.
+            ns2_quirks: bool,
             /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
             /// `ss-div4_`).
             fack_overdamping: bool,
@@ -243,6 +287,8 @@ macro_rules! tcp_knobs {
             min_rto: Duration,
             /// Largest RTO (ns-2 `maxrto_`).
             max_rto: Duration,
+            /// A segment sent with nothing outstanding restarts the timer even if it runs on (ns-2, but for its Vegas).
+            rearm_when_idle: bool,
             /// How the RTO backs off (ns-2 `rfc2988_`).
             backoff: Backoff,
             /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
@@ -284,6 +330,7 @@ impl TcpParams {
     /// ns-2.35 with its defaults untouched.
     fn ns2_2009(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         let (recovery, congestion_control) = variant.parts();
+        let vegas = recovery == RecoveryKind::Vegas; // sends by rules of its own
         TcpParams {
             profile: Profile::Ns2_2009,
             variant,
@@ -291,9 +338,9 @@ impl TcpParams {
             congestion_control,
             window,
             segment,
-            header: Bytes(40),
+            header: Bytes(if vegas { 0 } else { 40 }),
             ack_size: Bytes(40),
-            handshake: Handshake::Syn,
+            handshake: if vegas { Handshake::SlowData } else { Handshake::Syn },
             initial_window: Packets(2),
             initial_ssthresh: window,
             max_cwnd: Packets(0),
@@ -316,9 +363,18 @@ impl TcpParams {
                 _ => 0,
             },
             sack_overhead: Bytes(0),
+            dsack: false,
+            timestamps: false,
+            timestamp_size: Bytes(10),
+            ack_timestamp_size: Bytes(0),
+            spurious_detection: SpuriousDetection::None,
+            ecn: false,
+            ecn_on_retransmissions: true,
+            flow_control: false,
+            window_scaling: true,
             free_timestamps: recovery == RecoveryKind::Fack,
             echo_latest: false,
-            fack_quirks: true,
+            ns2_quirks: true,
             fack_overdamping: false,
             fack_rampdown: false,
             cut_base: CutBase::Window,
@@ -330,6 +386,7 @@ impl TcpParams {
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
+            rearm_when_idle: !vegas,
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
@@ -397,8 +454,16 @@ impl TcpParams {
             recovery,
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
+            dsack: sack_blocks > 0,
+            timestamp_size: Bytes(12), // RFC 7323 appendix A
+            ack_timestamp_size: Bytes(12),
+            ecn_on_retransmissions: false,
+            flow_control: true,
             free_timestamps: false,
-            fack_quirks: false,
+            ns2_quirks: false,
+            header: Bytes(40),
+            handshake: Handshake::ThreeWay,
+            rearm_when_idle: true,
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
             strict_dupacks: true,

@@ -76,6 +76,20 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     if params.dupack_threshold == 0 {
         return Err(("dupack_threshold", "must be at least 1; write 3 for the standard threshold".into()));
     }
+    if params.spurious_detection == SpuriousDetection::Eifel && !params.timestamps {
+        return Err((
+            "spurious_detection",
+            "\"eifel\" needs `timestamps = true`; write \"f-rto\" without".into(),
+        ));
+    }
+    let needs_sack =
+        matches!(params.recovery, RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack);
+    if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
+        return Err((
+            "sack_blocks",
+            "must be 1 to 4 for a recovery by SACK, 0 to 4 otherwise; write 3".into(),
+        ));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

@@ -13,6 +13,10 @@ pub enum TcpFactKind {
     Timeout,
     /// Loss recovery ended with an ACK that expects `seq`.
     RecoveryExit,
+    /// The congestion experienced by a segment made the sender cut the window (ECN).
+    EcnCut,
+    /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
+    Spurious,
     /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
     IdleRestart,
 }
@@ -25,6 +29,8 @@ impl TcpFactKind {
             TcpFactKind::FastRetransmit => "fast-retransmit",
             TcpFactKind::Timeout => "timeout",
             TcpFactKind::RecoveryExit => "recovery-exit",
+            TcpFactKind::EcnCut => "ecn-cut",
+            TcpFactKind::Spurious => "spurious",
             TcpFactKind::IdleRestart => "idle-restart",
         }
     }

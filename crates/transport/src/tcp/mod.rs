@@ -8,6 +8,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod seq_set;
+mod spurious;
 mod state;
 mod timers;
 

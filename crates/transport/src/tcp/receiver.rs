@@ -1,6 +1,6 @@
 //! The receiving end: cumulative ACKs, at once or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
-use crate::params::TcpParams;
+use crate::params::{Handshake, TcpParams};
 use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
@@ -11,10 +11,44 @@ use std::collections::VecDeque;
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
 
+/// What a receiver takes ahead of a gap at least, however narrow its window: ns-2 takes anything.
+const MIN_BUFFER: u32 = 65_536;
+
+/// The smallest shift that lets the whole buffer be advertised (RFC 7323 §2.2: 14 at most). Without flow control
+/// nobody reads the field, and there is none.
+fn window_shift(params: &TcpParams) -> Option<u32> {
+    let bytes = u64::from(params.window.0) * params.segment.0;
+    let fits = |shift: &u32| bytes <= 65_535 << shift;
+    match (params.flow_control, params.window_scaling) {
+        (false, _) => None,
+        (true, true) => Some((0..14).find(fits).unwrap_or(14)),
+        (true, false) => Some(0),
+    }
+}
+
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
-    window: u32,
+    /// Segments that may wait for the application.
+    buffer: u32,
+    /// Segments from the next expected one on that are taken at most.
+    takes_ahead: u32,
+    unread: u32,
+    reads_at_once: bool,
+    /// The window advertised last.
+    told: u32,
+    segment: u64,
+    /// Window scale (RFC 7323 §2.2).
+    shift: Option<u32>,
+    three_way: bool,
+    syn_due: bool,
+    fin: Option<u32>,
+    ecn: bool,
+    echoes: bool,
+    dsack: bool,
+    repeated: Option<u32>,
+    timestamps: bool,
+    timestamp_size: Bytes,
     ack_size: Bytes,
     delay: Duration,
     received: SeqSet,
@@ -34,7 +68,22 @@ impl TcpReceiver {
     /// A receiver that has seen nothing.
     pub fn new(params: &TcpParams) -> TcpReceiver {
         TcpReceiver {
-            window: params.window.0,
+            buffer: params.window.0,
+            takes_ahead: if params.flow_control { params.window.0 } else { params.window.0.max(MIN_BUFFER) },
+            unread: 0,
+            reads_at_once: true,
+            told: params.window.0,
+            segment: params.segment.0,
+            shift: window_shift(params),
+            three_way: params.handshake == Handshake::ThreeWay,
+            syn_due: false,
+            fin: None,
+            ecn: params.ecn,
+            echoes: false,
+            dsack: params.dsack,
+            repeated: None,
+            timestamps: params.timestamps,
+            timestamp_size: params.ack_timestamp_size,
             ack_size: params.ack_size,
             delay: params.delayed_ack,
             received: SeqSet::default(),
@@ -43,35 +92,94 @@ impl TcpReceiver {
             outgoing: VecDeque::new(),
             echo_latest: params.echo_latest,
             recent: None,
-            sack_blocks: params.sack_blocks as usize,
+            // RFC 7323 §3: beside timestamps there is room for three.
+            sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as usize,
             sack_overhead: params.sack_overhead,
             reported: VecDeque::new(),
         }
     }
 
     /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
-    pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) -> Receipt {
+    pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
         let expected = self.received.base();
+        let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
+        let out_of_order = header.seq < self.highest_end;
+        let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
+        // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
+        let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
+        if bare || beyond || (self.unread >= self.buffer && header.seq >= expected) {
+            if beyond || !bare || header.seq < expected {
+                self.acknowledge(now);
+            }
+            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
+        }
         if let Some(timestamps) = header.timestamps
             && (self.echo_latest || header.seq == expected)
         {
             self.recent = Some(timestamps.value);
         }
+        self.note_congestion(header, ecn);
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
         self.remember_block(header.seq);
-        let out_of_order = header.seq < self.highest_end;
+        self.repeated = (self.dsack && !fresh).then_some(header.seq);
         self.highest_end = self.highest_end.max(header.seq + 1);
-        let syn = header.flags.has(TcpFlags::SYN);
+        self.fin = if fin { Some(header.seq) } else { self.fin };
+        let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
+        let in_order_segments = advanced.saturating_sub(signs);
+        self.unread += if self.reads_at_once { 0 } else { in_order_segments };
+        self.syn_due |= syn;
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let may_wait = header.seq == expected && !fills_gap && !syn && self.delayed.deadline().is_none();
-        if may_wait && self.delay > Duration::ZERO {
+        let plain = !syn && !fin && self.delayed.deadline().is_none();
+        if self.delay > Duration::ZERO && header.seq == expected && !fills_gap && plain {
             self.delayed.start(now, self.delay);
         } else {
             self.acknowledge(now);
         }
-        Receipt { fresh, in_order_segments: advanced - u32::from(syn && advanced > 0), out_of_order }
+        Receipt { fresh, in_order_segments, out_of_order }
+    }
+
+    /// From now on the application takes nothing by itself; what arrives in order stays in the buffer and narrows the
+    /// window until it is [`read`](Self::read).
+    pub fn hold(&mut self) {
+        self.reads_at_once = false;
+    }
+
+    /// The application takes `segments` out of the buffer. An ACK tells of the wider window if it was closed, or
+    /// has become wider by half of the buffer (RFC 9293 §3.8.6.2.2).
+    pub fn read(&mut self, segments: u32, now: Time) {
+        self.unread = self.unread.saturating_sub(segments);
+        let window = self.advertised();
+        let wider = window.saturating_sub(self.told);
+        if wider > 0 && (self.told == 0 || 2 * wider >= self.buffer) {
+            self.acknowledge(now);
+        }
+    }
+
+    /// Whether everything up to the other end's FIN has arrived.
+    pub fn closed(&self) -> bool {
+        self.fin.is_some_and(|fin| self.received.base() > fin)
+    }
+
+    /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender says that it has cut its window.
+    fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn) {
+        if !self.ecn {
+            return;
+        }
+        if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
+            self.echoes = false;
+        }
+        self.echoes |= ecn == Ecn::Ce;
+    }
+
+    /// The window to advertise, in whole segments.
+    fn advertised(&self) -> u32 {
+        let free = self.buffer - self.unread.min(self.buffer);
+        let Some(shift) = self.shift else { return free };
+        let bytes = (u64::from(free) * self.segment).min(65_535 << shift);
+        // RFC 7323 §2.3: the field holds what the shift leaves of it.
+        ((bytes >> shift << shift) / self.segment) as u32
     }
 
     /// The next ACK to send; call until `None`.
@@ -99,20 +207,39 @@ impl TcpReceiver {
     fn acknowledge(&mut self, now: Time) {
         self.delayed.stop();
         let mut sacks = SackBlocks::default();
-        for &seq in &self.reported {
+        if let Some(seq) = self.repeated.take() {
+            sacks.push(seq, seq + 1); // RFC 2883 §4
+        }
+        for &seq in self.reported.iter().take(self.sack_blocks - sacks.as_slice().len().min(self.sack_blocks))
+        {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
-        let option = if blocks == 0 { 0 } else { self.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
+        let mut option = if blocks == 0 { 0 } else { self.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
+        if self.timestamps {
+            option += self.timestamp_size.0;
+        }
+        let mut flags = TcpFlags::ACK;
+        if std::mem::take(&mut self.syn_due) && self.three_way {
+            let ecn = if self.ecn { TcpFlags::ECE } else { TcpFlags::default() };
+            flags = flags.with(TcpFlags::SYN).with(ecn); // RFC 3168 §6.1.1
+        } else if self.echoes {
+            flags = flags.with(TcpFlags::ECE);
+        }
+        if self.closed() && self.three_way {
+            flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
+        }
+        self.told = self.advertised();
         let header = TcpHeader {
             ack: self.received.base(),
-            flags: TcpFlags::ACK,
-            window: self.window,
+            flags,
+            window: self.told,
             sacks,
             timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
             ..TcpHeader::default()
         };
-        self.outgoing.push_back(Segment { header, size: Bytes(self.ack_size.0 + option), ecn: Ecn::NotEct });
+        let size = Bytes(self.ack_size.0 + option);
+        self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
     }
 
     /// Puts the block of a segment that arrived in front of those to report, and forgets what it has swallowed.

@@ -40,7 +40,7 @@ impl RttEstimator {
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
         let averages = match params.rto_arithmetic {
-            RtoArithmetic::Ticks => Averages::Ticks(TickAverages::new(params.tick, phase)),
+            RtoArithmetic::Ticks => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
             RtoArithmetic::Rfc6298 => Averages::Rfc6298(Rfc6298Averages::default()),
         };
         RttEstimator {
@@ -137,6 +137,7 @@ impl RttEstimator {
 struct TickAverages {
     tick: Duration,
     phase: Duration,
+    rounds: bool,
     /// Ticks.
     latest: i64,
     /// Eighths of a tick; zero before the first measurement.
@@ -146,15 +147,16 @@ struct TickAverages {
 }
 
 impl TickAverages {
-    fn new(tick: Duration, phase: Duration) -> TickAverages {
+    fn new(tick: Duration, phase: Duration, rounds: bool) -> TickAverages {
         let rttvar = ((INITIAL_RTTVAR.as_nanos() / tick.as_nanos()) << RTTVAR_SHIFT) as i64;
-        TickAverages { tick, phase, latest: 0, srtt: 0, rttvar }
+        TickAverages { tick, phase, rounds, latest: 0, srtt: 0, rttvar }
     }
 
     fn update(&mut self, sent: Time, now: Time) -> Duration {
         // The clock counts whole ticks; the segment left part of the way into one.
         let tick = self.tick.as_nanos();
-        let into_tick = (sent + self.phase).as_nanos() % tick;
+        // ns-2 rounds what timestamps measure.
+        let into_tick = if self.rounds { tick / 2 } else { (sent + self.phase).as_nanos() % tick };
         self.latest = (((now.since(sent).as_nanos() + into_tick) / tick) as i64).max(1);
         if self.srtt == 0 {
             self.srtt = self.latest << SRTT_SHIFT;

@@ -5,7 +5,7 @@ use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::{LossRecovery, Recovery};
 use crate::tcp::state::SendState;
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 
 /// The sending end of a connection.
@@ -16,39 +16,86 @@ use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 pub struct TcpSender {
     state: SendState,
     recovery: Recovery,
+    /// A bare ACK is due if no segment takes it along.
+    answer: bool,
+    /// A probe of a closed window is due.
+    probe: bool,
+    /// The other end has sent its FIN.
+    peer_closed: bool,
+    /// TS.Recent (RFC 7323 §4.3).
+    recent: Time,
 }
 
 impl TcpSender {
     /// A sender with nothing to send. `tick_phase` is how far into a tick its clock stands at time zero (ns-2
     /// `boot_time_`); arithmetic without ticks ignores it.
     pub fn new(params: &TcpParams, tick_phase: Duration) -> TcpSender {
-        TcpSender { state: SendState::new(params, tick_phase), recovery: Recovery::new(params) }
+        TcpSender {
+            state: SendState::new(params, tick_phase),
+            recovery: Recovery::new(params),
+            answer: false,
+            probe: false,
+            peer_closed: false,
+            recent: Time::ZERO,
+        }
     }
 
     /// The application offers `segments` more, or an unlimited backlog.
     pub fn offer(&mut self, segments: Option<u64>) {
         let state = &mut self.state;
-        let syn = u64::from(state.end == 0 && state.params.handshake == Handshake::Syn);
+        if state.fin.is_some() {
+            return;
+        }
+        let has_syn = matches!(state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
+        let syn = u64::from(state.end == 0 && has_syn);
         let end = segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count + syn));
         state.end = u32::try_from(end).unwrap_or(u32::MAX);
         state.permit_window();
     }
 
-    /// A segment, that is an ACK, arrived.
+    /// The application has no more to send: a FIN follows the last segment (RFC 9293 §3.6).
+    pub fn close(&mut self) {
+        let state = &mut self.state;
+        if state.fin.is_none() && state.end < u32::MAX {
+            state.fin = Some(state.end);
+            state.end += 1;
+            state.permit_window();
+        }
+    }
+
+    /// A segment arrived: an ACK, and of the other end's SYN and FIN what asks for an answer.
     pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) {
         let state = &mut self.state;
         if !header.flags.has(TcpFlags::ACK) || header.ack < state.una || header.ack > state.snd_max {
             return;
         }
+        self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
+        self.answer |= header.flags.has(TcpFlags::SYN) && state.end == 1;
+        self.peer_closed |= header.flags.has(TcpFlags::FIN);
+        self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
+        let window_changed = state.take_window(header, now);
+        state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
+        state.ece = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         let before = (state.window.cwnd, state.window.ssthresh);
-        if header.ack > state.una {
+        if state.ece {
+            state.ecn_echo(header.ack, now);
+        }
+        let acked = header.ack - state.una;
+        if acked > 0 {
             self.recovery.on_new_ack(state, header, now);
-        } else {
-            if state.params.strict_dupacks && state.flight_size() == 0 {
-                return;
+        } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
+        {
+            if state.params.strict_dupacks && (state.flight_size() == 0 || window_changed) {
+                if window_changed {
+                    state.permit_window();
+                }
+                return; // RFC 5681 §2: no duplicate ACK
             }
             self.recovery.on_dup_ack(state, header, now);
         }
+        let mut spurious = std::mem::take(&mut state.spurious);
+        spurious.on_ack(state, header, acked, now);
+        state.spurious = spurious;
         let reported =
             state.facts.back().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
         if before != (state.window.cwnd, state.window.ssthresh) && !reported {
@@ -58,30 +105,55 @@ impl TcpSender {
 
     /// The next segment to send; call until `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let seq = self.recovery.next_segment(&mut self.state)?;
+        let Some(seq) = self.recovery.next_segment(&mut self.state) else {
+            return self.poll_bare(now);
+        };
         let retransmission = self.state.sent(seq, now);
-        let params = &self.state.params;
-        let timestamps = params.free_timestamps.then_some(Timestamps { value: now, echo: Time::ZERO });
-        let header = TcpHeader { seq, retransmission, timestamps, ..TcpHeader::default() };
-        if seq == 0 && params.handshake == Handshake::Syn {
-            let header = TcpHeader { flags: TcpFlags::SYN, ..header };
-            return Some(Segment { header, size: params.ack_size, ecn: Ecn::NotEct });
+        self.recovery.on_sent(&self.state, seq, now);
+        self.answer = false;
+        let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
+        let fin = self.state.fin == Some(seq);
+        let ecn = self.state.params.ecn;
+        let mut header = TcpHeader { seq, retransmission, ..self.bare_header(now) };
+        if syn {
+            let offer = if ecn { TcpFlags::ECE.with(TcpFlags::CWR) } else { TcpFlags::default() };
+            header.flags = TcpFlags::SYN.with(offer); // RFC 3168 §6.1.1
+            header.ack = 0;
+        } else if fin {
+            header.flags = header.flags.with(TcpFlags::FIN);
+        } else {
+            header.payload = self.state.params.segment.0 as u32;
+            if self.state.cwr && !retransmission {
+                self.state.cwr = false;
+                header.flags = header.flags.with(TcpFlags::CWR);
+            }
         }
-        let header = TcpHeader { payload: params.segment.0 as u32, ..header };
-        Some(Segment {
-            header,
-            size: roamlab_engine::Bytes(params.segment.0 + params.header.0),
-            ecn: Ecn::NotEct,
-        })
+        let params = &self.state.params;
+        let bytes = match header.payload {
+            0 => self.bare_size(),
+            payload if params.timestamps => {
+                Bytes(u64::from(payload) + params.header.0 + params.timestamp_size.0)
+            }
+            payload => Bytes(u64::from(payload) + params.header.0),
+        };
+        // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
+        let capable = ecn && header.payload > 0 && (!retransmission || params.ecn_on_retransmissions);
+        let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+        Some(Segment { header, size: bytes, ecn })
     }
 
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.state.timer.deadline()
+        let timers = [self.state.timer.deadline(), self.state.persist.deadline()];
+        timers.into_iter().flatten().min()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
+        if self.state.persist.expired(now) {
+            self.probe = true;
+            self.state.restart_persist(now);
+        }
         if !self.state.timer.expired(now) {
             return;
         }
@@ -90,6 +162,37 @@ impl TcpSender {
         } else {
             self.recovery.on_timeout(&mut self.state, now);
         }
+    }
+
+    /// A segment without data: a probe of a closed window, or the answer to a SYN or FIN.
+    fn poll_bare(&mut self, now: Time) -> Option<Segment> {
+        let probe = std::mem::take(&mut self.probe);
+        if !std::mem::take(&mut self.answer) && !probe {
+            return None;
+        }
+        // ASSUMPTION: a probe repeats the number before the first outstanding one and has no data; the receiver
+        // answers what it cannot accept with an ACK all the same (RFC 9293 §3.10.7.4).
+        let seq = if probe { self.state.una.saturating_sub(1) } else { self.state.nxt };
+        let header = TcpHeader { seq, ..self.bare_header(now) };
+        Some(Segment { header, size: self.bare_size(), ecn: Ecn::NotEct })
+    }
+
+    fn bare_header(&self, now: Time) -> TcpHeader {
+        let params = &self.state.params;
+        let stamped = params.timestamps || params.free_timestamps;
+        let connected = params.handshake == Handshake::ThreeWay;
+        TcpHeader {
+            ack: u32::from(connected) + u32::from(self.peer_closed),
+            flags: if connected { TcpFlags::ACK } else { TcpFlags::default() },
+            timestamps: stamped.then_some(Timestamps { value: now, echo: self.recent }),
+            ..TcpHeader::default()
+        }
+    }
+
+    fn bare_size(&self) -> Bytes {
+        let params = &self.state.params;
+        let option = if params.timestamps { params.ack_timestamp_size.0 } else { 0 };
+        Bytes(params.ack_size.0 + option)
     }
 
     /// The next fact, in the order in which they happened; call until `None`.

@@ -1,11 +1,13 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
-use crate::params::{CutBase, Handshake, TcpParams};
-use crate::tcp::cc::{CongestionControl, Loss, Window};
+use crate::params::{CutBase, Handshake, RtoArithmetic, TcpParams};
+use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::spurious::SpuriousWatch;
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
+use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
 
 /// What last cut the window.
@@ -19,6 +21,8 @@ pub(crate) enum LastCut {
     Exited,
     /// The retransmission timer.
     Timeout,
+    /// An echo of congestion.
+    Ecn,
 }
 
 /// How much new data the latest input lets go.
@@ -30,6 +34,8 @@ pub(crate) enum Permit {
     LimitedTransmit,
     /// What the window allows, up to so many segments.
     Window(u32),
+    /// So many new segments, whatever cwnd says (RFC 5682 §2.1 step 2).
+    Beyond(u32),
 }
 
 /// The state of a sender that all recoveries share.
@@ -51,6 +57,20 @@ pub(crate) struct SendState {
     pub recovery_point: u32,
     pub last_cut: LastCut,
     pub permit: Permit,
+    /// One above the highest segment that the receiver's advertised window takes.
+    pub peer_end: u32,
+    /// The time that the ACK at hand echoes, if timestamps are in use.
+    pub echo: Option<Time>,
+    /// The next new segment tells the receiver that the window was cut (CWR).
+    pub cwr: bool,
+    /// The ACK at hand echoes congestion.
+    pub ece: bool,
+    /// The FIN's number, once the application has closed.
+    pub fin: Option<u32>,
+    /// Goes off to probe a closed window.
+    pub persist: Timer,
+    pub probes: u32,
+    pub spurious: SpuriousWatch,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     /// Segments sent by limited transmit since the last new ACK.
@@ -68,7 +88,7 @@ pub(crate) struct SendState {
 impl SendState {
     pub fn new(params: &TcpParams, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
-        let cwnd = if params.handshake == Handshake::Syn { 1.0 } else { initial_window };
+        let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         SendState {
             params: params.clone(),
             una: 0,
@@ -81,6 +101,14 @@ impl SendState {
             recovery_point: 0,
             last_cut: LastCut::None,
             permit: Permit::Nothing,
+            peer_end: u32::MAX,
+            echo: None,
+            cwr: false,
+            ece: false,
+            fin: None,
+            persist: Timer::default(),
+            probes: 0,
+            spurious: SpuriousWatch::default(),
             retransmit: None,
             limited_transmits: 0,
             rtt: RttEstimator::new(params, tick_phase),
@@ -119,15 +147,17 @@ impl SendState {
         if let Some(seq) = self.retransmit.take() {
             return Some(seq);
         }
-        let window_end = self.una.saturating_add(self.usable_window());
+        let window_end = self.una.saturating_add(self.usable_window()).min(self.peer_end);
         let (limit, permit) = match self.permit {
             Permit::Nothing | Permit::Window(0) => return None,
             Permit::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
-                let receiver_end = self.una.saturating_add(self.params.window.0);
+                let receiver_end = self.receiver_end();
                 (window_end.saturating_add(self.dup_acks).min(receiver_end), Permit::Nothing)
             }
             Permit::Window(left) => (window_end, Permit::Window(left - 1)),
+            Permit::Beyond(0) => return None,
+            Permit::Beyond(left) => (self.receiver_end(), Permit::Beyond(left - 1)),
         };
         if self.nxt >= limit.min(self.end) {
             return None;
@@ -140,10 +170,14 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
+    /// One above the highest segment that the receiver takes.
+    fn receiver_end(&self) -> u32 {
+        self.una.saturating_add(self.params.window.0).min(self.peer_end)
+    }
+
     /// The next new segment, whatever cwnd says: the application has it and the receiver's window takes it.
     pub fn next_new(&mut self) -> Option<u32> {
-        let receiver_end = self.una.saturating_add(self.params.window.0);
-        if self.nxt >= receiver_end.min(self.end) {
+        if self.nxt >= self.receiver_end().min(self.end) {
             return None;
         }
         self.nxt += 1;
@@ -153,7 +187,8 @@ impl SendState {
     /// Book-keeping for a segment that goes out; `true` if it went out before.
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
-        if self.flight_size() == 0 || self.timer.deadline().is_none() {
+        let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
+        if idle || self.timer.deadline().is_none() {
             self.timer.start(now, self.rtt.rto());
         }
         if !retransmission {
@@ -172,7 +207,9 @@ impl SendState {
         self.limited_transmits = 0;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        if let Some((seq, sent)) = self.timed
+        if let Some(echo) = self.echo {
+            self.measure_echo(echo, ack, now);
+        } else if let Some((seq, sent)) = self.timed
             && ack > seq
         {
             self.timed = None;
@@ -195,7 +232,21 @@ impl SendState {
         }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.forget_timed_below(ack);
+        match self.echo {
+            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            _ => self.forget_timed_below(ack),
+        }
+    }
+
+    /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
+    fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
+        match self.params.rto_arithmetic {
+            RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            RtoArithmetic::Ticks => {
+                self.rtt.sample(echo, now);
+                self.forget_timed_below(ack);
+            }
+        }
     }
 
     /// A timed segment that an ACK covers is not measured; it only ends the backoff.
@@ -207,19 +258,23 @@ impl SendState {
     }
 
     /// Opens the window for an ACK that expects `una`.
-    pub fn grow(&mut self) {
-        self.open_window();
+    pub fn grow(&mut self, now: Time) {
+        self.open_window(now);
         self.open_initial_window();
     }
 
     /// Opens the window as the congestion control has it.
-    pub fn open_window(&mut self) {
-        self.control.on_ack(&mut self.window, &self.params);
+    pub fn open_window(&mut self, now: Time) {
+        if self.ece {
+            return; // no growth on an ACK that echoes congestion
+        }
+        let ack = AckContext { una: self.una, nxt: self.nxt, now };
+        self.control.on_ack(&mut self.window, &ack, &self.params);
     }
 
     /// The ACK of a SYN opens the initial window.
     pub fn open_initial_window(&mut self) {
-        if self.params.handshake == Handshake::Syn && self.una == 1 {
+        if self.params.handshake != Handshake::None && self.una == 1 {
             self.window.cwnd = self.initial_window;
         }
     }
@@ -232,13 +287,18 @@ impl SendState {
     /// Whether the threshold's duplicate ACK may cut the window and retransmit.
     pub fn may_fast_retransmit(&self) -> bool {
         let first = self.params.first_loss_unguarded && self.una == 1;
-        !self.params.guard_fast_retransmit || self.recovered() || first
+        !self.params.guard_fast_retransmit || self.recovered() || first || self.last_cut == LastCut::Ecn
     }
 
     /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
     pub fn fast_retransmit(&mut self, now: Time) {
+        self.watch(false, now);
+        // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
+        let paid_for = self.last_cut == LastCut::Ecn && !self.recovered();
         self.recovery_point = self.snd_max;
-        self.cut(Loss::DupAcks);
+        if !paid_for {
+            self.cut(Loss::DupAcks);
+        }
         self.last_cut = LastCut::DupAcks;
         self.restart_timer(now);
         // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
@@ -246,10 +306,53 @@ impl SendState {
         self.record(TcpFactKind::FastRetransmit, self.una, now);
     }
 
+    /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
+    pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
+        if !self.params.flow_control {
+            return false;
+        }
+        let end = header.ack.saturating_add(header.window);
+        let moved = end != self.peer_end && header.ack == self.una && self.peer_end != u32::MAX;
+        self.peer_end = end;
+        let closed = end <= self.nxt && header.ack == self.snd_max && self.snd_max < self.end;
+        if !closed {
+            self.persist.stop();
+            self.probes = 0;
+        } else if self.persist.deadline().is_none() {
+            self.restart_persist(now);
+        }
+        moved
+    }
+
+    /// The next probe of a closed window, twice as late as the one before (RFC 9293 §3.8.6.1).
+    pub fn restart_persist(&mut self, now: Time) {
+        let interval = (self.rtt.rto() * (1 << self.probes.min(16))).min(self.params.max_rto);
+        self.probes += 1;
+        self.persist.start(now, interval);
+    }
+
+    fn watch(&mut self, timeout: bool, now: Time) {
+        let mut spurious = std::mem::take(&mut self.spurious);
+        spurious.retransmits(self, timeout, now);
+        self.spurious = spurious;
+    }
+
+    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
+    pub fn ecn_echo(&mut self, ack: u32, now: Time) {
+        if !self.params.ecn || ack <= self.recovery_point {
+            return;
+        }
+        self.recovery_point = self.snd_max;
+        self.last_cut = LastCut::Ecn;
+        self.cut(Loss::DupAcks);
+        self.record(TcpFactKind::EcnCut, ack, now);
+    }
+
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
+        self.watch(true, now);
         self.recovery_point = self.snd_max;
-        if self.una == 0 {
+        if self.una == 0 && self.params.handshake != Handshake::SlowData {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         self.timeouts += 1;
@@ -301,6 +404,7 @@ impl SendState {
             self.window.ssthresh = ssthresh;
         }
         self.cuts += 1;
+        self.cwr = self.params.ecn;
         self.limited_transmits = 0;
     }
 }

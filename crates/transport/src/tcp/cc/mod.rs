@@ -1,8 +1,10 @@
 //! Congestion control: how the window grows and shrinks. One file per algorithm, one row in the table below.
 
 mod reno;
+mod vegas;
 
 use crate::params::{CongestionControlKind, TcpParams};
+use roamlab_engine::{Duration, Time};
 
 /// The congestion window.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -25,10 +27,26 @@ pub(crate) enum Loss {
     Timeout,
 }
 
+/// What an algorithm may ask about an ACK.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AckContext {
+    /// The segment that it expects.
+    pub una: u32,
+    /// The next segment to be sent.
+    pub nxt: u32,
+    pub now: Time,
+}
+
 /// A congestion control.
 pub(crate) trait Algorithm {
     /// A new ACK arrived, and recovery lets the window grow.
-    fn on_ack(&mut self, window: &mut Window, params: &TcpParams);
+    fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams);
+
+    /// A segment that was sent once has been acknowledged after `rtt`.
+    fn on_rtt(&mut self, _rtt: Duration) {}
+
+    /// What has been measured of the current round trip is void.
+    fn on_timeout(&mut self) {}
 
     /// A loss was found with `in_use` segments in use.
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
@@ -49,9 +67,21 @@ macro_rules! congestion_controls {
                 }
             }
 
-            pub fn on_ack(&mut self, window: &mut Window, params: &TcpParams) {
+            pub fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams) {
                 match self {
-                    $(CongestionControl::$kind(algorithm) => algorithm.on_ack(window, params),)+
+                    $(CongestionControl::$kind(algorithm) => algorithm.on_ack(window, ack, params),)+
+                }
+            }
+
+            pub fn on_rtt(&mut self, rtt: Duration) {
+                match self {
+                    $(CongestionControl::$kind(algorithm) => algorithm.on_rtt(rtt),)+
+                }
+            }
+
+            pub fn on_timeout(&mut self) {
+                match self {
+                    $(CongestionControl::$kind(algorithm) => algorithm.on_timeout(),)+
                 }
             }
 
@@ -66,4 +96,5 @@ macro_rules! congestion_controls {
 
 congestion_controls! {
     Reno => reno::Reno,
+    Vegas => vegas::Vegas,
 }

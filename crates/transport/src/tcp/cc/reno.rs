@@ -1,7 +1,7 @@
 //! Additive increase, multiplicative decrease: RFC 5681 §3.1, and ns-2's readings of it.
 
 use crate::params::{Halving, TcpParams};
-use crate::tcp::cc::{Algorithm, Loss, Window};
+use crate::tcp::cc::{AckContext, Algorithm, Loss, Window};
 
 /// Reno's congestion control; its whole state is the window.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Reno;
 const MIN_SSTHRESH: f64 = 2.0;
 
 impl Algorithm for Reno {
-    fn on_ack(&mut self, window: &mut Window, params: &TcpParams) {
+    fn on_ack(&mut self, window: &mut Window, _ack: &AckContext, params: &TcpParams) {
         if window.cwnd < window.ssthresh {
             window.cwnd += 1.0; // slow start, eq. 2 with N at least a segment
         } else {

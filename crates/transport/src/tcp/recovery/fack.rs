@@ -46,8 +46,8 @@ impl LossRecovery for Fack {
         self.ignores_sacks = false;
         self.trim = 0.0;
         state.advance(header.ack, now);
-        state.open_window();
-        if !state.params.fack_quirks {
+        state.open_window(now);
+        if !state.params.ns2_quirks {
             state.open_initial_window();
         }
         if std::mem::take(&mut self.recovering) {
@@ -64,11 +64,12 @@ impl LossRecovery for Fack {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        if state.params.fack_quirks {
+        if state.params.ns2_quirks {
             state.timer.start(now, state.rtt.rto());
         }
         sample_echo(state, header, now);
         self.take_blocks(state, header);
+        state.dup_acks += 1;
         self.act(state, now);
     }
 
@@ -85,6 +86,9 @@ impl LossRecovery for Fack {
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
+        }
+        if state.permit == Permit::LimitedTransmit && !self.recovering {
+            return state.next_segment();
         }
         if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
             return None;
@@ -103,7 +107,7 @@ impl Fack {
     fn act(&mut self, state: &mut SendState, now: Time) {
         state.permit = Permit::Nothing;
         if self.recovering {
-            grow(state);
+            grow(state, now);
             if !self.ignores_sacks {
                 state.permit_window();
             }
@@ -120,10 +124,12 @@ impl Fack {
                 self.trim = f64::from(self.in_network(state)) / 2.0;
             }
             state.fast_retransmit(now);
-            if state.params.fack_quirks {
+            if state.params.ns2_quirks {
                 state.window.cwnd = 1.0;
             }
             self.mark_retransmitted(state, state.una);
+        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+            state.permit = Permit::LimitedTransmit;
         }
     }
 
@@ -157,9 +163,9 @@ impl Fack {
     }
 }
 
-fn grow(state: &mut SendState) {
-    if state.params.fack_quirks {
-        state.grow();
+fn grow(state: &mut SendState, now: Time) {
+    if state.params.ns2_quirks {
+        state.grow(now);
     }
 }
 

@@ -6,6 +6,7 @@ mod pipe;
 mod reno;
 mod rfc6675;
 mod tahoe;
+mod vegas;
 
 use crate::params::{RecoveryKind, TcpParams};
 use crate::tcp::state::SendState;
@@ -22,6 +23,9 @@ pub(crate) trait LossRecovery {
 
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
+
+    /// A segment goes out.
+    fn on_sent(&mut self, _state: &SendState, _seq: u32, _now: Time) {}
 
     /// The next segment to send.
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
@@ -64,6 +68,12 @@ macro_rules! recoveries {
                 }
             }
 
+            fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_sent(state, seq, now),)+
+                }
+            }
+
             fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.next_segment(state),)+
@@ -80,4 +90,5 @@ recoveries! {
     Pipe => pipe::Pipe,
     Rfc6675 => rfc6675::Rfc6675,
     Fack => fack::Fack,
+    Vegas => vegas::Vegas,
 }

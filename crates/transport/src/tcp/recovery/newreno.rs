@@ -33,7 +33,7 @@ impl LossRecovery for NewReno {
         state.window.inflation = 0;
         state.advance(header.ack, now);
         if !exits || state.params.grow_on_recovery_exit {
-            state.grow();
+            state.grow(now);
         }
         if exits {
             if state.params.cap_cwnd_on_exit {

@@ -41,7 +41,7 @@ impl LossRecovery for Pipe {
             state.recovery_point = 0;
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         } else {
-            state.grow();
+            state.grow(now);
         }
         state.permit_window();
     }

@@ -25,7 +25,7 @@ impl LossRecovery for Reno {
         state.window.inflation = 0;
         state.advance(header.ack, now);
         if !exits || state.params.grow_on_recovery_exit {
-            state.grow();
+            state.grow(now);
         }
         if exits {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);

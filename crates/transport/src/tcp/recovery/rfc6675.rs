@@ -38,7 +38,7 @@ impl LossRecovery for Rfc6675 {
                 self.recovering = false;
                 state.record(TcpFactKind::RecoveryExit, header.ack, now);
             } else {
-                state.grow();
+                state.grow(now);
             }
         }
         let news = self.board.update(state.una, state.snd_max, &header.sacks);

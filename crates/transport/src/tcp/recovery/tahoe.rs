@@ -16,7 +16,7 @@ pub(crate) struct Tahoe;
 impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.advance(header.ack, now);
-        state.grow();
+        state.grow(now);
         state.permit_window();
     }
 

@@ -1,0 +1,165 @@
+//! Fine-grained retransmission: Brakmo & Peterson 1995 §3.1, as ns-2's `Agent/TCP/Vegas` does it.
+//!
+//! The time of every transmission is kept. A duplicate ACK, the first included, retransmits if the oldest segment has
+//! been out for longer than a timeout computed from these times; so do the two ACKs after a retransmission. The window
+//! shrinks by a quarter, or to half for a segment that was lost again, and only for a segment that was sent after the
+//! window last shrank.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::state::{LastCut, Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+
+/// Places of the ring at most, however large the window.
+const MAX_PLACES: u32 = 65_536;
+
+/// Vegas' loss recovery.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vegas {
+    /// A ring of as many places as the window has: when its segment was sent last, and how often.
+    transmissions: Vec<Option<(Time, u32)>>,
+    /// Smoothed round-trip time in eighths and its deviation in quarters, seconds.
+    srtt8: f64,
+    rttvar4: f64,
+    /// Seconds; `None` before the first measurement.
+    timeout: Option<f64>,
+    /// The window without inflation, of the last retransmission.
+    cut_cwnd: f64,
+    cut_at: Time,
+    /// ACKs that still have the oldest segment looked at.
+    worried: u32,
+}
+
+impl LossRecovery for Vegas {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if state.una == 1 {
+            // ns-2 opens the initial window with the ACK after the first.
+            state.open_initial_window();
+        }
+        let threshold = state.params.dupack_threshold;
+        if state.dup_acks > threshold && state.window.cwnd > self.cut_cwnd {
+            state.window.cwnd = self.cut_cwnd;
+            state.window.ssthresh = 2.0;
+        }
+        let acknowledged = self.acknowledge(state, header.ack);
+        state.advance(header.ack, now);
+        state.open_window(now);
+        if let Some((sent, 1)) = acknowledged
+            && now > sent
+        {
+            self.measure(now.since(sent).as_secs_f64());
+            state.control.on_rtt(now.since(sent));
+        }
+        state.permit_window();
+        if self.worried > 0 {
+            self.worried -= 1;
+            if self.expired(state, now) {
+                state.dup_acks = threshold;
+                state.retransmit = Some(state.una);
+            } else {
+                self.worried = 0;
+            }
+        }
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
+        let threshold = state.params.dupack_threshold;
+        state.dup_acks += 1;
+        if self.expired(state, now) || state.dup_acks == threshold {
+            self.worried = 2;
+            self.retransmit(state, now);
+        } else if state.dup_acks > threshold {
+            state.window.cwnd += 1.0;
+        }
+        state.permit = Permit::Nothing;
+        if state.dup_acks >= threshold {
+            state.permit_window();
+        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+            state.permit = Permit::LimitedTransmit;
+        }
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        state.timeout(now);
+        state.control.on_timeout();
+        self.cut_cwnd = 0.0;
+        self.cut_at = now;
+        self.worried = 0;
+        self.transmissions.fill(None);
+    }
+
+    fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
+        let places = state.params.window.0.min(MAX_PLACES);
+        self.transmissions.resize(places as usize, None);
+        let place = &mut self.transmissions[(seq % places) as usize];
+        *place = Some((now, place.map_or(1, |(_, count)| count + 1)));
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        state.next_segment()
+    }
+}
+
+impl Vegas {
+    /// Clears the places of the segments below `ack`; the last transmission of the last one, and how often it was sent.
+    fn acknowledge(&mut self, state: &SendState, ack: u32) -> Option<(Time, u32)> {
+        let places = self.transmissions.len() as u32;
+        let (first, last) = (state.una % places.max(1), (ack - 1) % places.max(1));
+        let transmission = self.transmission(ack - 1);
+        if state.params.ns2_quirks && first > last {
+            return transmission; // ns-2 forgets to clear a range that goes round the end of the ring
+        }
+        for seq in state.una.max(ack.saturating_sub(places))..ack {
+            self.transmissions[(seq % places) as usize] = None;
+        }
+        transmission
+    }
+
+    fn transmission(&self, seq: u32) -> Option<(Time, u32)> {
+        let place = seq.checked_rem(self.transmissions.len() as u32)?;
+        self.transmissions[place as usize]
+    }
+
+    fn measure(&mut self, rtt: f64) {
+        let error = rtt - self.srtt8 / 8.0;
+        self.srtt8 += error;
+        self.rttvar4 += error.abs() - self.rttvar4 / 4.0;
+        let timeout = (self.srtt8 / 4.0 + self.rttvar4) / 2.0;
+        self.timeout = Some(timeout + timeout / 16.0);
+    }
+
+    /// Whether the oldest segment has been out for too long.
+    fn expired(&self, state: &SendState, now: Time) -> bool {
+        let unsent = state.flight_size() == 0;
+        if unsent && (!state.params.ns2_quirks || state.una >= state.end) {
+            return false;
+        }
+        let Some((sent, _)) = self.transmission(state.una) else { return self.timeout.is_some() };
+        self.timeout.is_some_and(|timeout| now.since(sent).as_secs_f64() >= timeout)
+    }
+
+    fn retransmit(&mut self, state: &mut SendState, now: Time) {
+        let Some((sent, count)) = self.transmission(state.una) else { return };
+        state.recovery_point = state.snd_max;
+        state.last_cut = LastCut::DupAcks;
+        self.timeout =
+            self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
+        if self.cut_at < sent {
+            let in_use = state.usable_window();
+            let cut = match count {
+                _ if in_use <= 3 => 2,
+                1 => in_use - in_use / 4,
+                _ => in_use / 2,
+            };
+            self.cut_cwnd = f64::from(cut);
+            state.window.cwnd = f64::from(cut + state.dup_acks);
+            self.cut_at = now;
+        }
+        state.rtt.back_off();
+        state.restart_timer(now);
+        state.retransmit = Some(state.una);
+        state.dup_acks = state.params.dupack_threshold;
+        state.record(TcpFactKind::FastRetransmit, state.una, now);
+    }
+}

@@ -1,0 +1,106 @@
+//! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015) and F-RTO (RFC 5682).
+
+use crate::params::SpuriousDetection;
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+
+/// What a retransmission may have to be taken back to.
+#[derive(Copy, Clone, Debug)]
+struct Episode {
+    /// pipe_prev (RFC 4015 §3.2): max(FlightSize, ssthresh) before the cut.
+    pipe_prev: f64,
+    /// When the retransmission was sent: RetransmitTS (RFC 3522 §3.2).
+    at: Time,
+    /// Whether the timer sent it.
+    timeout: bool,
+    /// F-RTO: new ACKs since the timeout.
+    new_acks: u32,
+}
+
+/// Watches a sender for retransmissions that were not needed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpuriousWatch {
+    episode: Option<Episode>,
+}
+
+impl SpuriousWatch {
+    /// A retransmission is about to cut the window.
+    pub fn retransmits(&mut self, state: &SendState, timeout: bool, now: Time) {
+        let detection = state.params.spurious_detection;
+        // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
+        let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
+        self.episode = match detection {
+            SpuriousDetection::None => None,
+            SpuriousDetection::Eifel => Some(()),
+            SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
+        }
+        .map(|()| {
+            let pipe_prev =
+                f64::from(state.flight_size()).max(state.window.ssthresh.min(f64::from(u32::MAX)));
+            let known = state.window.ssthresh < f64::from(u32::MAX);
+            let pipe_prev = if known { pipe_prev } else { f64::from(state.flight_size()) };
+            Episode { pipe_prev, at: now, timeout, new_acks: 0 }
+        });
+    }
+
+    /// An ACK has been dealt with that acknowledged `acked` segments, none for a duplicate.
+    pub fn on_ack(&mut self, state: &mut SendState, header: &TcpHeader, acked: u32, now: Time) {
+        let Some(episode) = self.episode else { return };
+        match state.params.spurious_detection {
+            SpuriousDetection::None => {}
+            SpuriousDetection::Eifel if acked > 0 => {
+                self.episode = None;
+                // RFC 3522 §3.2 step 5: an ACK that echoes an earlier time is one of the original transmission.
+                if header.timestamps.is_some_and(|timestamps| timestamps.echo < episode.at) {
+                    revert(state, &episode, acked, now);
+                }
+            }
+            SpuriousDetection::FRto if acked > 0 => self.frto_new_ack(state, episode, header.ack, acked, now),
+            SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
+            SpuriousDetection::Eifel => {}
+        }
+    }
+
+    fn frto_new_ack(&mut self, state: &mut SendState, mut episode: Episode, ack: u32, acked: u32, now: Time) {
+        episode.new_acks += 1;
+        if ack >= state.recovery_point {
+            self.episode = None; // (2b): everything acknowledged, nothing to tell
+        } else if episode.new_acks == 1 {
+            // (2b): two new segments in place of retransmissions.
+            self.episode = Some(episode);
+            state.nxt = state.snd_max;
+            state.permit = Permit::Beyond(2);
+        } else {
+            self.episode = None; // (3b): spurious
+            revert(state, &episode, acked, now);
+        }
+    }
+
+    fn frto_dup_ack(&mut self, state: &mut SendState, episode: Episode) {
+        self.episode = None;
+        if episode.new_acks == 1 {
+            // (3a): the timeout was genuine; slow start through what is outstanding, from three segments at most.
+            state.window.cwnd = state.window.cwnd.min(3.0);
+            state.nxt = state.una;
+            state.permit_window();
+        }
+    }
+}
+
+/// The Eifel response (RFC 4015 §3.2), also after F-RTO: the window as it was, and new data next.
+fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
+    let initial_window = f64::from(state.params.initial_window.0);
+    state.window.ssthresh = episode.pipe_prev;
+    state.window.cwnd = f64::from(state.flight_size()) + f64::from(acked).min(initial_window);
+    state.window.inflation = 0;
+    if episode.timeout {
+        state.nxt = state.snd_max;
+        state.retransmit = None;
+        state.rtt.end_backoff();
+        state.restart_timer(now);
+        state.permit_window();
+    }
+    state.record(TcpFactKind::Spurious, state.una, now);
+}
