@@ -350,8 +350,8 @@ def _fig14(found: Evidence) -> Claim:
         (Measure("goodput, MBLUE minus RED", paired(goodput["mblue"], goodput["red"]), "kbit/s", greater()),),
         reading=str(found.reading),
         why="MBLUE gives the moving host more inside the full cell and takes it back afterwards: P_m grows by up to "
-        "0.05 a second while TH_b packets wait but falls only by 1e-5 whenever the queue is empty, so it overshoots, and "
-        "the host returns to its old cell with a small ssthresh and needs seconds to fill the link again.",
+        "0.05 a second while TH_b packets wait but falls only by 1e-5 whenever the queue is empty, so it overshoots, "
+        "and the host returns to its old cell with a small ssthresh and needs seconds to fill the link again.",
     )
 
 
