@@ -44,7 +44,9 @@ test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
 
 bench:
-	cargo bench --locked --workspace
+	cargo bench --locked -p roamlab-benches --bench parts
+	cargo bench --locked -p roamlab-benches --bench runs
+	$(PYTHON) benches/ns2_ratio.py
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential:

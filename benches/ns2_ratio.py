@@ -91,7 +91,16 @@ def timed(command: list[str]) -> tuple[float, str, int]:
 
 def build() -> str:
     """Builds the benchmark's binary and says where it is."""
-    command = ["cargo", "build", "--release", "-p", "roamlab-benches", "--bin", "dumbbell", "--message-format=json"]
+    command = [
+        "cargo",
+        "build",
+        "--release",
+        "-p",
+        "roamlab-benches",
+        "--bin",
+        "dumbbell",
+        "--message-format=json",
+    ]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     for line in built.stdout.splitlines():
         executable = json.loads(line).get("executable")
@@ -106,7 +115,9 @@ def summary(values: list[float]) -> str:
 
 
 def print_cost(cases: list[Case]) -> None:
-    print(f"\n{'roamlab':24} {'user CPU s':>22} {'packet-hops':>12} {'hops/CPU s':>12} {'ns/hop':>7} {'peak KiB':>9}")
+    print(
+        f"\n{'roamlab':24} {'user CPU s':>22} {'packet-hops':>12} {'hops/CPU s':>12} {'ns/hop':>7} {'peak KiB':>9}"
+    )
     for case in cases:
         hops, seconds = case.totals["packet_hops"], statistics.median(case.ours)
         per_second, cost = hops / seconds, seconds / hops * 1e9
@@ -119,7 +130,9 @@ def print_cost(cases: list[Case]) -> None:
 
 def print_comparison(cases: list[Case]) -> bool:
     """Prints the ratios; whether both sides sent the same packets."""
-    print(f"\n{'beside ns-2':24} {'ns-2 user CPU s':>22} {'ratio of CPU times':>22} {'sent':>9} {'ns-2':>9} {'differ':>8}")
+    print(
+        f"\n{'beside ns-2':24} {'ns-2 user CPU s':>22} {'ratio of CPU times':>22} {'sent':>9} {'ns-2':>9} {'differ':>8}"
+    )
     for case in cases:
         differ = f"{case.difference:+.2%}"
         counts = f"{case.totals['sent']:9} {case.their_sent:9} {differ:>8}"
@@ -129,12 +142,16 @@ def print_comparison(cases: list[Case]) -> bool:
             print(f"{case.name}: takes more than a third of ns-2's time")
     different = [case for case in cases if abs(case.difference) > LARGEST_DIFFERENCE]
     for case in different:
-        print(f"{case.name}: the packets sent differ by more than {LARGEST_DIFFERENCE:.0%}: not the same work")
+        print(
+            f"{case.name}: the packets sent differ by more than {LARGEST_DIFFERENCE:.0%}: not the same work"
+        )
     return not different
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repetitions", type=int, default=7, help="runs of each side (default 7)")
     parser.add_argument("--flows", type=int, nargs="*", help="only the networks with so many flows")
     arguments = parser.parse_args()
@@ -146,7 +163,9 @@ def main() -> int:
             case.run_ours(binary)
             if ns:
                 case.run_theirs(ns)
-    print(f"median (least-greatest) of {arguments.repetitions} runs each ({LARGE_REPETITIONS} above {LARGE} flows), in turn")
+    print(
+        f"median (least-greatest) of {arguments.repetitions} runs each ({LARGE_REPETITIONS} above {LARGE} flows), in turn"
+    )
     print_cost(cases)
     if not ns:
         print("\nns-2 is not installed (Debian package `ns2`): no comparison")

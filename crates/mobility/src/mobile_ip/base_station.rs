@@ -22,7 +22,7 @@
 use super::{BeaconTiming, Params};
 use crate::{Action, Agent, Input, L2Trigger, Message, Phase, Via};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Mobile IP at a base station.

@@ -293,8 +293,8 @@ def _fig12(found: Evidence) -> Claim:
         ),
         reading=str(found.reading),
         why="MBLUE drops no forwarded packet, and the burst meets a queue that P_m has kept almost empty, so the "
-        "moving host's window survives the handoff, while RED and BLUE, whose queues are long when the burst comes, take "
-        "several packets out of one window, which Reno repairs by timeouts.",
+        "moving host's window survives the handoff, while RED and BLUE, whose queues are long when the burst comes, "
+        "take several packets out of one window, which Reno repairs by timeouts.",
     )
 
 
