@@ -40,7 +40,10 @@ impl TcpSpec {
         let variant = self.variant.unwrap_or(Variant::Reno);
         let window = self.window.unwrap_or(Packets(20)); // ns-2's window_
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
-        let params = self.overlay(TcpParams::of(profile, variant, window, segment));
+        let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
+        if profile == Profile::Rfc && self.restart_window.is_none() {
+            params.restart_window = params.initial_window; // RFC 5681 §4.1
+        }
         check(&params)?;
         Ok(params)
     }

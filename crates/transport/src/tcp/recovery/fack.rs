@@ -126,6 +126,8 @@ impl Fack {
             state.fast_retransmit(now);
             if state.params.ns2_quirks {
                 state.window.cwnd = 1.0;
+            } else {
+                state.permit_window();
             }
             self.mark_retransmitted(state, state.una);
         } else if state.params.limited_transmit && !state.params.ns2_quirks {

@@ -26,7 +26,9 @@ impl LossRecovery for NewReno {
             return self.on_partial_ack(state, header.ack, now);
         }
         self.partial_seen = false;
-        let exits = recovering && state.window.inflation > 0;
+        // ns-2 tells by the inflation whether there is a recovery to end.
+        let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
+        let exits = recovering && (by_rfc || state.window.inflation > 0);
         if exits {
             state.last_cut = LastCut::Exited;
         }

@@ -119,7 +119,12 @@ impl Rfc6675 {
             return Some(seq);
         }
         if state.nxt < self.resend_below {
-            state.nxt = self.board.next_hole(state.nxt);
+            state.nxt = self.board.next_hole(state.nxt).min(state.snd_max);
+            let in_network = self.board.holes(state.una, state.nxt);
+            if state.nxt < self.resend_below && state.permits_window() && in_network < state.usable_window() {
+                state.nxt += 1;
+                return Some(state.nxt - 1);
+            }
         }
         state.next_segment()
     }

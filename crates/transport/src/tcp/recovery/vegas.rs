@@ -5,6 +5,7 @@
 //! shrinks by a quarter, or to half for a segment that was lost again, and only for a segment that was sent after the
 //! window last shrank.
 
+use crate::params::Handshake;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastCut, Permit, SendState};
@@ -33,8 +34,7 @@ pub(crate) struct Vegas {
 
 impl LossRecovery for Vegas {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        if state.una == 1 {
-            // ns-2 opens the initial window with the ACK after the first.
+        if state.params.handshake == Handshake::SlowData {
             state.open_initial_window();
         }
         let threshold = state.params.dupack_threshold;
@@ -45,6 +45,9 @@ impl LossRecovery for Vegas {
         let acknowledged = self.acknowledge(state, header.ack);
         state.advance(header.ack, now);
         state.open_window(now);
+        if state.params.handshake != Handshake::SlowData {
+            state.open_initial_window();
+        }
         if let Some((sent, 1)) = acknowledged
             && now > sent
         {
