@@ -164,7 +164,8 @@ def main() -> int:
             if ns:
                 case.run_theirs(ns)
     print(
-        f"median (least-greatest) of {arguments.repetitions} runs each ({LARGE_REPETITIONS} above {LARGE} flows), in turn"
+        f"median (least-greatest) of {arguments.repetitions} runs each, in turn "
+        f"({LARGE_REPETITIONS} above {LARGE} flows)"
     )
     print_cost(cases)
     if not ns:
