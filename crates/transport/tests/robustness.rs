@@ -65,7 +65,13 @@ impl Dice {
             let start = self.near(near);
             sacks.push(start, start.saturating_add(self.below(9)));
         });
-        let flags = [(TcpFlags::ACK, 90), (TcpFlags::SYN, 5), (TcpFlags::FIN, 5), (TcpFlags::ECE, 10), (TcpFlags::CWR, 10)];
+        let flags = [
+            (TcpFlags::ACK, 90),
+            (TcpFlags::SYN, 5),
+            (TcpFlags::FIN, 5),
+            (TcpFlags::ECE, 10),
+            (TcpFlags::CWR, 10),
+        ];
         let flags = flags.into_iter().fold(TcpFlags::default(), |flags, (flag, percent)| {
             if self.chance(percent) { flags.with(flag) } else { flags }
         });
