@@ -35,7 +35,7 @@ impl Algorithm for Reno {
             (Loss::Timeout, _) => 1.0, // RFC 5681 §3.1: the loss window
             (Loss::DupAcks, Halving::Real) => window.ssthresh,
             // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor.
-            (Loss::DupAcks, _) => half,
+            (Loss::DupAcks, _) => half.max(1.0),
         };
     }
 }

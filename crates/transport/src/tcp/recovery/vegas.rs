@@ -38,7 +38,7 @@ impl LossRecovery for Vegas {
             state.open_initial_window();
         }
         let threshold = state.params.dupack_threshold;
-        if state.dup_acks > threshold && state.window.cwnd > self.cut_cwnd {
+        if state.dup_acks > threshold && self.cut_cwnd > 0.0 && state.window.cwnd > self.cut_cwnd {
             state.window.cwnd = self.cut_cwnd;
             state.window.ssthresh = 2.0;
         }

@@ -1,0 +1,161 @@
+//! Random segments, in any order and with any content, never break an endpoint: no panic, no endless sending, no window
+//! or timer that could not be.
+//!
+//! `cargo test -p roamlab-transport --test robustness -- --ignored` runs a million sequences; the test suite twenty
+//! thousand.
+
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
+use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_transport::{
+    Profile, SpuriousDetection, TcpParams, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
+};
+
+const PROFILES: [Profile; 4] = [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
+/// Inputs of one sequence.
+const INPUTS: u32 = 40;
+
+/// A source of small choices.
+struct Dice(Rng);
+
+impl Dice {
+    /// A number below `end`.
+    fn below(&mut self, end: u32) -> u32 {
+        (self.0.uniform() * f64::from(end)) as u32
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    /// A number near `from`, or now and then any number.
+    fn near(&mut self, from: u32) -> u32 {
+        match self.below(10) {
+            0 => self.below(u32::MAX),
+            1 => u32::MAX - self.below(3),
+            _ => (from + self.below(24)).saturating_sub(8),
+        }
+    }
+
+    fn params(&mut self) -> TcpParams {
+        let profile = PROFILES[self.below(4) as usize];
+        let variant = VARIANTS[self.below(VARIANTS.len() as u32) as usize].0;
+        let variant: Variant = serde_json::from_value(variant.into()).unwrap();
+        let timestamps = self.chance(30);
+        let detection = [SpuriousDetection::None, SpuriousDetection::FRto, SpuriousDetection::Eifel];
+        let spec = TcpSpec {
+            variant: Some(variant),
+            window: Some(Packets(1 + self.below(40))),
+            segment: Some(Bytes(1 + u64::from(self.below(3000)))),
+            initial_window: Some(Packets(1 + self.below(10))),
+            timestamps: Some(timestamps),
+            spurious_detection: Some(detection[self.below(if timestamps { 3 } else { 2 }) as usize]),
+            ecn: Some(self.chance(30)),
+            limited_transmit: Some(self.chance(50)),
+            delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
+            fack_rampdown: Some(self.chance(50)),
+            fack_overdamping: Some(self.chance(50)),
+            ..TcpSpec::default()
+        };
+        spec.resolve(profile).unwrap()
+    }
+
+    fn header(&mut self, near: u32) -> TcpHeader {
+        let mut sacks = SackBlocks::default();
+        (0..self.below(5)).for_each(|_| {
+            let start = self.near(near);
+            sacks.push(start, start.saturating_add(self.below(9)));
+        });
+        let flags = [
+            (TcpFlags::ACK, 90),
+            (TcpFlags::SYN, 5),
+            (TcpFlags::FIN, 5),
+            (TcpFlags::ECE, 10),
+            (TcpFlags::CWR, 10),
+        ];
+        let flags = flags.into_iter().fold(TcpFlags::default(), |flags, (flag, percent)| {
+            if self.chance(percent) { flags.with(flag) } else { flags }
+        });
+        let stamp = |dice: &mut Dice| Time::ZERO + Duration::from_millis(u64::from(dice.below(20_000)));
+        let timestamps = self.chance(30).then(|| Timestamps { value: stamp(self), echo: stamp(self) });
+        TcpHeader {
+            seq: self.near(near),
+            ack: self.near(near),
+            flags,
+            payload: self.below(2) * 1000,
+            window: if self.chance(20) { self.below(3) } else { self.near(20) },
+            sacks,
+            timestamps,
+            retransmission: false,
+        }
+    }
+
+    fn ecn(&mut self) -> Ecn {
+        [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][self.below(4) as usize]
+    }
+}
+
+fn sender_step(dice: &mut Dice, sender: &mut TcpSender, params: &TcpParams, now: Time) {
+    match dice.below(10) {
+        0 => sender.offer((!dice.chance(10)).then_some(u64::from(dice.below(50)))),
+        1 if dice.chance(10) => sender.close(),
+        1 | 2 => sender.on_deadline(now),
+        _ => {
+            let header = dice.header(sender.acknowledged());
+            sender.on_segment(&header, dice.ecn(), now);
+        }
+    }
+    let sent = std::iter::from_fn(|| sender.poll_transmit(now)).take(200).count();
+    assert!(sent < 200, "endless sending: {params:?}");
+    while sender.poll_fact().is_some() {}
+    let variables = sender.variables();
+    assert!(variables.cwnd.is_finite() && variables.cwnd > 0.0, "cwnd {}: {params:?}", variables.cwnd);
+    assert!(variables.ssthresh >= 1.0, "ssthresh {}: {params:?}", variables.ssthresh);
+    assert!(sender.in_flight() <= params.window.0 + 1, "{} in flight: {params:?}", sender.in_flight());
+    if sender.in_flight() > 0 {
+        assert!(sender.next_deadline().is_some(), "data outstanding and no timer: {params:?}");
+    }
+}
+
+fn receiver_step(dice: &mut Dice, receiver: &mut TcpReceiver, now: Time) {
+    match dice.below(12) {
+        0 => receiver.hold(),
+        1 => receiver.read(dice.below(10), now),
+        2 => receiver.on_deadline(now),
+        _ => {
+            let before = receiver.next_expected();
+            let header = dice.header(before);
+            let receipt = receiver.on_segment(&header, dice.ecn(), now);
+            assert!(receiver.next_expected() >= before + receipt.in_order_segments);
+        }
+    }
+    let acks: Vec<_> = std::iter::from_fn(|| receiver.poll_transmit(now)).take(10).collect();
+    assert!(acks.len() < 10, "endless acknowledging");
+    assert!(acks.iter().all(|ack| ack.header.ack <= receiver.next_expected()));
+}
+
+fn sequences(seed: u64, count: u32) {
+    let mut dice = Dice(Rng::named(seed, 0, "robustness"));
+    for _ in 0..count {
+        let params = dice.params();
+        let (mut sender, mut receiver) = (TcpSender::new(&params, Duration::ZERO), TcpReceiver::new(&params));
+        let mut now = Time::ZERO;
+        sender.offer(Some(30));
+        for _ in 0..INPUTS {
+            let pause = [0, 1, 100, 3000][dice.below(4) as usize];
+            now += Duration::from_millis(u64::from(dice.below(pause + 1)));
+            sender_step(&mut dice, &mut sender, &params, now);
+            receiver_step(&mut dice, &mut receiver, now);
+        }
+    }
+}
+
+#[test]
+fn twenty_thousand_sequences() {
+    sequences(1, 20_000);
+}
+
+#[test]
+#[ignore = "a million sequences take half a minute"]
+fn a_million_sequences() {
+    (2..12).for_each(|seed| sequences(seed, 100_000));
+}
