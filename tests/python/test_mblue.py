@@ -72,7 +72,7 @@ def test_a_flow_cuts_once_within_one_full_round_trip_after_the_forwarding() -> N
 
 def test_the_burst_ends_at_the_first_pause() -> None:
     times = [10.065, 10.066, 10.067, 10.09, 10.1]
-    releases = pl.DataFrame({"time_ns": _ns(*times)})
+    releases = pl.DataFrame({"time_ns": _ns(*times), "marked": [True] * len(times)})
     found = FakeResults(releases=releases)
     assert measures.burst(found, 10.0) == 3  # type: ignore[arg-type]
     assert measures.forwarded(found, 10.0) == 5  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 //! An agent is a protocol's role at one node. It never calls anything: it gets an [`Input`] and answers with
 //! [`Action`]s, so it cannot touch state that a real message would have had to carry.
 
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
 
 pub mod message;
@@ -162,6 +162,14 @@ pub enum Action {
         via: Via,
         /// Mark what passes with this code point.
         mark: Option<Dscp>,
+    },
+    /// (At a base station) hold unmarked packets for the host in its buffer until `wait` after the first of them,
+    /// while marked ones go over the air; then send what is held and set its route to [`Via::Air`].
+    AwaitForwarded {
+        /// The host's home address.
+        host: Addr,
+        /// How long.
+        wait: Duration,
     },
     /// (At a base station) drop what the buffer holds and forget the buffer.
     DiscardBuffer {

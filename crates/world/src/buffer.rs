@@ -4,6 +4,7 @@
 //! it is a pipe: packets pass straight through, in the order in which they came.
 
 use crate::cx::{Cx, Place};
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Via;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use std::collections::VecDeque;
@@ -16,6 +17,13 @@ pub enum Mode {
     Attached,
     /// The host has left: packets wait.
     Collecting,
+    /// The host has arrived: marked packets pass, unmarked ones wait until a time that the first of them sets.
+    Ordering {
+        /// How long they wait.
+        wait: Duration,
+        /// Until when; `None`: none has come.
+        until: Option<Time>,
+    },
     /// Packets pass through, marked if so asked.
     Released {
         /// Where to.

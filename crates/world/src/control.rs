@@ -12,6 +12,7 @@ use roamlab_engine::Time;
 use roamlab_mobility::{Action, Agent, Input, L2Trigger, Message, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
 use roamlab_radio::Motion;
+use std::collections::VecDeque;
 
 impl World {
     /// Gives a node's agent an input and does what it asks for.
@@ -69,6 +70,10 @@ impl World {
                     self.pass(node, packet, host, (via, mark));
                 }
             }
+            Action::AwaitForwarded { host, wait } => {
+                let Some(buffering) = &self.buffering else { return };
+                here.buffer_for(host, buffering.limit).mode = Mode::Ordering { wait, until: None };
+            }
             Action::DiscardBuffer { host } => {
                 let Some(mut buffer) = here.buffers.remove(&host) else { return };
                 for packet in buffer.take_all() {
@@ -125,6 +130,11 @@ impl World {
         let Some(cell) = here.serves else { return };
         here.routes.set_host(host, None, HostRoute { via: Via::Buffer, watch: true });
         let buffer = here.buffer_for(host, buffering.limit);
+        // What was held back to stay behind forwarded packets is younger than what has got on.
+        let held = match buffer.mode {
+            Mode::Ordering { .. } => buffer.take_all(),
+            _ => VecDeque::new(),
+        };
         buffer.mode = Mode::Collecting;
         let air = self.cells[cell.0 as usize].air;
         let link = &mut self.links[air.0 as usize];
@@ -139,6 +149,9 @@ impl World {
         let unacknowledged_too = buffering.layer2_ack && !self.in_flight_survives;
         for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
             self.cx.trace(&packet, Stop::BufferHold, place);
+            buffer.push(packet, place, &mut self.cx);
+        }
+        for packet in held {
             buffer.push(packet, place, &mut self.cx);
         }
     }

@@ -56,6 +56,11 @@ pub enum Event {
         /// Which host.
         node: NodeId,
     },
+    /// A base station may have waited long enough for forwarded packets of some host.
+    Ordered {
+        /// Which base station.
+        node: NodeId,
+    },
     /// A message that a fault has delayed sets out.
     Delayed {
         /// Place in the list of delayed messages.

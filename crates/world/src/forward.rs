@@ -2,7 +2,7 @@
 
 use crate::buffer::Mode;
 use crate::cx::Place;
-use crate::event::{CellId, LinkId, NodeId};
+use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::{End, InFlight};
 use crate::node::Mobile;
 use crate::probe::Stop;
@@ -247,6 +247,35 @@ impl World {
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, host, (via, mark)),
             Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
+            Mode::Ordering { .. } if self.cx.pool[&packet].inner.tos.dscp() != Dscp::default() => {
+                self.pass(node, packet, host, (Via::Air, None));
+            }
+            Mode::Ordering { wait, until } => {
+                if until.is_none() {
+                    let until = self.cx.now + wait;
+                    buffer.mode = Mode::Ordering { wait, until: Some(until) };
+                    self.cx.scheduler.push(until, Event::Ordered { node });
+                }
+                buffer.push(packet, place, &mut self.cx);
+            }
+        }
+    }
+
+    /// A base station has waited long enough for forwarded packets: what came directly follows them.
+    pub(crate) fn order_restored(&mut self, node: NodeId) {
+        let now = self.cx.now;
+        let here = &mut self.nodes[node.0 as usize];
+        let due = |mode: Mode| matches!(mode, Mode::Ordering { until: Some(until), .. } if until <= now);
+        let hosts: Vec<Addr> =
+            here.buffers.iter().filter(|(_, buffer)| due(buffer.mode)).map(|(host, _)| *host).collect();
+        for host in hosts {
+            let here = &mut self.nodes[node.0 as usize];
+            here.routes.set_host(host, None, HostRoute { via: Via::Air, watch: false });
+            let Some(buffer) = here.buffers.get_mut(&host) else { continue };
+            buffer.mode = Mode::Attached;
+            for packet in buffer.take_all() {
+                self.pass(node, packet, host, (Via::Air, None));
+            }
         }
     }
 

@@ -108,7 +108,13 @@ impl BaseStation {
             }
             None => {}
         }
-        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        let wait = self.params.buffer.in_order_wait;
+        if wait == Duration::ZERO || !self.params.buffers() {
+            out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        } else {
+            out.push(Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
+            out.push(Action::AwaitForwarded { host, wait });
+        }
     }
 
     fn handoff_requested(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {

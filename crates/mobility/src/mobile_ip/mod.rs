@@ -254,6 +254,10 @@ pub struct BufferParams {
     /// Layer-2 acknowledgements free a copy that the host has received, so only what it lacks is forwarded (ipf
     /// section II.A). Default true.
     pub layer2_ack: bool,
+    /// After a host's arrival the new base station holds unmarked packets for this long from the first of them on,
+    /// while marked ones pass, so that what the correspondent sends directly stays behind what is still on the old
+    /// path. ASSUMPTION (A6): neither paper treats the end of forwarding. Default 0, which holds nothing.
+    pub in_order_wait: Duration,
     /// Packets that reach the old agent during forwarding pass through the old base station's buffer (mblue
     /// fig. 4). Off: they are tunnelled to the new agent at once. Default true.
     pub detour: bool,
@@ -268,6 +272,7 @@ impl Default for BufferParams {
             mark: Dscp::FORWARDED,
             hold: Duration::from_secs(2),
             layer2_ack: true,
+            in_order_wait: Duration::ZERO,
             detour: true,
         }
     }

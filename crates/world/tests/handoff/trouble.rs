@@ -12,12 +12,13 @@ use std::sync::LazyLock;
 type Variant = (&'static str, fn(&mut Lab));
 
 /// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
-const VARIANTS: [Variant; 9] = [
+const VARIANTS: [Variant; 10] = [
     ("as it is", |_| {}),
     ("without layer-2 acknowledgement", |lab| {
         lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
     }),
     ("without detour", |lab| lab.buffer += "detour = false"),
+    ("in order to the end", |lab| lab.buffer += "in_order_wait = \"10 ms\""),
     ("without buffering", |lab| lab.buffer += "at = \"none\""),
     ("without local handoff", |lab| lab.mobility = "local_handoff = false".into()),
     ("with packets in flight lost at the break", |lab| lab.radio = "in_flight_at_break = \"lost\"".into()),

@@ -149,6 +149,20 @@ fn a_buffered_handoff_loses_nothing_twice_and_keeps_the_order_until_the_correspo
     assert_eq!((record.total("tcp", "timeouts"), record.total("tcp", "fast_retransmits")), (0, 0));
 }
 
+/// The same with the wait that closes reading A6: no packet is lost, duplicated or reordered in a buffered handoff.
+#[test]
+fn with_the_wait_a_buffered_handoff_keeps_the_order_to_the_end() {
+    let record = busy("limit = \"1000 pkt\", in_order_wait = \"10 ms\"");
+    for flow in ["tcp", "probe"] {
+        assert_eq!(record.lost(flow).count(), 0, "{flow}");
+        assert_eq!(record.total(flow, "duplicate_pkts"), 0, "{flow}");
+        assert_eq!(late(&record, flow), [], "{flow}");
+        let resumed = record.delivered(flow).filter(|packet| packet.time > LEAVES + 1_000 * MS).count();
+        assert!(resumed > 500, "{flow}: only {resumed} after the wait");
+    }
+    assert_eq!(duplicate_acks(&record), 0);
+}
+
 #[test]
 fn without_the_detour_forwarded_packets_come_late_and_acknowledgements_repeat() {
     let (with, without) = (busy("limit = \"1000 pkt\""), busy("limit = \"1000 pkt\", detour = false"));

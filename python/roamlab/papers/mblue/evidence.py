@@ -65,7 +65,7 @@ class Anatomy:
 
     outage: dict[bool, Results]
     detection: dict[bool, list[float]]
-    transfer: dict[bool, list[Transfer]]
+    transfer: dict[str, list[Transfer]]
     many_flows: dict[bool, list[ManyFlows]]
 
 
@@ -115,7 +115,11 @@ def anatomy(runs: int, threads: int) -> Anatomy:
     return Anatomy(
         outage={on: found[0] for on, found in both(experiments.outage, 1, lambda results: results).items()},
         detection=both(experiments.detection, few, _detection),
-        transfer=both(experiments.transfer, few, _transfer),
+        transfer=_each(
+            {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")},
+            threads,
+            _transfer,
+        ),
         many_flows=both(experiments.many_flows, few, _many_flows),
     )
 
@@ -125,7 +129,8 @@ def _detection(results: Results) -> float:
 
 
 def _transfer(results: Results) -> Transfer:
-    forwarded = set(results.table("releases")["serial"].to_list())
+    releases = results.table("releases")
+    forwarded = set(releases.filter(releases["marked"])["serial"].to_list())
     arrived = results.deliveries.filter(results.deliveries["late_by_pkts"] > 0)
     # A forwarded packet that only later forwarded packets overtook would be a fault of the detour itself.
     order = results.deliveries.filter(results.deliveries["serial"].is_in(forwarded))["serial"].to_list()

@@ -187,16 +187,17 @@ def _large(limit: str) -> dict[str, Any]:
 
 
 @cache
-def transfer(detour: bool) -> Scenario:
-    """Fig. 4: the moving host's transfer alone through large buffers, with and without the detour."""
-    moving = [
-        {**flow, "tcp": {**flow["tcp"]}} for flow in model().tables["flows"] if flow["name"] == "moving"
-    ]
-    changes = _alone(buffer={**_large("1000 pkt"), "detour": detour}) | {
-        "run.duration": "8 s",
-        "flows": moving,
+def transfer(way: str) -> Scenario:
+    """Fig. 4: the moving host's transfer alone through large buffers: with the "detour", with "no detour", and with
+    the detour and a "wait" of the new base station that keeps direct packets behind forwarded ones.
+    """
+    moving = [flow for flow in model().tables["flows"] if flow["name"] == "moving"]
+    buffer = _large("1000 pkt") | {
+        "detour": way != "no detour",
+        "in_order_wait": "10 ms" if way == "wait" else "0 s",
     }
-    return _named(model().set_all(changes), f"transfer, detour {'on' if detour else 'off'}")
+    changes = _alone(buffer=buffer) | {"run.duration": "8 s", "flows": moving}
+    return _named(model().set_all(changes), f"transfer, {way}")
 
 
 @cache

@@ -84,14 +84,19 @@ def marked_drops(results: Results, handoff: float) -> int:
     return _between(_seconds(marked), handoff, handoff + 1.0)
 
 
+def _forwarded(results: Results) -> pl.DataFrame:
+    """Packets that left the old base station's buffer, marked."""
+    return results.table("releases").filter(pl.col("marked"))
+
+
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return _between(_seconds(results.table("releases")), handoff, handoff + T_H_S)
+    return _between(_seconds(_forwarded(results)), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = _seconds(results.table("releases"))
+    times = _seconds(_forwarded(results))
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
