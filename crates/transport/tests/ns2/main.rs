@@ -18,9 +18,10 @@ fn replay(group: &str, variants: &[&str], least: usize) {
     check(&runs);
 }
 
-/// Runs that are known to differ, all of Vegas: after a timeout, and after a fast retransmit on the first duplicate ACK,
-/// ns-2 leaves out or adds a measurement of its own to the average that the next window follows from. Which, is not
-/// understood; up to that round trip every segment agrees.
+/// Runs that are known to differ, all of Vegas. In `dff4` and `dff3` ns-2 finds the next loss overdue a few milliseconds
+/// earlier, so its fine-grained timeout has not taken in the round trip measured last, which ours has; in the others
+/// the average of the round trip after a recovery holds a measurement that ours lacks. Which rule orders them is not
+/// understood; up to there every segment agrees.
 const DIFFERENT: &[&str] = &[
     "b_ns21b_Vegas_dff4",
     "b_ns235_Vegas_d4",
@@ -111,7 +112,7 @@ fn live_vegas_runs_mostly_agree() {
     let agrees = |run: &Run| golden::compare(run, &network::simulate(&run.path(), &run.spec())).is_ok();
     let runs = live("Vegas");
     let agreeing = runs.iter().filter(|run| agrees(run)).count();
-    assert!(3 * agreeing >= 2 * runs.len() - 2, "only {agreeing} of {}", runs.len());
+    assert!(100 * agreeing >= 69 * runs.len(), "only {agreeing} of {}", runs.len());
 }
 
 /// Switches of ns-2 that no recording has set, each against the knob that says the same.

@@ -45,9 +45,6 @@ pub(crate) trait Algorithm {
     /// A segment that was sent once has been acknowledged after `rtt`.
     fn on_rtt(&mut self, _rtt: Duration) {}
 
-    /// What has been measured of the current round trip is void.
-    fn on_timeout(&mut self) {}
-
     /// A loss was found with `in_use` segments in use.
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
 }
@@ -76,12 +73,6 @@ macro_rules! congestion_controls {
             pub fn on_rtt(&mut self, rtt: Duration) {
                 match self {
                     $(CongestionControl::$kind(algorithm) => algorithm.on_rtt(rtt),)+
-                }
-            }
-
-            pub fn on_timeout(&mut self) {
-                match self {
-                    $(CongestionControl::$kind(algorithm) => algorithm.on_timeout(),)+
                 }
             }
 

@@ -55,10 +55,6 @@ impl Algorithm for Vegas {
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
     }
 
-    fn on_timeout(&mut self) {
-        (self.rtt_sum, self.rtt_count) = (0.0, 0);
-    }
-
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
         super::reno::Reno.on_loss(window, loss, in_use, params);
         window.cwnd = MIN_CWND;

@@ -9,7 +9,7 @@ use crate::params::Handshake;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastCut, Permit, SendState};
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 
 /// Places of the ring at most, however large the window.
@@ -38,21 +38,28 @@ impl LossRecovery for Vegas {
             state.open_initial_window();
         }
         let threshold = state.params.dupack_threshold;
+        // ASSUMPTION: the ACK that ends a recovery is measured for the next round trip, any other for its own; so the
+        // recordings have it, and nothing else tells.
+        let late = state.dup_acks >= threshold;
         if state.dup_acks > threshold && self.cut_cwnd > 0.0 && state.window.cwnd > self.cut_cwnd {
             state.window.cwnd = self.cut_cwnd;
             state.window.ssthresh = 2.0;
         }
         let acknowledged = self.acknowledge(state, header.ack);
         state.advance(header.ack, now);
+        let measured = match acknowledged {
+            Some((sent, 1)) if now > sent => Some(now.since(sent)),
+            _ => None,
+        };
+        if !late {
+            self.measure(measured, state);
+        }
         state.open_window(now);
+        if late {
+            self.measure(measured, state);
+        }
         if state.params.handshake != Handshake::SlowData {
             state.open_initial_window();
-        }
-        if let Some((sent, 1)) = acknowledged
-            && now > sent
-        {
-            self.measure(now.since(sent).as_secs_f64());
-            state.control.on_rtt(now.since(sent));
         }
         state.permit_window();
         if self.worried > 0 {
@@ -85,11 +92,9 @@ impl LossRecovery for Vegas {
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
-        state.control.on_timeout();
         self.cut_cwnd = 0.0;
         self.cut_at = now;
         self.worried = 0;
-        self.transmissions.fill(None);
     }
 
     fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
@@ -124,7 +129,10 @@ impl Vegas {
         self.transmissions[place as usize]
     }
 
-    fn measure(&mut self, rtt: f64) {
+    fn measure(&mut self, rtt: Option<Duration>, state: &mut SendState) {
+        let Some(measured) = rtt else { return };
+        state.control.on_rtt(measured);
+        let rtt = measured.as_secs_f64();
         let error = rtt - self.srtt8 / 8.0;
         self.srtt8 += error;
         self.rttvar4 += error.abs() - self.rttvar4 / 4.0;
