@@ -71,6 +71,9 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[st
             "time_ns": np.arange(len(stops), dtype=np.int64) + 1_000_000_001,
             "stop": np.arange(len(stops), dtype=np.uint32),
             "place": np.zeros(len(stops), dtype=np.uint32),
+            "serial": np.full(len(stops), 7, dtype=np.uint64),
+            "wire_bytes": np.full(len(stops), 512, dtype=np.uint32),
+            "tunnels": np.zeros(len(stops), dtype=np.uint32),
             "detail": np.zeros(len(stops), dtype=np.uint32),
         },
         "names": {
