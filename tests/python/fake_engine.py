@@ -62,10 +62,10 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[st
             "packets": np.array([1, 5, 2], dtype=np.uint64),
         },
         "drops": {
-            "time_ns": np.array([5, 6], dtype=np.int64),
-            "place": np.array([0, 0], dtype=np.uint32),
-            "reason": np.array([0, 0], dtype=np.uint32),
-            "marked": np.array([True, False]),
+            "time_ns": np.array([5, 6, 7], dtype=np.int64),
+            "place": np.array([0, 0, 0], dtype=np.uint32),
+            "reason": np.array([0, 0, 1], dtype=np.uint32),
+            "marked": np.array([True, False, False]),
         },
         "trace": {
             "time_ns": np.arange(len(stops), dtype=np.int64) + 1_000_000_001,
@@ -81,7 +81,7 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[st
             "flows.kind": ["ftp"],
             "queue.queue": ["bs1/air", "bs2/air"],
             "drops.place": ["bs2/air"],
-            "drops.reason": ["early-drop"],
+            "drops.reason": ["early-drop", "copy-released"],
             "trace.stop": stops,
             "trace.place": ["ch"],
             "trace.detail": ["seq 1"],

@@ -55,6 +55,7 @@ def test_run_shows_flows_and_drops_and_keeps_the_result(roamlab: Roamlab) -> Non
     assert "1500.0" in found.out
     assert "[resident]" in found.out
     assert "early-drop" in found.out
+    assert "copy-released" not in found.out
     folder = _result(found.out)
     assert folder.parent == Path("out/runs")
     manifest = json.loads((folder / "manifest.json").read_text())
