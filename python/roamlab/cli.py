@@ -126,9 +126,11 @@ def list_() -> None:
 @click.argument("run_folder", metavar="RUN", type=_ANY_PATH)
 @click.option("--packet", type=_NUMBER, required=True, help="Serial number of the packet.")
 def trace(run_folder: Path, packet: int) -> None:
-    """Print a packet's way through a run, stop by stop: time, stop, place, detail.
+    """Print a packet's way through a run, stop by stop.
 
-    The run is made again from the manifest in its folder RUN.
+    A line has the time in s, the stop, the place, the packet's serial number, its bytes on the wire, the number of
+    tunnel headers it wears, and a detail where there is something to say. The run is made again from the manifest in
+    its folder RUN.
     """
     from roamlab import _roamlab
     from roamlab.errors import BadInput
@@ -151,7 +153,11 @@ def trace(run_folder: Path, packet: int) -> None:
         )
     for row in again.trace.iter_rows(named=True):
         seconds, nanoseconds = divmod(row["time_ns"], 10**9)
-        click.echo(f"{seconds}.{nanoseconds:09d} {row['stop']} {row['place']} {row['detail']}".rstrip())
+        line = (
+            f"{seconds:>2}.{nanoseconds:09d} {row['stop']:<17} {row['place']:<9} {row['serial']:>6} "
+            f"{row['wire_bytes']:>4} {row['tunnels']} {row['detail']}"
+        )
+        click.echo(line.rstrip())
 
 
 def _print_summary(results: Results) -> None:
@@ -178,7 +184,10 @@ def _print_summary(results: Results) -> None:
         table.add_row(*(Text(str(row[column])) for column in shown), f"{row['goodput_bps'] / 1000:.1f}")
     console.print(table)
 
-    drops = results.drops.select(pl.col("place", "reason").cast(pl.String))
+    # A copy that a base station lets go is no loss, and no flow counts it as one.
+    drops = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
+        pl.col("reason") != "copy-released"
+    )
     table = Table(title="Drops")
     for heading in ("place", "reason"):
         table.add_column(heading)

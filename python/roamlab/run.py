@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
+from roamlab.errors import BadInput
 from roamlab.manifest import describe
 from roamlab.results import from_engine
 
@@ -19,5 +20,13 @@ def run(scenario: Scenario, seed: int = 1, run: int = 0, trace: int | None = Non
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
     is to be recorded.
     """
+    for name, value in (("seed", seed), ("run", run), ("trace", trace)):
+        if value is not None and not 0 <= value < 2**64:
+            raise BadInput(
+                f"{name} = {value}",
+                "it is out of range",
+                expected="a whole number from 0 to 2^64 - 1",
+                remedy="write 1, for example",
+            )
     tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace)
     return from_engine(tables, describe(scenario, seed, run))

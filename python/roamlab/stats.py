@@ -37,6 +37,13 @@ def exact(value: float) -> Interval:
     return Interval(float(value), float(value), float(value), 1)
 
 
+def largest(values: Sequence[float]) -> Interval:
+    """The largest of all runs, for a bound that each single run must keep; it estimates no mean and has no spread."""
+    sample = _sample(values)
+    most = float(sample.max())
+    return Interval(most, most, most, len(sample))
+
+
 def student(values: Sequence[float]) -> Interval:
     """The mean and its Student interval. One run alone has no bounds."""
     sample = _sample(values)

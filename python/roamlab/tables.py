@@ -28,9 +28,9 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "dropped_pkts": "packets of the flow that were lost, for any reason",
             "timeouts": "expiries of the retransmission timer",
             "fast_retransmits": "losses found by duplicate acknowledgements",
-            "goodput_bps": "bytes delivered over the flow's life",
-            "start_ns": "when the application began",
-            "finish_ns": "when it ended, or the end of the run",
+            "goodput_bps": "bits delivered per second, from the flow's start to the end of the run",
+            "start_ns": "when the application began; -1: it did not",
+            "finish_ns": "when data was delivered last; -1: none was",
         },
     ),
     "deliveries": (
@@ -58,7 +58,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "drops": (
-        "One row per lost packet. Every loss has one reason.",
+        "One row per lost packet. Every loss has one reason; `copy-released` is none: a copy was let go.",
         {
             "time_ns": _TIME,
             "place": "where it was lost",

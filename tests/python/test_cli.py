@@ -55,6 +55,7 @@ def test_run_shows_flows_and_drops_and_keeps_the_result(roamlab: Roamlab) -> Non
     assert "1500.0" in found.out
     assert "[resident]" in found.out
     assert "early-drop" in found.out
+    assert "copy-released" not in found.out
     folder = _result(found.out)
     assert folder.parent == Path("out/runs")
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -66,7 +67,10 @@ def test_run_shows_flows_and_drops_and_keeps_the_result(roamlab: Roamlab) -> Non
 def test_trace_prints_the_way_of_a_packet(roamlab: Roamlab, engine: pytest.MonkeyPatch) -> None:
     folder = str(_result(roamlab("run", "small.toml").out))
     found = roamlab("trace", folder, "--packet", "7")
-    assert found.out == "1.000000001 app.offer ch seq 1\n1.000000002 tcp.poll_transmit ch seq 1\n"
+    assert found.out == (
+        " 1.000000001 app.offer         ch             7  512 0 seq 1\n"
+        " 1.000000002 tcp.poll_transmit ch             7  512 0 seq 1\n"
+    )
     assert (found.code, found.err) == (0, "")
     unknown = roamlab("trace", folder, "--packet", "8")
     assert unknown.code == 2
@@ -164,3 +168,15 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import sys, roamlab.cli; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+def test_a_manifest_with_an_impossible_seed_is_bad_input(
+    roamlab: Roamlab, engine: pytest.MonkeyPatch
+) -> None:
+    folder = _result(roamlab("run", "small.toml").out)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for seed in (-1, 2**64):
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"seed": seed}))
+        found = roamlab("trace", str(folder), "--packet", "7")
+        assert (found.code, "Traceback" in found.err) == (2, False)
+        assert f"seed = {seed}: it is out of range" in found.err

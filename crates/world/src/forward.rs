@@ -104,7 +104,7 @@ impl World {
     }
 
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
-    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, PROTOCOLS A13).
+    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, reading A13).
     fn police(&mut self, node: NodeId, packet: PacketId, from: NodeId) -> Option<PacketId> {
         let Some(policer) = &self.policer else { return Some(packet) };
         if self.cx.pool[&packet].inner.tos.dscp() != policer.mark {

@@ -145,7 +145,7 @@ _ASSUMPTIONS = (
     Assumption(
         "which ns-2, which RTO floor",
         "profile ns2-2009, 200 ms; 1 s run too",
-        "section 5.9 of the protocol notes: the paper names neither",
+        "the paper names neither",
     ),
     Assumption(
         "BLUE: does a random drop raise P_m?",
