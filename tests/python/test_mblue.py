@@ -156,7 +156,7 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         assert claim["interval"][0] <= claim["effect"] <= claim["interval"][1]
         assert {"unit", "runs", "reading", "why"} <= claim.keys()
         assert claim["id"] in done.stdout
-    assert {len(claim["readings"]) for claim in found[4:]} == {len(experiments.READINGS) - 1}
+    assert {len(claim["readings"]) for claim in found[4:]} == {len(experiments.READINGS)}
     for name in ("fig11", "fig12", "fig13", "fig14", "fig15", "sync"):
         assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
         assert (out / "figures" / f"{name}.svg").exists()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
-from roamlab.papers.mblue.experiments import QUEUES, READINGS
+from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
 from roamlab.stats import student
@@ -117,8 +117,7 @@ def _readings(decided: Sequence[Claim], names: Sequence[str]) -> Table:
         for claim in decided
         if claim.others
     ]
-    others = [name for name in names if READINGS[name] != experiments.DEFAULT]
-    return Table("The verdicts under other readings of the paper", ("claim", "default", *others), rows)
+    return Table("The verdicts under other readings of the paper", ("claim", *names), rows)
 
 
 def _write_csv(table: Table, path: Path) -> None:

@@ -58,6 +58,14 @@ class Evidence:
     one: dict[str, list[OneHandoff]]
     three: dict[str, list[ThreeHandoffs]]
 
+    def of_first(self, runs: int) -> Evidence:
+        """The same with fewer runs, to compare with readings that have no more."""
+        return Evidence(
+            self.reading,
+            {queue: found[:runs] for queue, found in self.one.items()},
+            {queue: found[:runs] for queue, found in self.three.items()},
+        )
+
 
 @dataclass(frozen=True)
 class Anatomy:
@@ -88,7 +96,7 @@ def gather(runs: int, threads: int) -> dict[str, Evidence]:
         threads,
         lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0),
     )
-    return {
+    found = {
         name: Evidence(
             reading,
             {queue: first[name, queue] for queue in QUEUES},
@@ -96,6 +104,8 @@ def gather(runs: int, threads: int) -> dict[str, Evidence]:
         )
         for name, reading in READINGS.items()
     }
+    few = alternative_runs(runs)
+    return found | {f"default, first {few} runs": found["default"].of_first(few)}
 
 
 def alternative_runs(runs: int) -> int:

@@ -188,8 +188,10 @@ def _large(limit: str) -> dict[str, Any]:
 
 @cache
 def transfer(way: str) -> Scenario:
-    """Fig. 4: the moving host's transfer alone through large buffers: with the "detour", with "no detour", and with
-    the detour and a "wait" of the new base station that keeps direct packets behind forwarded ones.
+    """Fig. 4: the moving host's transfer alone through large buffers.
+
+    With the "detour", with "no detour", and with the detour and a "wait" of the new base station that keeps direct
+    packets behind forwarded ones.
     """
     moving = [flow for flow in model().tables["flows"] if flow["name"] == "moving"]
     buffer = _large("1000 pkt") | {
