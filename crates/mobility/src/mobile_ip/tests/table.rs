@@ -130,6 +130,7 @@ fn describe(action: &Action) -> String {
         Action::Release { via: to, mark, .. } => {
             format!("release: {}{}", via(to), if mark.is_some() { ", marked" } else { "" })
         }
+        Action::AwaitForwarded { .. } => "await forwarded packets".into(),
         Action::DiscardBuffer { .. } => "discard buffer".into(),
         Action::Note { phase, .. } => format!("note {phase:?}"),
     }
