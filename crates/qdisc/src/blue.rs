@@ -133,10 +133,7 @@ impl QueueDisc for Blue {
 
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         let packet = self.fifo.pop(cx.pool);
-        match packet {
-            Some(_) => self.p_m.on_busy(),
-            None => self.p_m.on_idle(cx.now),
-        }
+        self.p_m.on_dequeue(packet.is_some(), cx.now);
         packet
     }
 

@@ -98,18 +98,11 @@ impl DropProbability {
         }
     }
 
-    /// The link asked for a packet and got one.
-    pub(crate) fn on_busy(&mut self) {
-        self.link_idle = false;
-    }
-
-    /// The link asked for a packet and nothing waited. Only the first time in an idle period counts.
-    pub(crate) fn on_idle(&mut self, now: Time) {
-        if self.link_idle {
-            return;
-        }
-        self.link_idle = true;
-        if self.steps.idle_mode != IdleMode::Arrival {
+    /// The link asked for a packet, and got one or found that nothing waits. Only the first time in an idle period
+    /// counts.
+    pub(crate) fn on_dequeue(&mut self, got_one: bool, now: Time) {
+        let was_idle = std::mem::replace(&mut self.link_idle, !got_one);
+        if !got_one && !was_idle && self.steps.idle_mode != IdleMode::Arrival {
             self.decrease(now);
         }
     }

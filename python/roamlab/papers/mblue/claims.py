@@ -11,7 +11,6 @@ from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, wit
 from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import (
     ALONE_S,
-    DEFAULT,
     FLOWS,
     PROBE_INTERVAL_S,
     THRESHOLD_PKTS,
@@ -52,8 +51,8 @@ def measured_delays(anatomy: Anatomy) -> dict[str, tuple[float, float]]:
     found = {}
     for on, name in ((True, "route optimisation"), (False, "base protocol")):
         results = anatomy.outage[on]
-        to_agent, to_home, to_old, to_correspondent = _hops(results)
-        notified = to_agent + (to_old if on else to_home + _ms(84, _WIRE_BPS))
+        to_agent, to_home, update = _hops(results)
+        notified = to_agent + (update if on else to_home + _ms(84, _WIRE_BPS))
         learnt = "correspondent-informed" if on else "home-agent-registered"
         probe = 2 * (_ms(64, _AIR_BPS) + 3 * _ms(84, _WIRE_BPS))
         # The last packet lost passed the old agent this long before it was lost on the air.
@@ -61,15 +60,15 @@ def measured_delays(anatomy: Anatomy) -> dict[str, tuple[float, float]]:
         found[f"T_loss, {name}"] = (passed - ALONE_S * 1e3, notified + PROBE_INTERVAL_S * 1e3 + probe)
         found[f"T_h, {name}"] = (
             (measures.phase(results, learnt) - ALONE_S) * 1e3,
-            to_agent + to_home + (to_correspondent if on else 0.0),
+            to_agent + to_home + (update if on else 0.0),
         )
         round_trip = sum(measures.least_delay(results, f"probe-{way}", 1.5, 5.0) for way in ("down", "up"))
         found[f"T_RTT, {name}"] = (round_trip * 1e3, probe)
     return found
 
 
-def _hops(results: Results) -> tuple[float, float, float, float]:
-    """Serialisation on the way to the new agent, home agent, old agent and correspondent, in ms."""
+def _hops(results: Results) -> tuple[float, float, float]:
+    """Serialisation on the way to the new agent, on to the home agent, and of a binding update over a hop, in ms."""
 
     def size(name: str) -> int:
         return measures.message_size(results, name)
@@ -85,7 +84,6 @@ def _hops(results: Results) -> tuple[float, float, float, float]:
     return (
         to_agent + probe,
         _ms(size("registration-request"), _WIRE_BPS) + hop,
-        _ms(size("binding-update"), _WIRE_BPS) + hop,
         _ms(size("binding-update"), _WIRE_BPS) + hop,
     )
 
@@ -427,7 +425,7 @@ BY_EVIDENCE = (_fig11, _fig12, _fig13, _fig14, _fig15, _sync)
 
 def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
-    default = next(found for found in evidence.values() if found.reading == DEFAULT)
+    default = evidence["default"]
     others = [found for found in evidence.values() if found is not default]
     alone = [_eq1(anatomy), _reorder(anatomy), _perhost(anatomy), _local(anatomy)]
     return alone + [
