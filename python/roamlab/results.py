@@ -56,6 +56,11 @@ class Results:
         return self.table("tcp")
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """What was sent, enqueued and lost; empty unless `record.packets` asks for it."""
+        return self.table("packets")
+
+    @property
     def handovers(self) -> pl.DataFrame:
         """The phases of every handover."""
         return self.table("handovers")

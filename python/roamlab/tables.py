@@ -27,10 +27,13 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "reordering_extent_pkts": "most later segments that had been seen before a late one",
             "dropped_pkts": "packets of the flow that were lost, for any reason",
             "timeouts": "expiries of the retransmission timer",
+            "spurious_timeouts": "those of which an earlier transmission of the segment arrived all the same",
             "fast_retransmits": "losses found by duplicate acknowledgements",
             "goodput_bps": "bits delivered per second, from the flow's start to the end of the run",
             "start_ns": "when the application began; -1: it did not",
             "finish_ns": "when data was delivered last; -1: none was",
+            "completed_ns": "when the last segment of a file was delivered for the first time; -1: it was not, "
+            "or nothing ends the file",
         },
     ),
     "deliveries": (
@@ -80,6 +83,24 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "rto_ns": "retransmission timeout after it",
             "seq": "segment that the event is about",
             "cause_serial": "serial number of the lost packet that caused it; 0: none was lost",
+            "timeout": "of a timeout, judged by the packets and not by the sender: `genuine` if every earlier "
+            "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one "
+            "was still on its way at the end; otherwise empty",
+        },
+    ),
+    "packets": (
+        "What happened to every packet; empty unless `record.packets` asks for it.",
+        {
+            "time_ns": _TIME,
+            "event": "`send`: an endpoint sends it; `enqueue`: it is handed to a recorded queue; `drop`: it is lost",
+            "place": "node or link",
+            "flow": _FLOW,
+            "kind": "`data`, `syn`, `ack`, `datagram` or `signal`",
+            "number": "segment or datagram number; of an acknowledgement the segment expected next",
+            "wire_bytes": "bytes on the wire, tunnel headers included",
+            "retransmission": "true: the segment had been sent before",
+            "waiting": "of `enqueue`: packets that waited before it; otherwise 0",
+            "serial": _SERIAL,
         },
     ),
     "handovers": (

@@ -31,7 +31,7 @@ drop_reasons! {
     EarlyDrop => "early-drop",
     /// It was sent over the air to a host that no longer, or not yet, listens there.
     Detached => "detached",
-    /// The sending host had no link.
+    /// The link was down, or the sending host had none.
     LinkDown => "link-down",
     /// No route to the destination.
     NoRoute => "no-route",

@@ -5,15 +5,16 @@ use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
+use crate::forced::{ForcedDrops, LinkChange};
 use crate::link::{End, Link};
 use crate::node::{Cell, Mobile, Node};
 use crate::probe::Wanted;
 use crate::route::{Edge, RouteTable, shortest_paths};
 use crate::run::Draw;
-use crate::scenario::{ForeignMarks, HostSpec, Scenario};
+use crate::scenario::{DropSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
 use crate::world::{Policer, World};
 use roamlab_engine::{Duration, Rate, Rng, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{InFlightAtBreak, Motion};
 use roamlab_traffic::App;
@@ -95,7 +96,12 @@ impl<'a> Builder<'a> {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
+            let first = self.links.len();
             self.duplex(names, (link.rate, link.delay), queues);
+            for (built, drops) in self.links[first..].iter_mut().zip([&link.drops, &link.reverse_drops]) {
+                built.forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
+                built.changes = changes(link);
+            }
         }
     }
 
@@ -179,7 +185,8 @@ impl<'a> Builder<'a> {
         let app = App::new(&spec.app, &mut rng);
         let transport = match spec.tcp.as_ref().and_then(|tcp| tcp.resolve(self.scenario.run.profile).ok()) {
             Some(params) => {
-                let phase = self.rng(&format!("{}/tcp", spec.name)).uniform_duration(params.tick);
+                let drawn = self.rng(&format!("{}/tcp", spec.name)).uniform_duration(params.tick);
+                let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
                 Transport::Tcp {
                     segment: params.segment,
                     sender: Box::new(TcpSender::new(&params, phase)),
@@ -210,8 +217,12 @@ impl<'a> Builder<'a> {
         let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, self.draw);
         let mut cx = Cx::default();
         cx.probes.traced = self.draw.trace;
-        cx.probes.wanted = Wanted { deliveries: scenario.record.deliveries, tcp: scenario.record.tcp };
-        schedule_start(&mut cx, &self.nodes, &flows);
+        cx.probes.wanted = Wanted {
+            deliveries: scenario.record.deliveries,
+            tcp: scenario.record.tcp,
+            packets: scenario.record.packets,
+        };
+        schedule_start(&mut cx, &self.links, &self.nodes, &flows);
         let node_of =
             self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
         let mut world = World {
@@ -260,8 +271,32 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The first motion of every host and the first wake-up of every application.
-fn schedule_start(cx: &mut Cx, nodes: &[Node], flows: &[Flow]) {
+fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
+    let named = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
+    let flow = drops.flow.as_ref().and_then(named).map(|flow| FlowId(flow as u32));
+    let mut ordinals = drops.packets.clone();
+    ordinals.sort_unstable();
+    ForcedDrops { flow, ordinals, seen: 0 }
+}
+
+fn changes(link: &LinkSpec) -> Vec<LinkChange> {
+    let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
+        at: Time::ZERO + spec.at,
+        rate: spec.rate,
+        delay: spec.delay,
+        up: spec.up,
+    };
+    link.changes.iter().map(change).collect()
+}
+
+/// The changes of links, the first motion of every host and the first wake-up of every application.
+fn schedule_start(cx: &mut Cx, links: &[Link], nodes: &[Node], flows: &[Flow]) {
+    for (id, link) in links.iter().enumerate() {
+        for (index, change) in link.changes.iter().enumerate() {
+            let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };
+            cx.scheduler.push(change.at, event);
+        }
+    }
     for (id, node) in nodes.iter().enumerate() {
         let first: Option<&(Time, Motion)> = node.mobile.as_ref().and_then(|mobile| mobile.plan.first());
         if let Some(&(time, _)) = first {

@@ -25,6 +25,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(problem.help("write \"20 B\" for IP-in-IP"));
     }
     let routers = check_links(scenario)?;
+    check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
     check_mobility(scenario)?;
@@ -67,6 +68,34 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         }
     }
     Ok(scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect())
+}
+
+/// Checks what is done to links by force: drops of flows that exist, changes that change something.
+fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, drop) in drops.iter().enumerate() {
+                let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");
+                let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
+                if let Some(flow) = drop.flow.as_deref().filter(|flow| !flows().any(|name| name == *flow)) {
+                    let problem = Problem::at(field("flow"), format!("there is no flow \"{flow}\""));
+                    return Err(problem.help(known(flow, flows())));
+                }
+                if drop.packets.is_empty() {
+                    let problem = Problem::at(field("packets"), "no packet is named");
+                    return Err(problem.help("write ordinals, counted from 0, for example [40, 41]"));
+                }
+            }
+        }
+        for (number, change) in link.changes.iter().enumerate() {
+            if change.rate.is_none() && change.delay.is_none() && change.up.is_none() {
+                let field = format!("links[{index}].changes[{number}]");
+                let problem = Problem::at(field, "this changes nothing");
+                return Err(problem.help("write `rate`, `delay` or `up` too, for example `up = false`"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {

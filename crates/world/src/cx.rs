@@ -33,8 +33,17 @@ impl Cx {
     /// The packet is lost here.
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Place) {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
+        self.packet_event("drop", &packet, place, 0);
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, reason, place);
+    }
+
+    /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
+    /// is handed.
+    pub fn packet_event(&mut self, event: &'static str, packet: &PacketId, place: Place, waiting: usize) {
+        if self.probes.wanted.packets {
+            self.probes.packet(self.now, event, &self.pool[packet], place, waiting);
+        }
     }
 
     /// Records and discards, in order, what a queue discipline has given up.

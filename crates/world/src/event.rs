@@ -34,6 +34,13 @@ pub enum Event {
         /// Which link.
         link: LinkId,
     },
+    /// A link changes.
+    LinkChange {
+        /// Which link.
+        link: LinkId,
+        /// Place in the link's list of changes.
+        index: u32,
+    },
     /// An endpoint's deadline may have come.
     Endpoint {
         /// Which flow.

@@ -1,6 +1,7 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::event::NodeId;
+use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -46,6 +47,8 @@ pub struct Flow {
     pub offered: Time,
     /// What has happened so far.
     pub stats: FlowStats,
+    /// Its timeouts, to be judged.
+    pub(crate) timeouts: Timeouts,
     arrivals: Arrivals,
 }
 
@@ -74,6 +77,10 @@ pub struct FlowStats {
     pub started: Option<Time>,
     /// When the last data packet so far was delivered.
     pub last_delivery: Option<Time>,
+    /// When the last data packet so far was delivered for the first time.
+    pub last_fresh: Option<Time>,
+    /// Data packets of the whole transfer, if it ends.
+    pub total: Option<u64>,
 }
 
 /// The order in which a flow's packets arrive (RFC 4737 §4: a packet is reordered if one sent later came first).
@@ -116,6 +123,7 @@ impl Flow {
             armed: [Time::MAX; 2],
             offered: Time::ZERO,
             stats: FlowStats::default(),
+            timeouts: Timeouts::default(),
             arrivals: Arrivals::default(),
         }
     }
@@ -127,6 +135,7 @@ impl Flow {
         if fresh {
             stats.delivered += 1;
             stats.delivered_bytes += payload;
+            stats.last_fresh = Some(now);
         } else {
             stats.duplicates += 1;
         }
@@ -134,6 +143,12 @@ impl Flow {
         stats.reordering_extent = stats.reordering_extent.max(late_by);
         stats.last_delivery = Some(now);
         late_by
+    }
+
+    /// When the whole of a file had been delivered.
+    pub fn completed(&self) -> Option<Time> {
+        let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(self.stats.delivered);
+        self.stats.last_fresh.filter(|_| whole)
     }
 
     /// "tcp" or "udp".

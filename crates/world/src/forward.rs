@@ -27,6 +27,9 @@ impl World {
     pub(crate) fn arrive(&mut self, link: LinkId, arrived: InFlight) {
         let packet = arrived.packet;
         self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
+        if !self.links[link.0 as usize].up {
+            return self.cx.lose(packet, DropReason::LinkDown, Place::Link(link));
+        }
         let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
         match to {
             End::Node(node) if self.left_too_soon(from, node, arrived.started) => {

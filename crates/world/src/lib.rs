@@ -15,6 +15,7 @@ mod endpoint;
 pub mod event;
 pub mod fault;
 pub mod flow;
+pub mod forced;
 mod forward;
 pub mod link;
 pub mod locate;
@@ -25,6 +26,7 @@ pub mod route;
 mod run;
 pub mod scenario;
 pub mod table;
+mod timeouts;
 mod tunnel;
 pub mod world;
 

@@ -7,9 +7,10 @@
 
 use crate::cx::{Cx, Place};
 use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::forced::{ForcedDrops, LinkChange};
 use crate::probe::Stop;
 use roamlab_engine::{Duration, Rate, Time};
-use roamlab_packet::{Packet, PacketId};
+use roamlab_packet::{DropReason, Packet, PacketId};
 use roamlab_qdisc::{Qdisc, QdiscCx, QueueDisc};
 use std::collections::VecDeque;
 
@@ -27,6 +28,8 @@ pub enum End {
 pub struct InFlight {
     /// When its transmission began.
     pub started: Time,
+    /// When its transmission ends.
+    sent: Time,
     /// When it arrives.
     arrival: Time,
     /// The reserved insertion number of its arrival.
@@ -58,6 +61,12 @@ pub struct Link {
     pub delay: Duration,
     /// Whether its queue is recorded.
     pub recorded: bool,
+    /// Whether what arrives at its far end is received.
+    pub up: bool,
+    /// What it loses by order of the scenario.
+    pub forced: Vec<ForcedDrops>,
+    /// How it changes in mid-run.
+    pub changes: Vec<LinkChange>,
     rate: Rate,
     remainder: u64,
     queue: Qdisc,
@@ -83,6 +92,9 @@ impl Link {
             to,
             delay,
             recorded: false,
+            up: true,
+            forced: Vec::new(),
+            changes: Vec::new(),
             rate,
             remainder: 0,
             queue,
@@ -96,11 +108,18 @@ impl Link {
     /// Takes a packet in; starts it if the link is idle.
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
+        let forced = self.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+        if forced.fold(false, |lost, strikes| lost | strikes) {
+            return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
+        }
         self.fall_idle(cx);
         match &mut self.overtaking {
             Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
             _ => {
                 cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
+                if self.recorded {
+                    cx.packet_event("enqueue", &packet, Place::Link(id), self.queue.packets());
+                }
                 self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
                 cx.settle_drops(Place::Link(id));
                 self.sample(id, cx);
@@ -117,12 +136,21 @@ impl Link {
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
-        let sent = self.in_flight.back().filter(|sent| sent.arrival == cx.now + self.delay);
+        let sent = self.in_flight.back().filter(|sent| sent.sent == cx.now);
         if let Some(sent) = sent {
             cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
         }
         self.start(id, cx);
         self.sending.is_some()
+    }
+
+    /// The change of this number takes place. A transmission under way ends when it would have, and what is in flight
+    /// arrives when it would have; only whether it is received is decided where it arrives.
+    pub fn change(&mut self, index: u32) {
+        let LinkChange { rate, delay, up, .. } = self.changes[index as usize];
+        self.rate = rate.unwrap_or(self.rate);
+        self.delay = delay.unwrap_or(self.delay);
+        self.up = up.unwrap_or(self.up);
     }
 
     /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
@@ -200,11 +228,16 @@ impl Link {
         self.sending = None;
         let Some(packet) = next else { return };
         let size = cx.pool[&packet].wire_size();
-        let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
+        let transmission = self.rate.transmission_time(size, &mut self.remainder);
+        let end = cx.now + transmission;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
         self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
-        let (arrival, place) = (end + self.delay, cx.scheduler.reserve());
-        self.in_flight.push_back(InFlight { started: cx.now, arrival, place, packet });
+        let place = cx.scheduler.reserve();
+        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
+        let ahead =
+            self.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| end + self.delay < ahead);
+        let arrival = ahead.map_or(end + self.delay, |ahead| ahead + transmission);
+        self.in_flight.push_back(InFlight { started: cx.now, sent: end, arrival, place, packet });
         self.arm_head(id, cx);
         self.await_end(id, cx);
     }

@@ -5,7 +5,7 @@ use crate::event::{LinkId, NodeId};
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use std::collections::BTreeMap;
 
@@ -161,6 +161,34 @@ table! {
         seq: u32,
         /// The lost packet that caused it, or 0.
         cause_serial: u64,
+        /// Of a timeout: whether it was genuine; otherwise empty.
+        timeout: &'static str,
+    }
+}
+
+table! {
+    /// What happened to packets.
+    PacketEvents, PacketEvent {
+        /// When.
+        time_ns: Time,
+        /// "send", "enqueue" or "drop".
+        event: &'static str,
+        /// Where.
+        place: Place,
+        /// Which flow.
+        flow: FlowId,
+        /// What kind of packet.
+        kind: &'static str,
+        /// Segment or datagram number; of an acknowledgement the segment expected next.
+        number: u32,
+        /// Size on the wire, tunnel headers included.
+        wire_bytes: u64,
+        /// The segment has been sent before.
+        retransmission: bool,
+        /// ("enqueue") packets that waited before it.
+        waiting: u32,
+        /// The packet's number.
+        serial: u64,
     }
 }
 
@@ -251,6 +279,8 @@ pub struct Wanted {
     pub deliveries: bool,
     /// One row per TCP state change.
     pub tcp: bool,
+    /// One row per packet sent, enqueued or lost.
+    pub packets: bool,
 }
 
 /// The record.
@@ -264,6 +294,8 @@ pub struct Probes {
     pub drops: Drops,
     /// TCP state.
     pub tcp: TcpChanges,
+    /// What happened to packets.
+    pub packets: PacketEvents,
     /// Handover phases.
     pub handovers: Handovers,
     /// Packets out of buffers.
@@ -337,6 +369,29 @@ impl Probes {
             seq,
             serial: packet.serial,
             marked,
+        });
+    }
+
+    /// Something happened to a packet.
+    pub fn packet(&mut self, now: Time, event: &'static str, packet: &Packet, place: Place, waiting: usize) {
+        let (kind, number, retransmission) = match packet.body {
+            Body::Tcp(header) if header.payload > 0 => ("data", header.seq, header.retransmission),
+            Body::Tcp(header) if header.flags.has(TcpFlags::ACK) => ("ack", header.ack, false),
+            Body::Tcp(header) => ("syn", header.seq, header.retransmission),
+            Body::Udp(header) => ("datagram", header.seq, false),
+            Body::Signal(MessageId(id)) => ("signal", id, false),
+        };
+        self.packets.push(PacketEvent {
+            time_ns: now,
+            event,
+            place,
+            flow: packet.flow,
+            kind,
+            number,
+            wire_bytes: packet.wire_size().0,
+            retransmission,
+            waiting: waiting as u32,
+            serial: packet.serial,
         });
     }
 

@@ -116,6 +116,44 @@ pub struct LinkSpec {
     /// Queue from the second node to the first; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_queue: Option<QueueSpec>,
+    /// Packets that are lost on entering the link from the first node to the second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<DropSpec>,
+    /// Packets that are lost on entering the link from the second node to the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverse_drops: Vec<DropSpec>,
+    /// Changes of the link in mid-run, both ways.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeSpec>,
+}
+
+/// Packets that a link loses, by their ordinals. They are lost before its queue, as by ns-2's error model with a list.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DropSpec {
+    /// Only packets of this flow are counted and lost; absent: all that enter the link, signalling included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Which of them, counted from 0 in the order in which they enter: a SYN counts, and so does a retransmission.
+    #[schemars(extend("examples" = [[40, 41]]))]
+    pub packets: Vec<u64>,
+}
+
+/// A change of a link in mid-run. What is left out stays as it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeSpec {
+    /// When.
+    pub at: Duration,
+    /// Its rate for transmissions that begin later, each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its propagation delay for transmissions that begin later, each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Whether it works. On a link that is down packets wait and are sent as ever, but are lost where they arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<bool>,
 }
 
 /// A cell: a base station behind an access router, and its air link.
@@ -196,6 +234,8 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
+    /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
+    pub packets: bool,
     /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2", "mh->bs2"); absent: the downlinks
     /// of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,7 +244,7 @@ pub struct RecordSpec {
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        RecordSpec { deliveries: true, tcp: true, queues: None }
+        RecordSpec { deliveries: true, tcp: true, packets: false, queues: None }
     }
 }
 

@@ -128,6 +128,7 @@ impl World {
                 self.events -= u64::from(!started);
             }
             Event::LinkHead { link } => self.link_head(link),
+            Event::LinkChange { link, index } => self.links[link.0 as usize].change(index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
             Event::Agent { node } => self.agent_wake(node),

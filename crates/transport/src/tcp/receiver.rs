@@ -204,6 +204,11 @@ impl TcpReceiver {
         self.received.base()
     }
 
+    /// Whether a segment has arrived.
+    pub fn has(&self, seq: u32) -> bool {
+        self.received.contains(seq)
+    }
+
     fn acknowledge(&mut self, now: Time) {
         self.delayed.stop();
         let mut sacks = SackBlocks::default();

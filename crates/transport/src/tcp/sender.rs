@@ -53,6 +53,15 @@ impl TcpSender {
         state.permit_window();
     }
 
+    /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
+    /// is still sent again.
+    pub fn stop(&mut self) {
+        let state = &mut self.state;
+        if state.fin.is_none() {
+            state.end = state.snd_max;
+        }
+    }
+
     /// The application has no more to send: a FIN follows the last segment (RFC 9293 §3.6).
     pub fn close(&mut self) {
         let state = &mut self.state;
