@@ -88,7 +88,7 @@ pub struct Rng(Generator);
 
 #[derive(Clone, Debug)]
 enum Generator {
-    Own(ChaCha8Rng),
+    Own(Box<ChaCha8Rng>),
     Shared(Rc<Cell<Mrg32k3a>>),
 }
 
@@ -99,7 +99,7 @@ impl Rng {
         hash.update(seed.to_le_bytes());
         hash.update(run.to_le_bytes());
         hash.update(name.as_bytes());
-        Rng(Generator::Own(ChaCha8Rng::from_seed(hash.finalize().into())))
+        Rng(Generator::Own(Box::new(ChaCha8Rng::from_seed(hash.finalize().into()))))
     }
 
     /// A number in [0, 1) with 53 random bits; with ns-2's generator in (0, 1) with 32.
