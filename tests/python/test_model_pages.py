@@ -28,6 +28,7 @@ _PAGES = {
     "crates/traffic/src/": "applications.md",
     "crates/radio/src/": "radio.md",
     "crates/world/src/node": "radio.md",
+    "crates/world/src/ns2": "random-numbers.md",
     "crates/world/src/buffer": "base-station-buffer.md",
     "crates/world/src/": "network.md",
 }

@@ -157,12 +157,15 @@ fn receive<'py>(
 /// The jobs' scenarios; neighbours with the same text are read once.
 fn scenarios(jobs: &[Job]) -> PyResult<Vec<Scenario>> {
     let mut scenarios: Vec<Scenario> = Vec::with_capacity(jobs.len());
-    for (index, (text, name, ..)) in jobs.iter().enumerate() {
+    for (index, (text, name, seed, _)) in jobs.iter().enumerate() {
         let same = index.checked_sub(1).filter(|&before| jobs[before].0 == *text);
-        scenarios.push(match same {
+        let scenario = match same {
             Some(before) => scenarios[before].clone(),
             None => parse(text, name)?,
-        });
+        };
+        let seeded = scenario.check_seed(*seed, text, name);
+        seeded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        scenarios.push(scenario);
     }
     Ok(scenarios)
 }

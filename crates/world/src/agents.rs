@@ -2,10 +2,9 @@
 
 use crate::event::NodeId;
 use crate::node::{Cell, Node};
-use crate::run::Draw;
 use crate::scenario::Scenario;
 use crate::world::Buffering;
-use roamlab_engine::{Bytes, Duration, Rng};
+use roamlab_engine::{Bytes, Duration, Streams};
 use roamlab_mobility::message::SizeOptions;
 use roamlab_mobility::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, Params};
 use roamlab_mobility::{MobileIp, MobilitySpec};
@@ -28,12 +27,12 @@ pub fn install(
     nodes: &mut [Node],
     cells: &[Cell],
     ids: &BTreeMap<&str, NodeId>,
-    draw: Draw,
+    streams: &Streams,
 ) -> Setting {
     let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else {
         return Setting { buffering: None, message_options: SizeOptions::default(), mark: Dscp::FORWARDED };
     };
-    let cast = Cast { scenario, params, ids, draw };
+    let cast = Cast { scenario, params, ids, streams };
     cast.hosts(nodes);
     cast.base_stations(nodes, cells);
     cast.foreign_agents(nodes, cells);
@@ -47,7 +46,7 @@ struct Cast<'a> {
     scenario: &'a Scenario,
     params: &'a Params,
     ids: &'a BTreeMap<&'a str, NodeId>,
-    draw: Draw,
+    streams: &'a Streams,
 }
 
 impl Cast<'_> {
@@ -57,7 +56,7 @@ impl Cast<'_> {
 
     /// A phase uniform in [0, `interval`), from the stream of the component that has it.
     fn phase(&self, component: &str, interval: Duration) -> Duration {
-        Rng::named(self.draw.seed, self.draw.run, component).uniform_duration(interval)
+        self.streams.named(component).uniform_duration(interval)
     }
 
     fn hosts(&self, nodes: &mut [Node]) {

@@ -8,22 +8,25 @@ use crate::flow::{Flow, Transport};
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::link::{End, Link};
 use crate::node::{Cell, Mobile, Node};
+use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, RouteTable, shortest_paths};
 use crate::run::Draw;
-use crate::scenario::{DropSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
+use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
 use crate::world::{Policer, World};
-use roamlab_engine::{Duration, Rate, Rng, Time};
+use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{InFlightAtBreak, Motion};
 use roamlab_traffic::App;
-use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
-    let mut builder = Builder { scenario, draw, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
+    let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
+    let mut builder =
+        Builder { scenario, draw, streams, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -34,16 +37,13 @@ pub fn build(scenario: &Scenario, draw: Draw) -> World {
 struct Builder<'a> {
     scenario: &'a Scenario,
     draw: Draw,
+    streams: Streams,
     nodes: Vec<Node>,
     links: Vec<Link>,
     ids: BTreeMap<&'a str, NodeId>,
 }
 
 impl<'a> Builder<'a> {
-    fn rng(&self, name: &str) -> Rng {
-        Rng::named(self.draw.seed, self.draw.run, name)
-    }
-
     /// The node of this name, made if there is none yet.
     fn node(&mut self, name: &'a str) -> NodeId {
         let next = NodeId(self.nodes.len() as u32);
@@ -63,7 +63,7 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.name())));
+        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.name())));
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
         link.recorded = match &self.scenario.record.queues {
             Some(queues) => queues.contains(&link.name),
@@ -179,20 +179,54 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn flow(&self, index: usize) -> Flow {
-        let spec = &self.scenario.flows[index];
-        let mut rng = self.rng(&format!("{}/app", spec.name));
-        let app = App::new(&spec.app, &mut rng);
-        let transport = match spec.tcp.as_ref().and_then(|tcp| tcp.resolve(self.scenario.run.profile).ok()) {
-            Some(params) => {
-                let drawn = self.rng(&format!("{}/tcp", spec.name)).uniform_duration(params.tick);
-                let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
-                Transport::Tcp {
-                    segment: params.segment,
-                    sender: Box::new(TcpSender::new(&params, phase)),
-                    receiver: Box::new(TcpReceiver::new(&params)),
-                }
-            }
+    fn flows(&self) -> Vec<Flow> {
+        let specs = &self.scenario.flows;
+        let app =
+            |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
+        let apps: Vec<App> = specs.iter().map(app).collect();
+        let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
+        let tcps: Vec<Option<TcpParams>> = specs.iter().map(tcp).collect();
+        let phases = self.clock_phases(&tcps);
+        let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &Option<TcpParams>), Duration)| {
+            let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            self.flow(spec, app, tcp.as_ref(), phase)
+        };
+        parts.map(flow).collect()
+    }
+
+    /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
+    fn clock_phases(&self, tcps: &[Option<TcpParams>]) -> Vec<Duration> {
+        let tick = |tcp: &Option<TcpParams>| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+        let flows = self.scenario.flows.iter().zip(tcps);
+        let Some(mut shared) = self.streams.shared() else {
+            let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
+            return flows.map(|(spec, tcp)| own(spec).uniform_duration(tick(tcp))).collect();
+        };
+        let agents = flows.map(|(spec, tcp)| {
+            let resets = match tcp {
+                Some(params) if params.recovery == RecoveryKind::Vegas => 2,
+                Some(_) => 1,
+                None => 0,
+            };
+            let node = self.ids[spec.path[0].as_str()].0;
+            ns2::Agent { node, resets }
+        });
+        let agents: Vec<ns2::Agent> = agents.collect();
+        let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
+        let part = |(phase, tcp): (f64, &Option<TcpParams>)| {
+            Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
+        };
+        phases.into_iter().zip(tcps).map(part).collect()
+    }
+
+    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&TcpParams>, phase: Duration) -> Flow {
+        let transport = match tcp {
+            Some(params) => Transport::Tcp {
+                segment: params.segment,
+                sender: Box::new(TcpSender::new(params, phase)),
+                receiver: Box::new(TcpReceiver::new(params)),
+            },
             None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
         };
         let ends = (self.ids[spec.path[0].as_str()], self.ids[spec.path[1].as_str()]);
@@ -212,9 +246,9 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self, cells: Vec<Cell>) -> World {
         let scenario = self.scenario;
-        let flows: Vec<Flow> = (0..scenario.flows.len()).map(|index| self.flow(index)).collect();
+        let flows = self.flows();
         let faults = self.faults();
-        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, self.draw);
+        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
         let mut cx = Cx::default();
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = Wanted {

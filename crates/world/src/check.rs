@@ -3,7 +3,7 @@
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
-use roamlab_engine::Bytes;
+use roamlab_engine::{Bytes, RandomNumbers};
 use roamlab_mobility::MobilitySpec;
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
@@ -41,6 +41,17 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
     }
     Ok(())
+}
+
+/// Whether a run of the scenario can have this seed.
+pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
+    let largest = scenario.run.random_numbers.largest_seed();
+    if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
+        return Ok(());
+    }
+    let message = format!("ns-2's generator takes seeds from 1 to {largest}, not {seed}");
+    Err(Problem::at("run.random_numbers", message)
+        .help("run with seed 1, or write random_numbers = \"chacha\""))
 }
 
 /// "did you mean", or the list of what there is.

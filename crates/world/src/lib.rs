@@ -21,6 +21,7 @@ pub mod link;
 pub mod locate;
 mod names;
 pub mod node;
+pub mod ns2;
 pub mod probe;
 pub mod route;
 mod run;

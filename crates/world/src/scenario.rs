@@ -2,7 +2,7 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 use crate::locate::{Located, Problem, Source};
-use roamlab_engine::{Bytes, Duration, Packets, Rate};
+use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{HardHandover, Visit};
@@ -57,6 +57,10 @@ pub struct RunSpec {
     /// The TCP profile that fills in what a flow's `tcp` table leaves out.
     #[serde(default)]
     pub profile: Profile,
+    /// Where random numbers come from. "chacha" (default): every component has a stream of its own. "ns2": all share
+    /// ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be repeated.
+    #[serde(default)]
+    pub random_numbers: RandomNumbers,
 }
 
 /// Properties of the network as a whole.
@@ -266,6 +270,15 @@ impl Scenario {
             toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
         scenario.check().map_err(|problem| Box::new(source.locate(problem)))?;
         Ok(scenario)
+    }
+
+    /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
+    ///
+    /// # Errors
+    /// The problem with its place in `file`: ns-2's generator takes 1 to 2^31 − 2.
+    pub fn check_seed(&self, seed: u64, text: &str, file: &str) -> Result<(), Box<Located>> {
+        let source = Source::new(text, file);
+        crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
     }
 
     /// The scenario with every default filled in, as JSON.
