@@ -24,6 +24,9 @@ def schema() -> str:
 def catalogue() -> str:
     """What can be named in a scenario, as JSON: family → rows of name and summary."""
 
+def tcp_profile(profile: str, variant: str) -> str | None:
+    """The knobs of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
+
 def build_hash() -> str:
     """A hash of the engine's sources."""
 

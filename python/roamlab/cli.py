@@ -102,19 +102,37 @@ def schema() -> None:
 
 
 @cli.command("list")
-def list_() -> None:
-    """List what a scenario can name, and the papers."""
+@click.option("--profile", metavar="NAME", help="Show every parameter of this TCP profile instead.")
+@click.option(
+    "--variant", metavar="NAME", default="reno", show_default=True, help="TCP variant of the profile."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(profile: str | None, variant: str, as_json: bool) -> None:
+    """List what a scenario can name, and the papers.
+
+    With --profile: a TCP profile's parameters with value, unit, meaning and source, and what the profile rfc has
+    where it differs.
+    """
     import json
 
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from roamlab import _roamlab, papers
+    from roamlab import _roamlab, papers, profiles
 
+    if profile is not None:
+        if as_json:
+            click.echo(json.dumps(profiles.profile(profile, variant), indent=1, ensure_ascii=False))
+        else:
+            Console(width=max(Console().width, 120)).print(profiles.terminal_table(profile, variant))
+        return
     families = json.loads(_roamlab.catalogue()) | {
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
     }
+    if as_json:
+        click.echo(json.dumps(families, indent=1, ensure_ascii=False))
+        return
     for family, rows in families.items():
         table = Table(title=family, title_justify="left", show_header=False, box=None)
         for row in rows:

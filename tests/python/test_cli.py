@@ -83,6 +83,20 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
     assert json.loads(roamlab("check", "small.toml").out)["run"] == {"duration": "1 s"}
     assert json.loads(roamlab("schema").out) == {"type": "object"}
     assert "Random [early] detection" in roamlab("list").out
+    assert json.loads(roamlab("list", "--json").out)["tcp variants"] == [{"name": "reno", "summary": ""}]
+
+
+def test_list_shows_a_profile_as_table_and_as_json(roamlab: Roamlab) -> None:
+    found = roamlab("list", "--profile", "ns2")
+    (row,) = (line for line in found.out.splitlines() if "min_rto" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "min_rto",
+        "200",
+        "ms",
+        "1 s",
+        "Smallest RTO",
+    ]
+    assert json.loads(roamlab("list", "--profile", "ns2", "--json").out)[0]["rfc"] == "1 s"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +113,11 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
         (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
         (("trace", "."), "--packet"),
         (("trace", ".", "--packet", "1"), "manifest.json: No such file"),
+        (
+            ("list", "--profile", "ns4"),
+            "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
+        ),
+        (("list", "--profile", "ns2", "--variant", "cubic"), "expected: one of: reno"),
         (("reproduce", "moby-dick"), "there is no such reproduction"),
         (("reproduce", "../evil"), "there is no such reproduction"),
     ],

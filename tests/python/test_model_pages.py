@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
+from roamlab.profiles import names, profile
 from roamlab.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -201,6 +202,58 @@ def test_parameters_and_defaults_are_those_of_the_engine(
         if written.get(name) != "required" and not _says(written.get(name, "?"), value)
     }
     assert wrong == {}
+
+
+def _rows(first_heading: str) -> list[dict[str, str]]:
+    """The rows of the table on the TCP page whose first column has this heading, by heading."""
+    found: list[dict[str, str]] = []
+    headings: list[str] = []
+    for line in (MODELS / "tcp.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells and not headings and cells[0] == first_heading:
+            headings = cells
+        elif cells and headings and not cells[0].startswith("--"):
+            found.append(dict(zip(headings, cells, strict=True)))
+        elif not cells:
+            headings = []
+    return found
+
+
+def _engine(name: str, variant: str = "reno") -> dict[str, str]:
+    return {row["parameter"]: f"{row['value']} {row['unit']}".strip() for row in profile(name, variant)}
+
+
+def test_every_difference_between_tcp_profiles_is_a_row_of_the_page() -> None:
+    engine = {name: _engine(name) for name in names()}
+    written = {row["knob"].strip("`"): row for row in _rows("knob")}
+    differing = {knob for knob in engine["rfc"] if len({own[knob] for own in engine.values()}) > 1}
+    assert len(differing) > 20
+    assert differing == {knob for knob, row in written.items() if row[""] == "differs"}
+    for name, own in engine.items():
+        assert own == {knob: row[name] for knob, row in written.items()}
+
+
+def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
+    written = {
+        (row["variant"], row["profile"]): row["knobs that differ from Reno's"]
+        for row in _rows("variant")
+        if "profile" in row
+    }
+    assert set(written) == {
+        (variant, name) for variant in names("tcp variants") if variant != "reno" for name in names()
+    }
+    for (variant, name), cell in written.items():
+        reno, own = _engine(name), _engine(name, variant)
+        changed = [f"`{knob}` {own[knob]}" for knob in sorted(own) if own[knob] != reno[knob]]
+        assert changed
+        assert cell == ", ".join(changed)
+
+
+def test_a_profile_says_what_differs_from_the_rfcs() -> None:
+    for name in names():
+        for row in profile(name):
+            assert row["differs"] == (f"{row['value']} {row['unit']}".strip() != row["rfc"])
+            assert row["meaning"].endswith(".")
 
 
 def test_the_chart_of_mobile_ip_is_that_of_the_code() -> None:

@@ -48,6 +48,12 @@ fn catalogue() -> String {
     roamlab_world::catalogue()
 }
 
+/// The knobs of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
+#[pyfunction]
+fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
+    roamlab_world::tcp_profile(profile, variant)
+}
+
 /// A hash of the engine's sources.
 #[pyfunction]
 fn build_hash() -> &'static str {
@@ -215,6 +221,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;
     module.add_function(wrap_pyfunction!(build_hash, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)

@@ -316,6 +316,27 @@ macro_rules! params {
 }
 tcp_knobs!(params! {});
 
+/// A knob as documentation shows it: its name, its type and its doc comment, one line of it after the other.
+#[derive(Copy, Clone, Debug)]
+pub struct Knob {
+    /// Name of the field in scenarios.
+    pub name: &'static str,
+    /// Name of its type.
+    pub kind: &'static str,
+    /// Meaning and source.
+    pub doc: &'static str,
+}
+
+macro_rules! described {
+    ($($(#[doc = $doc:literal])* $knob:ident: $type:ty,)+) => {
+        /// All knobs, in the order of their declaration.
+        pub const KNOBS: &[Knob] = &[
+            $(Knob { name: stringify!($knob), kind: stringify!($type), doc: concat!($($doc, "\n"),*) },)+
+        ];
+    };
+}
+tcp_knobs!(described! {});
+
 impl TcpParams {
     /// What `profile` says of everything, given the knobs that others follow from.
     pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {

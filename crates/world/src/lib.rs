@@ -31,7 +31,7 @@ mod timeouts;
 mod tunnel;
 pub mod world;
 
-pub use catalogue::catalogue;
+pub use catalogue::{catalogue, tcp_profile};
 pub use locate::Located;
 pub use run::{Draw, Table, run};
 pub use scenario::{Scenario, schema};
