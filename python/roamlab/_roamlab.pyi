@@ -1,6 +1,6 @@
 """The engine, compiled. Everything here is text and arrays; the package around it gives them meaning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,9 +34,14 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> Tables:
     """One run. `trace` is the serial number of the packet whose way is recorded."""
 
 def run_many(
-    jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, Tables], None]
+    jobs: Iterable[tuple[str, str, int, int]],
+    threads: int,
+    sink: Callable[[int, Tables], None],
+    wanted: list[str] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
-    `sink(index, tables)` is called as each run ends, in any order. Stops promptly when it raises.
+    `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
+    called as each run ends, in any order, with the tables that `wanted` names, or all. Stops promptly when either
+    raises.
     """

@@ -85,6 +85,11 @@ class Results:
         """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
         return self.table("census")
 
+    @property
+    def queues(self) -> pl.DataFrame:
+        """The samples of every recorded queue."""
+        return self.table("queue")
+
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""
         samples = self.table("queue")
