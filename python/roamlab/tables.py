@@ -53,8 +53,9 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "queue": "name of the queue",
             "packets": "packets that wait; the one in service is not among them",
             "bytes": "bytes that wait",
-            "average": "average length in packets that the discipline keeps (RED's avg_q), or 0",
+            "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
+            "marked": "waiting packets with the mark of forwarded ones; packets - marked is M-RED's q_size_np",
         },
     ),
     "drops": (

@@ -119,6 +119,8 @@ table! {
         average: f64,
         /// Its drop probability.
         probability: f64,
+        /// Waiting packets with the mark of forwarded ones.
+        marked: u32,
     }
 }
 
@@ -360,6 +362,7 @@ impl Probes {
             bytes: bytes.0,
             average: gauges.average,
             probability: gauges.probability,
+            marked: gauges.marked as u32,
         });
     }
 
