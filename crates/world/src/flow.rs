@@ -2,6 +2,7 @@
 
 use crate::event::NodeId;
 use roamlab_engine::{Bytes, Time};
+use roamlab_packet::Dscp;
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::VecDeque;
@@ -44,6 +45,8 @@ pub struct Flow {
     pub armed: [Time; 2],
     /// When the application offered data last.
     pub offered: Time,
+    /// The code point that the sender gives its packets.
+    pub dscp: Dscp,
     /// What has happened so far.
     pub stats: FlowStats,
     arrivals: Arrivals,
@@ -115,6 +118,7 @@ impl Flow {
             transport,
             armed: [Time::MAX; 2],
             offered: Time::ZERO,
+            dscp: Dscp::default(),
             stats: FlowStats::default(),
             arrivals: Arrivals::default(),
         }

@@ -58,6 +58,10 @@ pub struct Link {
     pub delay: Duration,
     /// Whether its queue is recorded.
     pub recorded: bool,
+    /// Packets handed to its queue so far; signalling that overtakes is not among them.
+    pub offered: u64,
+    /// Of these, those with the mark of forwarded packets.
+    pub offered_marked: u64,
     rate: Rate,
     remainder: u64,
     queue: Qdisc,
@@ -83,6 +87,8 @@ impl Link {
             to,
             delay,
             recorded: false,
+            offered: 0,
+            offered_marked: 0,
             rate,
             remainder: 0,
             queue,
@@ -101,6 +107,8 @@ impl Link {
             Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
             _ => {
                 cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
+                self.offered += 1;
+                self.offered_marked += u64::from(cx.is_marked(&packet));
                 self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
                 cx.settle_drops(Place::Link(id));
                 self.sample(id, cx);

@@ -227,6 +227,24 @@ table! {
 }
 
 table! {
+    /// Marks from outside that were policed.
+    Policing, Policed {
+        /// When.
+        time_ns: Time,
+        /// Where.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// What became of it: "cleared" or "dropped".
+        action: &'static str,
+    }
+}
+
+table! {
     /// The stops of a traced packet.
     Trace, TraceLine {
         /// When.
@@ -270,6 +288,8 @@ pub struct Probes {
     pub handovers: Handovers,
     /// Packets out of buffers.
     pub releases: Releases,
+    /// Foreign marks.
+    pub policing: Policing,
     /// Signalling.
     pub signalling: Signalling,
     /// The traced packet's way.
@@ -323,14 +343,13 @@ impl Probes {
     }
 
     /// A packet was lost.
-    pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
+    pub fn lost(&mut self, now: Time, packet: &Packet, (reason, marked): (DropReason, bool), place: Place) {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
         let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
         if is_data && reason != DropReason::CopyReleased {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
-        let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
         self.drops.push(Drop {
             time_ns: now,
             place,
@@ -346,6 +365,12 @@ impl Probes {
     pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
+    }
+
+    /// A mark from outside was policed at `node`.
+    pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
     }
 
     /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.

@@ -53,10 +53,12 @@ fn tables(world: World, end: Time) -> Vec<Table> {
     };
     let flows = flow_table(&world, &names, end);
     let census = census_table(&world);
+    let links = link_table(&world);
     let probes = world.cx.probes;
     let table = |name, columns| Table { name, columns };
     vec![
         table("flows", flows),
+        table("links", links),
         table("census", census),
         table("deliveries", probes.deliveries.into_columns(&names)),
         table("queue", probes.queues.into_columns(&names)),
@@ -64,6 +66,7 @@ fn tables(world: World, end: Time) -> Vec<Table> {
         table("tcp", probes.tcp.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
         table("releases", probes.releases.into_columns(&names)),
+        table("policing", probes.policing.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]
@@ -98,6 +101,15 @@ fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Col
         ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
         ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
+    ]
+}
+
+fn link_table(world: &World) -> Vec<(&'static str, Column)> {
+    let links = &world.links;
+    vec![
+        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("offered_pkts", Column::U64(links.iter().map(|link| link.offered).collect())),
+        ("marked_pkts", Column::U64(links.iter().map(|link| link.offered_marked).collect())),
     ]
 }
 
