@@ -56,8 +56,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "queue": "name of the queue",
             "packets": "packets that wait; the one in service is not among them",
             "bytes": "bytes that wait",
-            "average": "average length in packets that the discipline keeps (RED's avg_q), or 0",
+            "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
+            "marked": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any code "
+            "point but 0); packets - marked is M-RED's q_size_np",
         },
     ),
     "drops": (
@@ -137,6 +139,25 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "sent_ns": "when it was sent",
             "arrived_ns": "when it arrived; -1: lost",
             "serial": _SERIAL,
+        },
+    ),
+    "policing": (
+        "One row per mark of forwarded packets that came from outside and was policed.",
+        {
+            "time_ns": _TIME,
+            "node": "access router or base station that policed it",
+            "flow": _FLOW,
+            "seq": "segment or datagram number; 0 for an acknowledgement",
+            "serial": _SERIAL,
+            "action": "cleared, or dropped with the packet",
+        },
+    ),
+    "links": (
+        "One row per one-way link: what was handed to its queue. Signalling with priority is not.",
+        {
+            "link": "name of the link",
+            "offered_pkts": "packets",
+            "marked_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
         },
     ),
     "trace": (

@@ -23,6 +23,7 @@ MODELS = ROOT / "docs/models"
 _PAGES = {
     "crates/qdisc/src/red": "red.md",
     "crates/qdisc/src/mblue": "mblue.md",
+    "crates/qdisc/src/mred": "mred.md",
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/": "tcp.md",
@@ -105,6 +106,7 @@ links = [
     { between = ["c", "d"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "red", rules = "ns2"} },
     { between = ["d", "e"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "blue"} },
     { between = ["e", "f"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "mblue"} },
+    { between = ["f", "g"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "mred"} },
 ]
 flows = [
     { name = "file", path = ["a", "b"], tcp = {}, app = {kind = "ftp"} },
@@ -145,6 +147,8 @@ def defaults() -> dict[str, dict[str, Any]]:
         "red.md ns2": queues[2],
         "blue.md default": queues[3],
         "mblue.md default": queues[4],
+        # Parameters with the same default as RED's are on RED's page.
+        "mred.md default": dict(queues[5].items() - queues[1].items()),
     }
     return {name: _parameters(table) for name, table in tables.items()}
 
@@ -188,6 +192,7 @@ def _says(cell: str, value: Any) -> bool:
         ("red.md", "ns2"),
         ("blue.md", "default"),
         ("mblue.md", "default"),
+        ("mred.md", "default"),
     ],
 )
 def test_parameters_and_defaults_are_those_of_the_engine(

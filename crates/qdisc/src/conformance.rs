@@ -93,14 +93,15 @@ pub(crate) const MARKED: Tos = Tos(0).with_dscp(Dscp::FORWARDED);
 
 /// One thing that happens to a queue.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Offer { flow: u32, size: u64, tos: Tos },
     Serve,
     Extract(u32),
     Wait(Duration),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+/// Histories of a queue.
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let tos = prop_oneof![4 => Just(PLAIN), 1 => Just(MARKED), 1 => Just(PLAIN.with_ecn(Ecn::Ect0))];
     let step = prop_oneof![
         12 => (0u32..4, 40u64..1500, tos).prop_map(|(flow, size, tos)| Step::Offer { flow, size, tos }),
@@ -208,7 +209,7 @@ mod broken {
         fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
             self.1 += 1;
             if FAULT == LAST_COMES_FIRST {
-                return self.0.pop_last(|_| true, cx.pool);
+                return self.0.pop_last(cx.pool);
             }
             if self.1.is_multiple_of(3) {
                 if let Some(packet) = self.0.pop(cx.pool) {

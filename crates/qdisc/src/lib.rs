@@ -7,15 +7,18 @@
 pub mod blue;
 pub mod droptail;
 pub mod mblue;
+pub mod mred;
 pub mod red;
 
 mod drop_probability;
 mod fifo;
+mod marked;
 
 #[cfg(test)]
 mod conformance;
 
 pub use drop_probability::IdleMode;
+pub use marked::MarkedAtFull;
 
 use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Packets, Rate, Rng, Time};
@@ -57,10 +60,12 @@ impl QdiscCx<'_> {
 /// A discipline's inner state as a queue record shows it.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Gauges {
-    /// Average queue length in packets (RED's `avg_q`), or 0 where there is none.
+    /// Average queue length in packets (RED's `avg_q`, M-RED's `avg_q_np`), or 0 where there is none.
     pub average: f64,
     /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`), or 0.
     pub probability: f64,
+    /// Waiting packets that bear the mark of forwarded ones; the others are M-RED's `q_size_np`.
+    pub marked: usize,
 }
 
 /// A queue discipline.
@@ -239,6 +244,7 @@ queue_disciplines! {
     "red" => red::Red,
     "blue" => blue::Blue,
     "mblue" => mblue::Mblue,
+    "mred" => mred::Mred,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

@@ -230,7 +230,9 @@ impl<'a> Builder<'a> {
             None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
         };
         let ends = (self.ids[spec.path[0].as_str()], self.ids[spec.path[1].as_str()]);
-        Flow::new(spec.name.clone(), ends, app, transport)
+        let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
+        flow.dscp = spec.dscp;
+        flow
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -250,6 +252,7 @@ impl<'a> Builder<'a> {
         let faults = self.faults();
         let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
         let mut cx = Cx::default();
+        cx.mark = Some(setting.mark);
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = Wanted {
             deliveries: scenario.record.deliveries,

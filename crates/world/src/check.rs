@@ -235,6 +235,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("path"), "a flow goes from one node to another");
             return Err(problem.help("write two different names"));
         }
+        if flow.dscp.0 > 63 {
+            let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
+            return Err(problem.help("write a number from 0 to 63"));
+        }
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }

@@ -126,6 +126,8 @@ impl World {
         if from_agent && self.cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
+        let action = if policer.drop { "dropped" } else { "cleared" };
+        self.cx.probes.policed(self.cx.now, node, &self.cx.pool[&packet], action);
         if policer.drop {
             self.cx.lose(packet, DropReason::PolicedMark, Place::Node(node));
             return None;
@@ -250,7 +252,7 @@ impl World {
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, host, (via, mark)),
             Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
-            Mode::Ordering { .. } if self.cx.pool[&packet].inner.tos.dscp() != Dscp::default() => {
+            Mode::Ordering { .. } if self.cx.is_marked(&packet) => {
                 self.pass(node, packet, host, (Via::Air, None));
             }
             Mode::Ordering { wait, until } => {

@@ -67,6 +67,10 @@ pub struct Link {
     pub forced: Vec<ForcedDrops>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
+    /// Packets handed to its queue so far; signalling that overtakes is not among them.
+    pub offered: u64,
+    /// Of these, those with the mark of forwarded packets.
+    pub offered_marked: u64,
     rate: Rate,
     remainder: u64,
     queue: Qdisc,
@@ -95,6 +99,8 @@ impl Link {
             up: true,
             forced: Vec::new(),
             changes: Vec::new(),
+            offered: 0,
+            offered_marked: 0,
             rate,
             remainder: 0,
             queue,
@@ -120,6 +126,8 @@ impl Link {
                 if self.recorded {
                     cx.packet_event("enqueue", &packet, Place::Link(id), self.queue.packets());
                 }
+                self.offered += 1;
+                self.offered_marked += u64::from(cx.is_marked(&packet));
                 self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
                 cx.settle_drops(Place::Link(id));
                 self.sample(id, cx);

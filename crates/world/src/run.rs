@@ -70,10 +70,12 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
     };
     let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
+    let links = link_table(&world);
     let probes = world.cx.probes;
     let table = |name, columns| Table { name, columns };
     vec![
         table("flows", flows),
+        table("links", links),
         table("census", census),
         table("deliveries", probes.deliveries.into_columns(&names)),
         table("queue", probes.queues.into_columns(&names)),
@@ -82,6 +84,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
         table("packets", probes.packets.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
         table("releases", probes.releases.into_columns(&names)),
+        table("policing", probes.policing.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]
@@ -118,6 +121,15 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
         ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
         ("completed_ns", Column::I64(flows.iter().map(|flow| time(flow.completed())).collect())),
+    ]
+}
+
+fn link_table(world: &World) -> Vec<(&'static str, Column)> {
+    let links = &world.links;
+    vec![
+        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("offered_pkts", Column::U64(links.iter().map(|link| link.offered).collect())),
+        ("marked_pkts", Column::U64(links.iter().map(|link| link.offered_marked).collect())),
     ]
 }
 

@@ -4,6 +4,7 @@
 use crate::locate::{Located, Problem, Source};
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
+use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{HardHandover, Visit};
 use roamlab_traffic::AppSpec;
@@ -210,6 +211,10 @@ pub struct FlowSpec {
     /// TCP, and how; absent: UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSpec>,
+    /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
+    #[serde(default)]
+    #[schemars(with = "u8", range(max = 63))]
+    pub dscp: Dscp,
     /// The application.
     pub app: AppSpec,
 }

@@ -159,6 +159,7 @@ const SENSE: &[Edit] = &[
     ("beacons without a pause", "route_optimisation = true", "beacon_interval = \"0 s\""),
     ("a hold time of zero", "limit = \"64 pkt\"", "hold = \"0 s\""),
     ("beacon of 10^18 bytes", "route_optimisation = true", "sizes = { beacon = \"1000000000 GB\" }"),
+    ("a code point of seven bits", "app = { kind = \"ftp\"", "dscp = 64\napp = { kind = \"ftp\""),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];
