@@ -168,6 +168,7 @@ impl<'a> Builder<'a> {
             visit: 0,
             cell: None,
             left: None,
+            entering: None,
             uplinks,
             waiting: VecDeque::new(),
         }

@@ -18,6 +18,7 @@ pub mod flow;
 mod forward;
 pub mod link;
 pub mod locate;
+mod motion;
 mod names;
 pub mod node;
 pub mod probe;

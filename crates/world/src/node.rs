@@ -74,6 +74,8 @@ pub struct Mobile {
     pub cell: Option<CellId>,
     /// The cell it left last, and when.
     pub left: Option<(CellId, Time)>,
+    /// The cell that its agent wants it in, and when layer 2 is to be up.
+    pub entering: Option<(CellId, Time)>,
     /// Its uplinks, one for each cell it visits.
     pub uplinks: BTreeMap<CellId, LinkId>,
     /// Packets that it wants to send and cannot, for lack of a link.
