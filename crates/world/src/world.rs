@@ -133,6 +133,7 @@ impl World {
             Event::Agent { node } => self.agent_wake(node),
             Event::Motion { node } => self.move_host(node),
             Event::Entry { node } => self.commanded_entry(node),
+            Event::Measurement { node } => self.measure(node),
             Event::Ordered { node } => self.order_restored(node),
             Event::Delayed { slot } => self.release_delayed(slot),
         }
