@@ -246,6 +246,7 @@ impl<'a> Builder<'a> {
             flows,
             node_of,
             tunnel_overhead: scenario.network.tunnel_overhead,
+            tunnel_ecn: scenario.network.tunnel_ecn,
             buffering: setting.buffering,
             message_options: setting.message_options,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,

@@ -7,7 +7,7 @@ use crate::link::{End, InFlight};
 use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
-use crate::tunnel;
+use crate::tunnel::{self, Exit};
 use crate::world::World;
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
@@ -101,10 +101,13 @@ impl World {
             if header.dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            if tunnel::decap(&packet, Place::Node(node), &mut self.cx).is_none() {
-                return self.deliver(node, packet);
+            match tunnel::decap(&packet, self.tunnel_ecn, Place::Node(node), &mut self.cx) {
+                Exit::Bare => return self.deliver(node, packet),
+                Exit::Left => arrival.tunnelled = true,
+                Exit::Congested => {
+                    return self.cx.lose(packet, DropReason::TunnelCongestion, Place::Node(node));
+                }
             }
-            arrival.tunnelled = true;
         }
     }
 
@@ -212,8 +215,8 @@ impl World {
             Via::Buffer => self.hold(node, packet, host),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let overhead = self.tunnel_overhead;
-                match tunnel::encap(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                let shape = (self.tunnel_overhead, self.tunnel_ecn);
+                match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
                 }

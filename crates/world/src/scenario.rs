@@ -2,6 +2,7 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 use crate::locate::{Located, Problem, Source};
+use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
@@ -65,6 +66,8 @@ pub struct RunSpec {
 pub struct NetworkSpec {
     /// Bytes that a tunnel header adds on the wire (IP-in-IP: RFC 2003).
     pub tunnel_overhead: Bytes,
+    /// What the entry of a tunnel writes into the outer ECN field; the exit follows RFC 6040.
+    pub tunnel_ecn: TunnelEcn,
     /// Signalling overtakes data that waits for a link.
     pub signalling_priority: bool,
     /// What access routers and base stations do with the mark of forwarded packets on packets from outside.
@@ -79,6 +82,7 @@ impl Default for NetworkSpec {
     fn default() -> Self {
         NetworkSpec {
             tunnel_overhead: Bytes(20),
+            tunnel_ecn: TunnelEcn::default(),
             signalling_priority: true,
             foreign_marks: ForeignMarks::Clear,
             queue: QueueSpec::droptail(Packets(1000)),
