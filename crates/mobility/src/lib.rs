@@ -6,10 +6,12 @@
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
 
+pub mod event_a3;
 pub mod message;
 pub mod mobile_ip;
 mod spec;
 
+pub use event_a3::EventA3;
 pub use message::Message;
 pub use mobile_ip::MobileIp;
 pub use spec::{MobilitySpec, PROTOCOLS};
@@ -61,6 +63,20 @@ pub enum L2Trigger {
     HostGone {
         /// The host's home address.
         host: Addr,
+    },
+    /// (At a mobile host) event A3 was entered for this neighbour and held for the time to trigger, or still
+    /// holds when the report interval has passed ([`Action::Measure`]).
+    NeighbourBetter {
+        /// The neighbour.
+        base_station: Addr,
+    },
+    /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its agent
+    /// says what comes next ([`Action::Leave`], [`Action::Search`]).
+    RadioLinkFailure,
+    /// (At a mobile host) the strongest base station that can be heard: the answer to [`Action::Search`].
+    CellFound {
+        /// The base station.
+        base_station: Addr,
     },
 }
 
@@ -176,6 +192,26 @@ pub enum Action {
         /// The host's home address.
         host: Addr,
     },
+    /// (At a mobile host) measure, and from now on evaluate this event in place of any before. It stays when the host
+    /// changes cells, but starts afresh there.
+    Measure {
+        /// The event.
+        event: EventA3,
+    },
+    /// (At a mobile host) leave the present cell now, and forget any [`Action::Enter`] that is not done. Layer 2
+    /// reports it at both ends, as if the host had moved away; its own packets wait.
+    Leave,
+    /// (At a mobile host) synchronise with this cell. A host that is in another one leaves it now. Layer 2 is up
+    /// `after` this, and reports it at both ends, if the cell can be heard then; otherwise nothing happens.
+    Enter {
+        /// Its base station.
+        base_station: Addr,
+        /// Until layer 2 is up: the detach time.
+        after: Duration,
+    },
+    /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
+    /// measurement with one.
+    Search,
     /// Put a phase of `host`'s handover into the record.
     Note {
         /// The host's home address.

@@ -1,4 +1,4 @@
-//! The control plane: mobility agents get their inputs and have their actions done; hosts move.
+//! The control plane: mobility agents get their inputs and have their actions done.
 
 use crate::buffer::Mode;
 use crate::cx::Place;
@@ -9,9 +9,8 @@ use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::World;
 use roamlab_engine::Time;
-use roamlab_mobility::{Action, Agent, Input, L2Trigger, Message, Via};
+use roamlab_mobility::{Action, Agent, Input, Message, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
-use roamlab_radio::Motion;
 use std::collections::VecDeque;
 
 impl World {
@@ -80,6 +79,10 @@ impl World {
                     self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
                 }
             }
+            Action::Measure { event } => self.evaluate(node, event),
+            Action::Leave => self.leave(node),
+            Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
+            Action::Search => self.search(node),
             Action::Note { host, phase } => self.note(host, phase.name(), node),
         }
     }
@@ -156,59 +159,7 @@ impl World {
         }
     }
 
-    /// The next motion of a host's plan.
-    pub(crate) fn move_host(&mut self, node: NodeId) {
-        let now = self.cx.now;
-        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
-        let (_, motion) = mobile.plan[mobile.next_motion];
-        mobile.next_motion += 1;
-        if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
-            self.cx.scheduler.push(next, Event::Motion { node });
-        }
-        match motion {
-            Motion::Leave => self.leave(node, now),
-            Motion::Enter { visit } => self.enter(node, visit),
-        }
-    }
-
-    fn leave(&mut self, node: NodeId, now: Time) {
-        let state = &mut self.nodes[node.0 as usize];
-        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        let uplink = mobile.uplink();
-        let Some(cell) = mobile.cell.take() else { return };
-        mobile.left = Some((cell, now));
-        if let Some(uplink) = uplink {
-            let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
-            mobile.waiting.extend(waiting);
-        }
-        let state = &mut self.cells[cell.0 as usize];
-        state.hosts.retain(|&present| present != node);
-        let base_station = state.base_station;
-        self.note(host, "link-down", node);
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkDown));
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostGone { host }));
-    }
-
-    fn enter(&mut self, node: NodeId, visit: usize) {
-        let state = &mut self.nodes[node.0 as usize];
-        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        let cell = mobile.visits[visit];
-        mobile.cell = Some(cell);
-        mobile.visit = visit as u32;
-        let waiting = std::mem::take(&mut mobile.waiting);
-        let state = &mut self.cells[cell.0 as usize];
-        state.hosts.push(node);
-        let base_station = state.base_station;
-        let address = self.nodes[base_station.0 as usize].addr;
-        self.note(host, "link-up", node);
-        for packet in waiting {
-            self.send_uplink(node, packet);
-        }
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
-    }
-
-    fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
+    pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
         let Some(&id) = self.node_of.get(&host) else { return };
         let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });

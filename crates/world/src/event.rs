@@ -63,6 +63,16 @@ pub enum Event {
         /// Which host.
         node: NodeId,
     },
+    /// A host that its agent has sent to a cell may be there.
+    Entry {
+        /// Which host.
+        node: NodeId,
+    },
+    /// A host measures its cells.
+    Measurement {
+        /// Which host.
+        node: NodeId,
+    },
     /// A base station may have waited long enough for forwarded packets of some host.
     Ordered {
         /// Which base station.

@@ -19,6 +19,7 @@ pub mod forced;
 mod forward;
 pub mod link;
 pub mod locate;
+mod motion;
 mod names;
 pub mod node;
 pub mod ns2;
@@ -28,7 +29,7 @@ mod run;
 pub mod scenario;
 pub mod table;
 mod timeouts;
-mod tunnel;
+pub mod tunnel;
 pub mod world;
 
 pub use catalogue::{catalogue, tcp_profile};

@@ -133,6 +133,9 @@ fn describe(action: &Action) -> String {
         Action::AwaitForwarded { .. } => "await forwarded packets".into(),
         Action::DiscardBuffer { .. } => "discard buffer".into(),
         Action::Note { phase, .. } => format!("note {phase:?}"),
+        Action::Measure { .. } | Action::Leave | Action::Enter { .. } | Action::Search => {
+            unreachable!("Mobile IP does not command motion: {action:?}")
+        }
     }
 }
 
