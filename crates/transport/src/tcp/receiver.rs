@@ -131,7 +131,8 @@ impl TcpReceiver {
         self.syn_due |= syn;
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let plain = !syn && !fin && self.delayed.deadline().is_none();
+        // ns-2 acknowledges segment 0 at once, a SYN or not.
+        let plain = header.seq > 0 && !fin && self.delayed.deadline().is_none();
         if self.delay > Duration::ZERO && header.seq == expected && !fills_gap && plain {
             self.delayed.start(now, self.delay);
         } else {
