@@ -18,7 +18,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "source": "node that sends",
             "destination": "node that receives",
             "kind": "application and transport",
-            "sent_pkts": "data segments sent, without retransmissions",
+            "sent_pkts": "data segments sent, retransmissions included",
             "retransmitted_pkts": "data segments sent again",
             "delivered_pkts": "segments handed to the receiving application",
             "delivered_bytes": "bytes handed to the receiving application",
