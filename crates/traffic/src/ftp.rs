@@ -18,7 +18,7 @@ pub struct Params {
     pub start_within: Duration,
     /// Size of the file, rounded up to whole segments; absent, and no `packets`: it never ends.
     pub size: Option<Bytes>,
-    /// The same in segments (ns-2: `produce`, less the SYN that ns-2 counts with them).
+    /// The same in segments, a SYN not counted (ns-2: `produce`).
     pub packets: Option<Packets>,
     /// From when on nothing new is sent, though what was lost is sent again (ns-2: `stop`); absent: never.
     pub stop: Option<Duration>,

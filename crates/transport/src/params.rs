@@ -258,7 +258,7 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
+            /// What only ns-2 does. A delayed ACK: a copy of the last segment in order may be held back too. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
             /// duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one. Vegas: a
             /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
             /// sends the next one twice.
