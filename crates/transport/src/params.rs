@@ -247,6 +247,9 @@ macro_rules! tcp_knobs {
             ecn: bool,
             /// Retransmissions are sent as ECN-capable too (ns-2); RFC 3168 §6.1.5 forbids it.
             ecn_on_retransmissions: bool,
+            /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
+            /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
+            cwr_on_retransmissions: bool,
             /// The sender obeys the window that ACKs advertise, and probes a closed one (RFC 9293 §3.8.6); otherwise
             /// only `window`, which the receiver has in any case.
             flow_control: bool,
@@ -391,6 +394,7 @@ impl TcpParams {
             spurious_detection: SpuriousDetection::None,
             ecn: false,
             ecn_on_retransmissions: true,
+            cwr_on_retransmissions: true,
             flow_control: false,
             window_scaling: true,
             free_timestamps: recovery == RecoveryKind::Fack,
@@ -479,6 +483,7 @@ impl TcpParams {
             timestamp_size: Bytes(12), // RFC 7323 appendix A
             ack_timestamp_size: Bytes(12),
             ecn_on_retransmissions: false,
+            cwr_on_retransmissions: false,
             flow_control: true,
             free_timestamps: false,
             ns2_quirks: false,
