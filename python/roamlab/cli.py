@@ -178,6 +178,56 @@ def trace(run_folder: Path, packet: int) -> None:
         click.echo(line.rstrip())
 
 
+@cli.command("compare-trace")
+@click.argument("ours", type=_ANY_PATH)
+@click.argument("theirs", type=_ANY_PATH)
+@click.option(
+    "--flow",
+    "flows",
+    multiple=True,
+    metavar="NAME[=NAME]",
+    help="Compare this flow only; OURS=THEIRS if the names differ.",
+)
+@click.option(
+    "--events", metavar="LIST", help="Letters and variables, by commas.  [default: all that both show]"
+)
+@click.option("--tolerance", default="1 us", show_default=True, help="Largest difference in time.")
+@click.option("--from", "start", default="0 s", show_default=True, help="Compare from this time on.")
+@click.option("--until", "end", help="Compare to this time.  [default: the end]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["golden", "ns2", "ns2-variables", "xgraph", "run"]),
+    help="Format of both.  [default: what they look like]",
+)
+def compare_trace(
+    ours: Path,
+    theirs: Path,
+    flows: tuple[str, ...],
+    events: str | None,
+    tolerance: str,
+    start: str,
+    end: str | None,
+    form: str | None,
+) -> None:
+    """Compare two traces of senders and receivers, and print their first difference.
+
+    Events are S sent, K acknowledged, A arrived, D lost, B acknowledgement lost, Q queued, M marked, and variables by
+    name (cwnd, ssthresh); V stands for all of a sender's, R for all of a RED queue's. Exit code 0: equal, 1: different,
+    2: bad input.
+    """
+    from roamlab import compare
+    from roamlab.traces import open_trace
+
+    mine, other = open_trace(ours, form), open_trace(theirs, form)
+    span = compare.time_ns("--from", start), None if end is None else compare.time_ns("--until", end)
+    left, right = compare.sides(mine, other, compare.choose(mine, other, events), flows, span)
+    found = compare.compare(left, right, compare.time_ns("--tolerance", tolerance))
+    click.echo(compare.report(found, left, right))
+    if isinstance(found, compare.Different):
+        sys.exit(FAILED)
+
+
 def _print_summary(results: Results) -> None:
     import polars as pl
     from rich.console import Console
