@@ -74,10 +74,11 @@ class Scenario:
         """A copy with several fields changed, in order, and checked when all are."""
         data = self.tables
         for path, value in changes.items():
-            self._put(data, path, value)
+            self.put(data, path, value)
         return Scenario.from_dict(data, self.name)
 
-    def _put(self, table: Any, path: str, value: Any) -> None:
+    def put(self, table: Any, path: str, value: Any) -> None:
+        """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
         *parents, last = path.split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
