@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from roamlab.scenario import Scenario
+
 MAX_POINTS = 1_000_000
 """More points than this are taken for a mistake."""
 
@@ -231,6 +233,26 @@ class Random:
         """The number of the draw and its values as text."""
         first, *rest = (labels_of([value])[0] for value in self.values(point))
         return (f"{point}: {first}", *rest)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole scenarios, by name."""
+
+    scenarios: Mapping[str, Scenario]
+    table: ClassVar[str] = "scenarios"
+    axes: ClassVar[tuple[str, ...]] = ("scenario",)
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The scenario."""
+        return (list(self.scenarios.values())[point],)
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """Its name."""
+        return (list(self.scenarios)[point],)
 
 
 _FOR_EXAMPLE = 'write for example "cells.bs2.queue.limit" = ["60 pkt", "120 pkt"]'

@@ -51,14 +51,15 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         parameters=scenario.parameters,
         seed=seed,
         run=run,
-        version=_version(),
+        version=package_version(),
         schema_hash=schema_hash(),
         build_hash=_roamlab.build_hash(),
     )
 
 
 @cache
-def _version() -> str:
+def package_version() -> str:
+    """The version of the installed package."""
     return version("roamlab")
 
 

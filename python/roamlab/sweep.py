@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import tomli_w
 
 from roamlab import _roamlab
-from roamlab.design import BadDesign, Design, Grid, Listed
+from roamlab.design import BadDesign, Design, Grid, Listed, Whole
 from roamlab.ensemble import Job
 from roamlab.errors import BadInput
 from roamlab.executor import Executor, LocalPool
@@ -78,6 +78,9 @@ class Plan:
     @cached_property
     def _scenarios(self) -> Callable[[int], Scenario]:
         def make(point: int) -> Scenario:
+            if isinstance(self.design, Whole):
+                (scenario,) = self.design.values(point)
+                return cast("Scenario", scenario)
             changes = zip(self.design.axes, self.design.values(point), strict=True)
             return Scenario(self._writer.text(dict(changes)), f"{self.base.name} at {self.label(point)}")
 
@@ -110,6 +113,8 @@ class Plan:
     def _try_values(self) -> None:
         """Try each value once, the other axes at those of the first point: a typing error shows before any run."""
         design = self.design
+        if isinstance(design, Whole):
+            return
         if not isinstance(design, Grid):
             for point in range(min(len(design), _TRIED)):
                 self._try(dict(zip(design.axes, design.values(point), strict=True)), design.axes[0])
