@@ -80,7 +80,7 @@ class Until:
 
 
 def _error(values: Sequence[float]) -> float:
-    """t s: Student's half-width times √n."""
+    """T s: Student's half-width times √n."""
     quantile = scipy_stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
     return float(quantile * np.std(values, ddof=1))
 

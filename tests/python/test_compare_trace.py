@@ -11,7 +11,7 @@ import click
 import pytest
 
 from conftest import ROOT
-from roamlab import cli, compare
+from roamlab import cli, compare_traces
 from roamlab.errors import BadInput
 from roamlab.run import run
 from roamlab.scenario import Scenario, load
@@ -35,13 +35,13 @@ def _compare(
     events: str | None = None,
     tolerance: str = "1 us",
     until: str | None = None,
-) -> tuple[compare.Equal | compare.Different, str]:
+) -> tuple[compare_traces.Equal | compare_traces.Different, str]:
     """The finding and its report."""
     mine, other = open_trace(ours), open_trace(theirs)
-    span = 0, None if until is None else compare.time_ns("--until", until)
-    left, right = compare.sides(mine, other, compare.choose(mine, other, events), flows, span)
-    found = compare.compare(left, right, compare.time_ns("--tolerance", tolerance))
-    return found, compare.report(found, left, right)
+    span = 0, None if until is None else compare_traces.time_ns("--until", until)
+    left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
+    found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
+    return found, compare_traces.report(found, left, right)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def our_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_our_run_is_that_of_ns2(our_run: Path, theirs: str, flow: str, kinds: set[str], least: int) -> None:
     found, text = _compare(our_run, BESIDE / theirs, flow)
-    assert isinstance(found, compare.Equal), text
+    assert isinstance(found, compare_traces.Equal), text
     assert found.events >= least
     # ns-2 writes whole microseconds, so the difference is its rounding, and there is one.
     assert 400 < found.largest_ns <= 510
@@ -73,7 +73,7 @@ def test_another_scenario_differs_where_it_does(our_run: Path, tmp_path: Path) -
         run(base.set("links.1.queue", {"kind": "droptail", "limit": "15 pkt", "count_in_service": True}))
     )
     found, text = _compare(smaller, BESIDE / "reno.tr.gz", "file=7")
-    assert isinstance(found, compare.Different)
+    assert isinstance(found, compare_traces.Different)
     first = min(event.time_ns for event in open_trace(smaller).events() if event.kind == "D")
     assert found.ours is not None
     assert (found.ours.kind, found.ours.time_ns) == ("D", first)
@@ -86,7 +86,7 @@ def test_another_scenario_differs_where_it_does(our_run: Path, tmp_path: Path) -
 
 def test_one_table_of_a_run_can_be_compared(our_run: Path) -> None:
     found, text = _compare(our_run / "tcp.parquet", BESIDE / "reno.var", "file=0")
-    assert isinstance(found, compare.Equal)
+    assert isinstance(found, compare_traces.Equal)
     assert text.startswith("run and ns2-variables: cwnd, ssthresh\n")
     with pytest.raises(BadInput, match="the table holds no events"):
         _compare(our_run / "queue.parquet", our_run)
@@ -94,7 +94,7 @@ def test_one_table_of_a_run_can_be_compared(our_run: Path) -> None:
 
 def test_flows_of_other_names_are_explained(our_run: Path) -> None:
     found, text = _compare(our_run, BESIDE / "reno.tr.gz")
-    assert isinstance(found, compare.Different)
+    assert isinstance(found, compare_traces.Different)
     assert "flows so far in OURS: file; in THEIRS: 7. --flow OURS=THEIRS pairs them" in text
 
 
@@ -103,7 +103,7 @@ def test_every_recording_is_read_in_order_and_equals_itself() -> None:
     assert len(recordings) > 150
     for recording in random.Random(1).sample(recordings, 12):
         found, _ = _compare(recording, recording)
-        assert isinstance(found, compare.Equal)
+        assert isinstance(found, compare_traces.Equal)
         assert (found.largest_ns, found.events > 100) == (0, True)
 
 
@@ -131,13 +131,13 @@ def test_each_kind_of_difference_is_found_at_its_line(tmp_path: Path, kind: str)
     changed = [*row[:3], *((row[3], "99") if kind == "V" else (str(int(row[3]) + 10_000), row[4]))]
     for replacement in (None, ",".join(changed)):
         found, text = _compare(_edited(tmp_path, (number, replacement)), RENO, until="0.9 s")
-        assert isinstance(found, compare.Different)
+        assert isinstance(found, compare_traces.Different)
         assert found.theirs is not None
         assert found.theirs.line == number
         assert f"{RENO}:{number}" in text
         assert text.count("\n!") == 1
     same, _ = _compare(_edited(tmp_path, (number, ",".join(row))), RENO, until="0.9 s")
-    assert isinstance(same, compare.Equal)
+    assert isinstance(same, compare_traces.Equal)
 
 
 def _csv(tmp_path: Path, name: str, *rows: str) -> Path:
@@ -150,43 +150,43 @@ def test_tolerance_and_the_largest_difference(tmp_path: Path) -> None:
     ours = _csv(tmp_path, "ours.csv", "10,S,0,1,0", "20,S,0,2,0", "30,K,0,1,40")
     theirs = _csv(tmp_path, "theirs.csv", "10,S,0,1,0", "25,S,0,2,0", "31,K,0,1,40")
     found, text = _compare(ours, theirs)
-    assert isinstance(found, compare.Different)
+    assert isinstance(found, compare_traces.Different)
     assert found.what == "S 2 0 is 5.000 us apart, more than 1 us"
     assert "ours.csv:3" in text
     assert "theirs.csv:3" in text
     found, text = _compare(ours, theirs, tolerance="5 us")
-    assert isinstance(found, compare.Equal)
+    assert isinstance(found, compare_traces.Equal)
     assert (found.events, found.largest_ns) == (3, 5_000)
     assert "5.000 us at 0.000020000 S 0 2 0" in text
-    assert isinstance(_compare(ours, theirs, tolerance="4.999 us")[0], compare.Different)
-    assert isinstance(_compare(ours, theirs, events="K")[0], compare.Equal)
+    assert isinstance(_compare(ours, theirs, tolerance="4.999 us")[0], compare_traces.Different)
+    assert isinstance(_compare(ours, theirs, events="K")[0], compare_traces.Equal)
 
 
 def test_kinds_may_change_places_within_an_instant_but_one_kind_may_not(tmp_path: Path) -> None:
     ours = _csv(tmp_path, "ours.csv", "10,S,0,1,0", "10,K,0,1,40", "10,S,0,2,0")
     theirs = _csv(tmp_path, "theirs.csv", "10,K,0,1,40", "10,S,0,1,0", "10,S,0,2,0")
-    assert isinstance(_compare(ours, theirs)[0], compare.Equal)
+    assert isinstance(_compare(ours, theirs)[0], compare_traces.Equal)
     swapped = _csv(tmp_path, "swapped.csv", "10,K,0,1,40", "10,S,0,2,0", "10,S,0,1,0")
-    assert isinstance(_compare(ours, swapped)[0], compare.Different)
+    assert isinstance(_compare(ours, swapped)[0], compare_traces.Different)
 
 
 def test_the_end_of_a_trace_is_a_difference(tmp_path: Path) -> None:
     ours = _csv(tmp_path, "ours.csv", "10,S,0,1,0", "20,S,0,2,0")
     theirs = _csv(tmp_path, "theirs.csv", "10,S,0,1,0")
     found, _ = _compare(ours, theirs)
-    assert isinstance(found, compare.Different)
+    assert isinstance(found, compare_traces.Different)
     assert found.what == "S 2 0 is in OURS only; THEIRS has ended"
     found, _ = _compare(theirs, ours)
-    assert isinstance(found, compare.Different)
+    assert isinstance(found, compare_traces.Different)
     assert found.what == "S 2 0 is in THEIRS only; OURS has ended"
-    assert isinstance(_compare(ours, theirs, until="15 us")[0], compare.Equal)
+    assert isinstance(_compare(ours, theirs, until="15 us")[0], compare_traces.Equal)
 
 
 def test_values_count_at_the_end_of_an_instant_and_where_they_change(tmp_path: Path) -> None:
     ours = _csv(tmp_path, "ours.csv", "0,V,0,cwnd,1", "9,V,0,cwnd,5", "9,V,0,cwnd,2", "12,V,0,cwnd,2")
     theirs = _csv(tmp_path, "theirs.csv", "0,V,0,cwnd,1", "5,V,0,cwnd,1", "9,V,0,cwnd,2.0000001")
     found, _ = _compare(ours, theirs)
-    assert isinstance(found, compare.Equal)
+    assert isinstance(found, compare_traces.Equal)
     assert found.events == 1
 
 
@@ -194,7 +194,7 @@ def test_a_large_shift_is_compared_under_a_large_tolerance(tmp_path: Path) -> No
     ours = _csv(tmp_path, "ours.csv", *(f"{at},S,0,{at},0" for at in range(20_000)))
     theirs = _csv(tmp_path, "theirs.csv", *(f"{at + 9000},S,0,{at},0" for at in range(20_000)))
     found, _ = _compare(ours, theirs, tolerance="1 s")
-    assert isinstance(found, compare.Equal)
+    assert isinstance(found, compare_traces.Equal)
     assert (found.events, found.largest_ns) == (20_000, 9_000_000)
 
 
@@ -216,7 +216,7 @@ def test_formats_are_found(path: Path, form: str, first: str) -> None:
     parts = (f"{event.time_ns / 1e9:.9f}", event.kind, event.flow, event.what, event.value)
     assert " ".join(part for part in parts if part) == first
     found, _ = _compare(path, path)
-    assert isinstance(found, compare.Equal)
+    assert isinstance(found, compare_traces.Equal)
 
 
 def test_the_packet_trace_counts_what_ns2_counted() -> None:
@@ -324,8 +324,8 @@ def test_what_cannot_be_compared_is_refused(our_run: Path) -> None:
 def test_a_silent_flow_is_no_loss_of_memory() -> None:
     """Reading side by side: what waits for its partner stays small."""
     mine, other = open_trace(RENO), open_trace(RENO)
-    left, right = compare.sides(mine, other, compare.choose(mine, other, None))
-    assert isinstance(compare.compare(left, right, 1000), compare.Equal)
+    left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, None))
+    assert isinstance(compare_traces.compare(left, right, 1000), compare_traces.Equal)
     assert (len(left.waiting), len(right.waiting)) == (0, 0)
     assert len(left.recent) <= 64
 
