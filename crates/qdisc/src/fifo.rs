@@ -45,6 +45,11 @@ impl Fifo {
         Some(packet)
     }
 
+    /// The packet at the head.
+    pub(crate) fn head(&self) -> Option<&PacketId> {
+        self.line.front()
+    }
+
     /// A packet has left the line.
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;

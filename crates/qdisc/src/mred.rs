@@ -176,6 +176,10 @@ impl QueueDisc for Mred {
         packet
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let before = self.waiting();
         let taken = self.fifo.extract(wanted, cx.pool);

@@ -150,6 +150,12 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
     }
     for (name, cell) in &scenario.cells {
         queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
+        let Some(bearers) = &cell.bearers else { continue };
+        queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
+        for (host, bearer) in &bearers.hosts {
+            let host = quoted_key(host);
+            queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
+        }
     }
     for (path, queue) in queues {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {

@@ -17,6 +17,7 @@ pub mod fault;
 pub mod flow;
 pub mod forced;
 mod forward;
+pub mod line;
 pub mod link;
 pub mod locate;
 mod motion;

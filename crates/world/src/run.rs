@@ -64,7 +64,12 @@ fn judge_timeouts(world: &mut World) -> Vec<u64> {
 fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
-        links: world.links.iter().map(|link| link.name.clone()).collect(),
+        links: world
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .chain(world.bearers.iter().cloned())
+            .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };
@@ -128,8 +133,8 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     let links = &world.links;
     vec![
         ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
-        ("offered_pkts", Column::U64(links.iter().map(|link| link.offered).collect())),
-        ("marked_pkts", Column::U64(links.iter().map(|link| link.offered_marked).collect())),
+        ("offered_pkts", Column::U64(links.iter().map(|link| link.line.offered().0).collect())),
+        ("marked_pkts", Column::U64(links.iter().map(|link| link.line.offered().1).collect())),
     ]
 }
 

@@ -142,7 +142,7 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let mut world = build(&scenario, Draw::default());
     run_until(&mut world, 600_000);
     let air = world.links.iter().find(|link| link.name == "bs1/air").unwrap();
-    (air.offered, air.offered_marked)
+    air.line.offered()
 }
 
 #[test]
