@@ -131,7 +131,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "census": (
-        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside.",
+        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside, odd at a tunnel's end.",
         {"name": "what", "value": "how many"},
     ),
 }

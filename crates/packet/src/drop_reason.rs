@@ -49,6 +49,9 @@ drop_reasons! {
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.
     PolicedMark => "policed-mark",
+    /// At a tunnel's end congestion was marked on the outer header of a packet whose transport does not understand ECN
+    /// (RFC 6040 §4.2).
+    TunnelCongestion => "tunnel-congestion",
     /// It arrived at a host that has no endpoint for it.
     NoEndpoint => "no-endpoint",
 }

@@ -6,7 +6,7 @@ use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::link::{End, Link};
-use crate::node::{Cell, Mobile, Node};
+use crate::node::{Cell, Measuring, Mobile, Node};
 use crate::probe::Wanted;
 use crate::route::{Edge, RouteTable, shortest_paths};
 use crate::run::Draw;
@@ -15,7 +15,7 @@ use crate::world::{Policer, World};
 use roamlab_engine::{Duration, Rate, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
-use roamlab_radio::{InFlightAtBreak, Motion};
+use roamlab_radio::{InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec, Visit};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::{BTreeMap, VecDeque};
@@ -147,16 +147,13 @@ impl<'a> Builder<'a> {
 
     fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
         let mut uplinks = BTreeMap::new();
-        let mut visits = Vec::new();
-        for visit in &spec.visits {
-            let cell = cells.iter().position(|cell| cell.name == visit.cell).unwrap_or_default();
-            visits.push(CellId(cell as u32));
-            if uplinks.contains_key(&CellId(cell as u32)) {
-                continue;
-            }
-            let air = &self.scenario.cells[&visit.cell];
+        let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
+        let visits = spec.visits.iter().map(visit).collect();
+        for name in self.scenario.cells_of(spec) {
+            let cell = number_of(name, cells);
+            let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
-            let name = format!("{}->{}", spec.name, visit.cell);
+            let name = format!("{}->{name}", spec.name);
             let link =
                 self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
             uplinks.insert(CellId(cell as u32), link);
@@ -169,9 +166,35 @@ impl<'a> Builder<'a> {
             cell: None,
             left: None,
             entering: None,
+            measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
         }
+    }
+
+    fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
+        let spec = self.scenario.radio.measurement.as_ref()?;
+        let air = |cell: &Cell| &self.scenario.cells[&cell.name];
+        let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
+        let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
+        let signal = match spec.signal {
+            SignalSpec::Schedule => {
+                let shape = (spec.peak_dbm, spec.slope_db_per_s);
+                let number = |name: &str| number_of(name, cells);
+                Signal::Schedule(Schedule::new(shape, cells.len(), &host.visits, number))
+            }
+            SignalSpec::Positions => {
+                let stream = |cell: &Cell| self.rng(&format!("{}/{}/shadowing", host.name, cell.name));
+                let transmitter = |cell| air(cell).transmitter.clone().map(|each| (each, stream(cell)));
+                let transmitters = cells.iter().map(transmitter).collect();
+                Signal::Positions(Positions::new(
+                    spec.path_loss.clone(),
+                    host.trajectory.clone()?,
+                    transmitters,
+                ))
+            }
+        };
+        Some(Measuring { signal, meter, period: spec.period })
     }
 
     fn flow(&self, index: usize) -> Flow {
@@ -223,6 +246,7 @@ impl<'a> Builder<'a> {
             flows,
             node_of,
             tunnel_overhead: scenario.network.tunnel_overhead,
+            tunnel_ecn: scenario.network.tunnel_ecn,
             buffering: setting.buffering,
             message_options: setting.message_options,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
@@ -261,12 +285,19 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The first motion of every host and the first wake-up of every application.
+/// The number of the cell of this name.
+fn number_of(name: &str, cells: &[Cell]) -> usize {
+    cells.iter().position(|cell| cell.name == name).unwrap_or_default()
+}
+
+/// The first motion and measurement of every host and the first wake-up of every application.
 fn schedule_start(cx: &mut Cx, nodes: &[Node], flows: &[Flow]) {
     for (id, node) in nodes.iter().enumerate() {
-        let first: Option<&(Time, Motion)> = node.mobile.as_ref().and_then(|mobile| mobile.plan.first());
-        if let Some(&(time, _)) = first {
-            cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
+        let Some(mobile) = &node.mobile else { continue };
+        let Some(&(time, _)) = mobile.plan.first() else { continue };
+        cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
+        if mobile.measuring.is_some() {
+            cx.scheduler.push(time, Event::Measurement { node: NodeId(id as u32) });
         }
     }
     for (id, flow) in flows.iter().enumerate() {

@@ -9,6 +9,8 @@ use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod radio;
+
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
 
@@ -29,6 +31,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_queues(scenario)?;
     check_mobility(scenario)?;
     check_hosts(scenario, &routers)?;
+    radio::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
     check_record(scenario)?;

@@ -79,7 +79,7 @@ impl World {
                     self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
                 }
             }
-            Action::Measure { event } => self.measure(node, event),
+            Action::Measure { event } => self.evaluate(node, event),
             Action::Leave => self.leave(node),
             Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
             Action::Search => self.search(node),

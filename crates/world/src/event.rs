@@ -61,6 +61,11 @@ pub enum Event {
         /// Which host.
         node: NodeId,
     },
+    /// A host measures its cells.
+    Measurement {
+        /// Which host.
+        node: NodeId,
+    },
     /// A base station may have waited long enough for forwarded packets of some host.
     Ordered {
         /// Which base station.

@@ -7,7 +7,7 @@ use crate::link::{End, InFlight};
 use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
-use crate::tunnel;
+use crate::tunnel::{self, Exit};
 use crate::world::World;
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
@@ -29,7 +29,7 @@ impl World {
         self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
         let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
         match to {
-            End::Node(node) if self.left_too_soon(from, node, arrived.started) => {
+            End::Node(node) if self.is_cut_off(from, node, arrived.started) => {
                 self.cx.lose(packet, DropReason::Detached, Place::Link(link));
             }
             End::Node(node) => self.receive(node, packet, from),
@@ -70,14 +70,19 @@ impl World {
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
         let just_left = |(left, at): (CellId, Time)| self.in_flight_survives && left == cell && started < at;
-        mobile.cell == Some(cell) || mobile.left.is_some_and(just_left)
+        mobile.is_in(cell) || mobile.left.is_some_and(just_left)
     }
 
-    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left.
-    fn left_too_soon(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
-        let cell = self.nodes[base_station.0 as usize].serves;
-        let uplink = self.nodes[host.0 as usize].mobile.is_some();
-        uplink && !self.in_flight_survives && cell.is_some_and(|cell| !self.hears(host, cell, started))
+    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
+    /// host is out of hearing.
+    fn is_cut_off(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
+        let (Some(mobile), Some(cell)) =
+            (&self.nodes[host.0 as usize].mobile, self.nodes[base_station.0 as usize].serves)
+        else {
+            return false;
+        };
+        let gone = mobile.cell != Some(cell);
+        !(gone && self.in_flight_survives) && !self.hears(host, cell, started)
     }
 
     /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
@@ -96,10 +101,13 @@ impl World {
             if header.dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            if tunnel::decap(&packet, Place::Node(node), &mut self.cx).is_none() {
-                return self.deliver(node, packet);
+            match tunnel::decap(&packet, self.tunnel_ecn, Place::Node(node), &mut self.cx) {
+                Exit::Bare => return self.deliver(node, packet),
+                Exit::Left => arrival.tunnelled = true,
+                Exit::Congested => {
+                    return self.cx.lose(packet, DropReason::TunnelCongestion, Place::Node(node));
+                }
             }
-            arrival.tunnelled = true;
         }
     }
 
@@ -207,8 +215,8 @@ impl World {
             Via::Buffer => self.hold(node, packet, host),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let overhead = self.tunnel_overhead;
-                match tunnel::encap(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                let shape = (self.tunnel_overhead, self.tunnel_ecn);
+                match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
                 }
@@ -313,6 +321,9 @@ impl World {
         let message = self.cx.probes.received(self.cx.now, id);
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
+            if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {
+                continue;
+            }
             self.agent_input(host, Input::Message { from, message: message.clone() });
         }
     }

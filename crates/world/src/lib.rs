@@ -26,7 +26,7 @@ pub mod route;
 mod run;
 pub mod scenario;
 pub mod table;
-mod tunnel;
+pub mod tunnel;
 pub mod world;
 
 pub use catalogue::catalogue;

@@ -1,11 +1,12 @@
 //! Hosts move: as their plan says, or as their agents command.
 
 use crate::event::{CellId, Event, NodeId};
+use crate::node::Measuring;
 use crate::world::World;
 use roamlab_engine::Duration;
 use roamlab_mobility::{EventA3, Input, L2Trigger};
 use roamlab_packet::Addr;
-use roamlab_radio::Motion;
+use roamlab_radio::{A3, Finding, Motion};
 
 impl World {
     /// The next motion of a host's plan.
@@ -42,15 +43,62 @@ impl World {
     pub(crate) fn commanded_entry(&mut self, node: NodeId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
         let Some((cell, _)) = mobile.entering.take_if(|(_, at)| *at == self.cx.now) else { return };
-        mobile.visit += 1;
-        self.enter(node, cell);
+        let heard = |measuring: &Measuring| measuring.meter.hears(cell.0 as usize);
+        if mobile.measuring.as_ref().is_none_or(heard) {
+            mobile.visit += 1;
+            self.enter(node, cell);
+        }
     }
 
     /// The host's agent wants an event evaluated.
-    pub(crate) fn measure(&mut self, _node: NodeId, _event: EventA3) {}
+    pub(crate) fn evaluate(&mut self, node: NodeId, event: EventA3) {
+        let EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval } =
+            event;
+        if let Some(measuring) = self.measuring(node) {
+            let event = A3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval };
+            measuring.meter.evaluate(event);
+        }
+    }
 
     /// The host's agent looks for a cell.
-    pub(crate) fn search(&mut self, _node: NodeId) {}
+    pub(crate) fn search(&mut self, node: NodeId) {
+        if let Some(measuring) = self.measuring(node) {
+            measuring.meter.search();
+        }
+    }
+
+    fn measuring(&mut self, node: NodeId) -> Option<&mut Measuring> {
+        self.nodes[node.0 as usize].mobile.as_mut()?.measuring.as_mut()
+    }
+
+    /// The host measures its cells, and its agent learns what that reveals.
+    pub(crate) fn measure(&mut self, node: NodeId) {
+        let now = self.cx.now;
+        let Some(measuring) = self.measuring(node) else { return };
+        let levels = measuring.signal.levels(now);
+        let findings = measuring.meter.sample(now, &levels);
+        let next = now + measuring.period;
+        self.cx.scheduler.push(next, Event::Measurement { node });
+        let host = self.nodes[node.0 as usize].addr;
+        for finding in findings {
+            let (phase, trigger) = match finding {
+                Finding::Better(cell) => {
+                    ("neighbour-better", L2Trigger::NeighbourBetter { base_station: self.address_of(cell) })
+                }
+                Finding::RadioLinkFailure => ("radio-link-failure", L2Trigger::RadioLinkFailure),
+                Finding::Found(cell) => {
+                    ("cell-found", L2Trigger::CellFound { base_station: self.address_of(cell) })
+                }
+            };
+            self.note(host, phase, node);
+            self.agent_input(node, Input::Trigger(trigger));
+        }
+    }
+
+    /// The address of a cell's base station.
+    fn address_of(&self, cell: usize) -> Addr {
+        self.nodes[self.cells[cell].base_station.0 as usize].addr
+    }
 
     pub(crate) fn leave(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
@@ -59,6 +107,9 @@ impl World {
         let uplink = mobile.uplink();
         let Some(cell) = mobile.cell.take() else { return };
         mobile.left = Some((cell, self.cx.now));
+        if let Some(measuring) = &mut mobile.measuring {
+            measuring.meter.serve(None);
+        }
         if let Some(uplink) = uplink {
             let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
             mobile.waiting.extend(waiting);
@@ -75,11 +126,14 @@ impl World {
         let state = &mut self.nodes[node.0 as usize];
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
         mobile.cell = Some(cell);
+        if let Some(measuring) = &mut mobile.measuring {
+            measuring.meter.serve(Some(cell.0 as usize));
+        }
         let waiting = std::mem::take(&mut mobile.waiting);
         let state = &mut self.cells[cell.0 as usize];
         state.hosts.push(node);
         let base_station = state.base_station;
-        let address = self.nodes[base_station.0 as usize].addr;
+        let address = self.address_of(cell.0 as usize);
         self.note(host, "link-up", node);
         for packet in waiting {
             self.send_uplink(node, packet);
@@ -88,3 +142,6 @@ impl World {
         self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,10 @@
 use crate::buffer::HostBuffer;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::mobile_ip::MobileIp;
 use roamlab_packet::{Addr, PacketId};
-use roamlab_radio::Motion;
+use roamlab_radio::{Meter, Motion, Signal};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A node.
@@ -78,6 +78,8 @@ pub struct Mobile {
     pub entering: Option<(CellId, Time)>,
     /// Its uplinks, one for each cell it visits.
     pub uplinks: BTreeMap<CellId, LinkId>,
+    /// What it measures.
+    pub measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
     pub waiting: VecDeque<PacketId>,
 }
@@ -92,4 +94,19 @@ impl Mobile {
     pub fn uplink(&self) -> Option<LinkId> {
         self.uplinks.get(&self.cell?).copied()
     }
+    /// Whether it is in `cell` and can hear it.
+    pub fn is_in(&self, cell: CellId) -> bool {
+        self.cell == Some(cell) && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
+    }
+}
+
+/// How a mobile host measures its cells, which are numbered as in the world.
+#[derive(Debug)]
+pub struct Measuring {
+    /// How strong the cells are.
+    pub signal: Signal,
+    /// What it makes of that.
+    pub meter: Meter,
+    /// Time between measurements.
+    pub period: Duration,
 }

@@ -276,6 +276,8 @@ pub struct Probes {
     pub wanted: Wanted,
     /// The packet to trace.
     pub traced: Option<u64>,
+    /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
+    pub odd_ecn: u64,
     messages: Vec<Message>,
     /// The last loss of each segment, to name the cause of a retransmission.
     last_loss: BTreeMap<(FlowId, u32), u64>,

@@ -125,6 +125,7 @@ fn census_table(world: &World) -> Vec<(&'static str, Column)> {
         ("delivered", census.delivered),
         ("inside", census.inside()),
     ];
+    rows.push(("odd-tunnel-ecn", world.cx.probes.odd_ecn));
     rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
     vec![
         ("name", Column::words(rows.iter().map(|(name, _)| *name))),

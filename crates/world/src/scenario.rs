@@ -2,10 +2,11 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 use crate::locate::{Located, Problem, Source};
+use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{HardHandover, Visit};
+use roamlab_radio::{HardHandover, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TcpSpec};
 use schemars::JsonSchema;
@@ -65,6 +66,8 @@ pub struct RunSpec {
 pub struct NetworkSpec {
     /// Bytes that a tunnel header adds on the wire (IP-in-IP: RFC 2003).
     pub tunnel_overhead: Bytes,
+    /// What the entry of a tunnel writes into the outer ECN field; the exit follows RFC 6040.
+    pub tunnel_ecn: TunnelEcn,
     /// Signalling overtakes data that waits for a link.
     pub signalling_priority: bool,
     /// What access routers and base stations do with the mark of forwarded packets on packets from outside.
@@ -79,6 +82,7 @@ impl Default for NetworkSpec {
     fn default() -> Self {
         NetworkSpec {
             tunnel_overhead: Bytes(20),
+            tunnel_ecn: TunnelEcn::default(),
             signalling_priority: true,
             foreign_marks: ForeignMarks::Clear,
             queue: QueueSpec::droptail(Packets(1000)),
@@ -132,6 +136,12 @@ pub struct CellSpec {
     pub queue: QueueSpec,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
+    /// How strongly it sends, and where from, if hosts measure by position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmitter: Option<Transmitter>,
+    /// How much better than measured it counts in event A3, in dB (Ocn and Ocp of TS 36.331 §5.5.4.4); -24 to 24.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub individual_offset_db: f64,
 }
 
 /// The link between an access router and a base station.
@@ -154,6 +164,9 @@ pub struct HostSpec {
     pub home: String,
     /// The cells it visits.
     pub visits: Vec<Visit>,
+    /// The way it goes, if it measures by position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Trajectory>,
 }
 
 /// A flow of data.
@@ -208,6 +221,11 @@ impl Default for RecordSpec {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 /// Exactly two names. Serde's own arrays take the first two of a longer TOML list.
 fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
@@ -245,8 +263,22 @@ impl Scenario {
         let uplinks = self
             .hosts
             .iter()
-            .flat_map(|host| host.visits.iter().map(|visit| format!("{}->{}", host.name, visit.cell)));
+            .flat_map(|host| self.cells_of(host).into_iter().map(|cell| format!("{}->{cell}", host.name)));
         wired.chain(backhaul).chain(uplinks).chain(self.cells.keys().map(|name| format!("{name}/air")))
+    }
+
+    /// The cells that a host can enter: those of its visits; by position, all.
+    pub fn cells_of<'a>(&'a self, host: &'a HostSpec) -> Vec<&'a str> {
+        if self.radio.measurement.as_ref().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
+            return self.cells.keys().map(String::as_str).collect();
+        }
+        let mut cells = Vec::new();
+        for visit in &host.visits {
+            if !cells.contains(&visit.cell.as_str()) {
+                cells.push(visit.cell.as_str());
+            }
+        }
+        cells
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::node::{Cell, Node};
+use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::message::SizeOptions;
 use roamlab_packet::{Addr, Dscp, PacketId};
@@ -47,6 +48,8 @@ pub struct World {
     pub node_of: BTreeMap<Addr, NodeId>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,
+    /// What happens to the ECN field in tunnels.
+    pub tunnel_ecn: TunnelEcn,
     /// Buffering at base stations.
     pub buffering: Option<Buffering>,
     /// Packets in flight when a host leaves its cell still arrive.
@@ -133,6 +136,7 @@ impl World {
             Event::Agent { node } => self.agent_wake(node),
             Event::Motion { node } => self.move_host(node),
             Event::Entry { node } => self.commanded_entry(node),
+            Event::Measurement { node } => self.measure(node),
             Event::Ordered { node } => self.order_restored(node),
             Event::Delayed { slot } => self.release_delayed(slot),
         }

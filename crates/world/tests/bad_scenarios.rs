@@ -11,6 +11,8 @@ const VALID: &str = include_str!("bad_scenarios/valid.toml");
 
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
 
+const RADIO: &str = "[radio]\ngap = \"30 ms\"";
+
 /// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
 type Edit = (&'static str, &'static str, &'static str);
 
@@ -159,6 +161,27 @@ const SENSE: &[Edit] = &[
     ("beacons without a pause", "route_optimisation = true", "beacon_interval = \"0 s\""),
     ("a hold time of zero", "limit = \"64 pkt\"", "hold = \"0 s\""),
     ("beacon of 10^18 bytes", "route_optimisation = true", "sizes = { beacon = \"1000000000 GB\" }"),
+    ("measurements without a pause", RADIO, "[radio.measurement]\nperiod = \"0 s\""),
+    ("a peak that is not heard", RADIO, "[radio.measurement]\npeak_dbm = -130.0"),
+    ("a cell that does not fade", RADIO, "[radio.measurement]\nslope_db_per_s = 0.0"),
+    ("an audible level that is no number", RADIO, "[radio.measurement]\naudible_dbm = nan"),
+    ("shadowing of no distance", RADIO, "[radio.measurement]\npath_loss = { correlation_m = 0.0 }"),
+    (
+        "an offset of a cell beyond the standard",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nindividual_offset_db = 30",
+    ),
+    (
+        "a transmitter nobody measures",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\ntransmitter = { position_m = [0, 0] }",
+    ),
+    (
+        "a trajectory nobody measures",
+        "home = \"ha\"",
+        "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
+    ),
+    ("a host that is nowhere", RADIO, "[radio.measurement]\nsignal = \"positions\""),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];

@@ -3,7 +3,7 @@
 use crate::build::build;
 use crate::run::Draw;
 use crate::scenario::Scenario;
-use crate::tunnel;
+use crate::tunnel::{self, TunnelEcn};
 use crate::world::World;
 use crate::{cx::Place, event::NodeId, probe::Stop};
 use roamlab_engine::{Bytes, Duration, Time};
@@ -130,7 +130,8 @@ fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
     let packet = marked(&mut world, "ch", "server");
     let (src, fa1) = (node(&world, from), node(&world, "fa1"));
     let ends = (world.nodes[src.0 as usize].addr, world.nodes[fa1.0 as usize].addr);
-    let packet = tunnel::encap(packet, ends, Bytes(20), Place::Node(src), &mut world.cx).unwrap();
+    let packet =
+        tunnel::encap(packet, ends, (Bytes(20), TunnelEcn::Normal), Place::Node(src), &mut world.cx).unwrap();
     world.send(src, packet);
     end(&mut world)
 }
