@@ -22,7 +22,7 @@ pub fn catalogue() -> String {
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "messages": names(&mut Message::NAMES.iter().copied()),
+        "messages": names(&mut Message::names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });
     catalogue.to_string()

@@ -98,7 +98,7 @@ impl Link {
         cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
         self.fall_idle(cx);
         match &mut self.overtaking {
-            Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
+            Some(control) if cx.pool[&packet].may_overtake() => control.push_back(packet),
             _ => {
                 cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
                 self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
