@@ -20,7 +20,7 @@ pub struct EventA3 {
     pub time_to_trigger: Duration,
     /// k of the layer-3 filter: a = 2^(-k/4) at 200 ms a measurement (TS 36.331 §5.5.3.2). 0 is no filter.
     pub filter_coefficient: u8,
-    /// A neighbour that stays better is reported again after this; absent: it is reported once.
+    /// A neighbour that stays better is reported again after this; absent: it is reported once. Default 240 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_interval: Option<Duration>,
 }
@@ -32,7 +32,7 @@ impl Default for EventA3 {
             hysteresis_db: 3.0,
             time_to_trigger: Duration::from_millis(256),
             filter_coefficient: 4,
-            report_interval: None,
+            report_interval: Some(Duration::from_millis(240)),
         }
     }
 }

@@ -43,6 +43,10 @@ drop_reasons! {
     BufferOverflow => "buffer-overflow",
     /// A buffered packet waited longer than the hold time: the signalling that would have released it was lost.
     BufferExpired => "buffer-expired",
+    /// A base station or the network ended the host's bearer: it was lost with its connection, or is elsewhere.
+    BearerEnded => "bearer-ended",
+    /// The host had got it already, and its layer 2 said nothing about it (PDCP).
+    PdcpDuplicate => "pdcp-duplicate",
     /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
     CopyReleased => "copy-released",
     /// The scenario asked for this loss.

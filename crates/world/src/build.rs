@@ -23,7 +23,7 @@ use roamlab_radio::{
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
@@ -114,7 +114,8 @@ impl<'a> Builder<'a> {
     fn cells(&mut self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for (name, spec) in &self.scenario.cells {
-            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), [None, None]);
+            let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
+            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), queues);
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
@@ -181,6 +182,7 @@ impl<'a> Builder<'a> {
             measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
+            received: BTreeSet::new(),
         }
     }
 
@@ -324,6 +326,10 @@ impl<'a> Builder<'a> {
             packets: scenario.record.packets,
         };
         schedule_start(&mut cx, &self.links, &self.nodes, &flows);
+        let predictions = agents::predictions(scenario, &self.ids, &self.nodes);
+        for (number, prediction) in predictions.iter().enumerate() {
+            cx.scheduler.push(prediction.at, Event::Prediction { number: number as u32 });
+        }
         let node_of =
             self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
         let mut world = World {
@@ -334,14 +340,17 @@ impl<'a> Builder<'a> {
             cells,
             flows,
             node_of,
-            tunnel_overhead: scenario.network.tunnel_overhead,
+            tunnel_overhead: setting.tunnel_overhead,
+            forwarding_overhead: setting.forwarding_overhead,
+            drops_duplicates: setting.drops_duplicates,
             tunnel_ecn: scenario.network.tunnel_ecn,
             buffering: setting.buffering,
-            message_options: setting.message_options,
+            sizing: setting.sizing,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),
+            predictions,
             events: 0,
             packet_hops: 0,
         };

@@ -25,7 +25,7 @@ pub fn catalogue() -> String {
         "applications": pairs(roamlab_traffic::App::ALL),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "messages": names(&mut Message::NAMES.iter().copied()),
+        "messages": names(&mut Message::names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });
     catalogue.to_string()

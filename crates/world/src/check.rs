@@ -3,19 +3,16 @@
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
-use roamlab_engine::{Bytes, RandomNumbers};
-use roamlab_mobility::MobilitySpec;
+use roamlab_engine::RandomNumbers;
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod mobility;
 mod radio;
 
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
-
-/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
-const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 
 /// The first problem of a scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -30,8 +27,8 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
-    check_mobility(scenario)?;
     check_hosts(scenario, &routers)?;
+    mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
@@ -150,6 +147,8 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
     }
     for (name, cell) in &scenario.cells {
         queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
+        queues.push((format!("cells.{name}.backhaul.queue"), cell.backhaul.queue.as_ref()));
+        queues.push((format!("cells.{name}.backhaul.reverse_queue"), cell.backhaul.reverse_queue.as_ref()));
         let Some(bearers) = &cell.bearers else { continue };
         queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
         for (host, bearer) in &bearers.hosts {
@@ -160,27 +159,6 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
     for (path, queue) in queues {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
             return Err(Problem::told(format!("{path}.{field}"), &message));
-        }
-    }
-    Ok(())
-}
-
-fn check_mobility(scenario: &Scenario) -> Result<(), Problem> {
-    let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else { return Ok(()) };
-    if let Err(part) = params.check() {
-        let problem = Problem::at(format!("mobility.{part}"), "this time cannot be zero");
-        return Err(problem.help("write for example \"1 s\""));
-    }
-    if !(1..=63).contains(&params.buffer.mark.0) {
-        let message = format!("{} is not a code point that marks anything", params.buffer.mark.0);
-        return Err(Problem::at("mobility.buffer.mark", message).help("write a number from 1 to 63"));
-    }
-    let sizes = [("beacon", params.sizes.beacon), ("local", params.sizes.local)];
-    for (part, size) in sizes {
-        if size == Bytes(0) || size > LARGEST_DATAGRAM {
-            let field = format!("mobility.sizes.{part}");
-            let problem = Problem::at(field, format!("a datagram of \"{size}\" does not exist"));
-            return Err(problem.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")));
         }
     }
     Ok(())
@@ -274,10 +252,10 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         let field = |part: &str| format!("faults[{index}].{part}");
-        let names = roamlab_mobility::Message::NAMES;
-        if !names.contains(&fault.message.as_str()) {
+        let names = roamlab_mobility::Message::names;
+        if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
-            return Err(problem.help(known(&fault.message, names.iter().copied())));
+            return Err(problem.help(known(&fault.message, names())));
         }
         if let Some(host) =
             fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))

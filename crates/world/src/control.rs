@@ -7,9 +7,9 @@ use crate::fault::Fate;
 use crate::node::Mobile;
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
-use crate::world::World;
+use crate::world::{Keeps, World};
 use roamlab_engine::Time;
-use roamlab_mobility::{Action, Agent, Input, Message, Via};
+use roamlab_mobility::{Action, Input, Message, MobilityAgent, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ impl World {
             return;
         }
         state.agent_armed = Time::MAX;
-        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
         if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
             self.agent_input(node, Input::Deadline);
         } else {
@@ -43,7 +43,7 @@ impl World {
     /// Sets an agent's wake-up, if it must come earlier than the pending one.
     pub(crate) fn arm_agent(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
-        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
         if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
             state.agent_armed = deadline.max(self.cx.now);
             self.cx.scheduler.push(state.agent_armed, Event::Agent { node });
@@ -73,6 +73,8 @@ impl World {
                 let Some(buffering) = &self.buffering else { return };
                 here.buffer_for(host, buffering.limit).mode = Mode::Ordering { wait, until: None };
             }
+            Action::ReleaseBehind { host, via } => self.release_behind(node, host, via),
+            Action::EndBearer { host } => self.end_bearer(node, host),
             Action::DiscardBuffer { host } => {
                 let Some(mut buffer) = here.buffers.remove(&host) else { return };
                 for packet in buffer.take_all() {
@@ -90,10 +92,12 @@ impl World {
     fn send_message(&mut self, node: NodeId, to: Addr, message: Message) {
         let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(&message)).last();
         let src = self.nodes[node.0 as usize].addr;
-        let size = message.size(&self.message_options);
+        let size = message.size(&self.sizing);
+        let in_band = message.in_band();
         let id = self.cx.probes.sent(self.cx.now, (src, to), size, message);
         let inner = IpHeader::new(src, to, Tos::default());
-        let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        let mut packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        packet.in_band = in_band;
         let packet = self.cx.pool.create(packet);
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
@@ -115,13 +119,47 @@ impl World {
     }
 
     fn dispatch(&mut self, node: NodeId, packet: PacketId) {
-        match self.nodes[node.0 as usize].serves {
-            Some(cell) if self.cx.pool[&packet].inner.dst == Addr::BROADCAST => {
-                self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
-                let air = self.cells[cell.0 as usize].air;
-                self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
+        let dst = self.cx.pool[&packet].inner.dst;
+        let here = &self.nodes[node.0 as usize];
+        // What a base station itself has to say to its hosts does not go where their data go.
+        if here.serves.is_some() && (dst == Addr::BROADCAST || self.is_mobile(dst)) {
+            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.send_air(node, packet);
+        } else if dst == here.addr && matches!(here.agent.as_deref(), Some(MobilityAgent::LteX2(_))) {
+            // Gateway and MME at one node.
+            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.deliver(node, packet);
+        } else {
+            self.send(node, packet);
+        }
+    }
+
+    /// What has waited behind a host's buffer follows.
+    fn release_behind(&mut self, node: NodeId, host: Addr, via: Via) {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else { return };
+        for packet in buffer.take_behind() {
+            match via {
+                Via::Buffer => self.hold(node, packet, host),
+                _ => self.pass(node, packet, host, (via, None)),
             }
-            _ => self.send(node, packet),
+        }
+    }
+
+    /// Whatever waits for the host here is lost.
+    fn end_bearer(&mut self, node: NodeId, host: Addr) {
+        let here = &mut self.nodes[node.0 as usize];
+        let mut lost = VecDeque::new();
+        if let Some(mut buffer) = here.buffers.remove(&host) {
+            lost.append(&mut buffer.take_all());
+            lost.append(&mut buffer.take_behind());
+        }
+        if let Some(cell) = here.serves {
+            let air = self.cells[cell.0 as usize].air;
+            let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
+            lost.extend(self.links[air.0 as usize].extract(air, false, &for_host, &mut self.cx));
+        }
+        for packet in lost {
+            self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
         }
     }
 
@@ -143,13 +181,13 @@ impl World {
         let link = &mut self.links[air.0 as usize];
         let place = Place::Node(node);
         let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
-        if !buffering.layer2_ack {
+        if matches!(buffering.keeps, Keeps::Sent | Keeps::InFlight) {
             for copy in link.copy_in_flight(&for_host, &mut self.cx) {
                 self.cx.trace(&copy, Stop::BufferHold, place);
                 buffer.push(copy, place, &mut self.cx);
             }
         }
-        let unacknowledged_too = buffering.layer2_ack && !self.in_flight_survives;
+        let unacknowledged_too = buffering.keeps == Keeps::Unacknowledged && !self.in_flight_survives;
         for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
             self.cx.trace(&packet, Stop::BufferHold, place);
             buffer.push(packet, place, &mut self.cx);

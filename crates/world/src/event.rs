@@ -78,6 +78,11 @@ pub enum Event {
         /// Which base station.
         node: NodeId,
     },
+    /// A base station is told of a handover to come.
+    Prediction {
+        /// Place in the list of predictions.
+        number: u32,
+    },
     /// A message that a fault has delayed sets out.
     Delayed {
         /// Place in the list of delayed messages.

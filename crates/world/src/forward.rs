@@ -8,7 +8,7 @@ use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
 use crate::tunnel::{self, Exit};
-use crate::world::World;
+use crate::world::{Keeps, World};
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
 use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
@@ -18,8 +18,8 @@ use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
 struct Arrival {
     /// The adjacent node it comes from; `None`: it starts here.
     from: Option<NodeId>,
-    /// It left a tunnel here.
-    tunnelled: bool,
+    /// Where the tunnel began that it left here last.
+    tunnel: Option<Addr>,
 }
 
 impl World {
@@ -44,6 +44,9 @@ impl World {
                 self.keep_copy(from, &packet, dst);
                 let host = self.node_of.get(&dst).copied();
                 match host.filter(|&host| self.hears(host, cell, arrived.started)) {
+                    Some(host) if self.is_duplicate(host, &packet) => {
+                        self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(host));
+                    }
                     Some(host) => {
                         self.clear_mark(&packet);
                         self.receive(host, packet, from);
@@ -57,7 +60,8 @@ impl World {
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
     /// what it sent last.
     fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr) {
-        let Some(buffering) = self.buffering.as_ref().filter(|buffering| !buffering.layer2_ack) else {
+        let Some(buffering) = self.buffering.as_ref().filter(|buffering| buffering.keeps == Keeps::Sent)
+        else {
             return;
         };
         if self.cx.pool[packet].is_signal() {
@@ -67,6 +71,16 @@ impl World {
         if buffer.mode == Mode::Attached {
             buffer.keep_copy(packet, Place::Node(base_station), &mut self.cx);
         }
+    }
+
+    /// Whether the host's layer 2 drops a data packet because it has got it already.
+    fn is_duplicate(&mut self, host: NodeId, packet: &PacketId) -> bool {
+        let packet = &self.cx.pool[packet];
+        let drops = self.drops_duplicates && !packet.is_signal();
+        let Some(mobile) = self.nodes[host.0 as usize].mobile.as_mut().filter(|_| drops) else {
+            return false;
+        };
+        !mobile.is_new(packet.copy_of)
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
@@ -97,16 +111,16 @@ impl World {
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
         self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
         let Some(packet) = self.police(node, packet, from) else { return };
-        let mut arrival = Arrival { from: Some(from), tunnelled: false };
+        let mut arrival = Arrival { from: Some(from), tunnel: None };
         let addr = self.nodes[node.0 as usize].addr;
         loop {
-            let header = self.cx.pool[&packet].header();
-            if header.dst != addr {
+            let IpHeader { src, dst, .. } = *self.cx.pool[&packet].header();
+            if dst != addr {
                 return self.forward(node, packet, arrival);
             }
             match tunnel::decap(&packet, self.tunnel_ecn, Place::Node(node), &mut self.cx) {
                 Exit::Bare => return self.deliver(node, packet),
-                Exit::Left => arrival.tunnelled = true,
+                Exit::Left => arrival.tunnel = Some(src),
                 Exit::Congested => {
                     return self.cx.lose(packet, DropReason::TunnelCongestion, Place::Node(node));
                 }
@@ -168,8 +182,8 @@ impl World {
         let here = &self.nodes[node.0 as usize];
         let from = || arrival.from.map(|from| self.nodes[from.0 as usize].addr);
         let signal = self.cx.pool[&packet].is_signal();
-        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnelled, lost };
-        if let Some(HostRoute { via, watch }) = here.routes.host(dst, from) {
+        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnel.is_some(), lost };
+        if let Some(HostRoute { via, watch }) = here.routes.host(dst, arrival.tunnel, from) {
             if watch && !signal {
                 self.agent_input(node, data(false));
             }
@@ -178,7 +192,7 @@ impl World {
         // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
         // routed home, or it would come back for ever. The home agent's own subnet has no link either.
         let at_home = dst.subnet() == here.addr.subnet();
-        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnelled || at_home) {
+        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnel.is_some() || at_home) {
             if !signal {
                 self.agent_input(node, data(true));
             }
@@ -195,7 +209,7 @@ impl World {
         }
     }
 
-    fn is_mobile(&self, addr: Addr) -> bool {
+    pub(crate) fn is_mobile(&self, addr: Addr) -> bool {
         self.node_of.get(&addr).is_some_and(|node| self.nodes[node.0 as usize].mobile.is_some())
     }
 
@@ -218,9 +232,14 @@ impl World {
             },
             Via::Air => self.send_air(node, packet),
             Via::Buffer => self.hold(node, packet, host),
+            Via::Behind => self.hold_behind(node, packet, host),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let shape = (self.tunnel_overhead, self.tunnel_ecn);
+                let overhead = match here.serves {
+                    Some(_) => self.forwarding_overhead,
+                    None => self.tunnel_overhead,
+                };
+                let shape = (overhead, self.tunnel_ecn);
                 match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
@@ -237,7 +256,7 @@ impl World {
         }
     }
 
-    fn send_air(&mut self, node: NodeId, packet: PacketId) {
+    pub(crate) fn send_air(&mut self, node: NodeId, packet: PacketId) {
         let here = &self.nodes[node.0 as usize];
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
@@ -247,7 +266,7 @@ impl World {
     }
 
     /// A packet for a host that has left: into its buffer, or straight through it.
-    fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+    pub(crate) fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
         if self.cx.pool[&packet].is_signal() {
             // Signalling is repeated by those who need it; held back, it would only be stale.
             return self.send_air(node, packet);
@@ -271,6 +290,16 @@ impl World {
                 }
                 buffer.push(packet, place, &mut self.cx);
             }
+        }
+    }
+
+    /// A packet that must not go before what comes into the host's buffer.
+    fn hold_behind(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+        let place = Place::Node(node);
+        self.cx.trace(&packet, Stop::BufferHold, place);
+        match self.nodes[node.0 as usize].buffers.get_mut(&host) {
+            Some(buffer) => buffer.push_behind(packet, place, &mut self.cx),
+            None => self.cx.lose(packet, DropReason::Detached, place),
         }
     }
 
@@ -309,7 +338,7 @@ impl World {
         self.send_via(node, packet, host, via);
     }
 
-    fn deliver(&mut self, node: NodeId, packet: PacketId) {
+    pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId) {
         match self.cx.pool[&packet].body {
             Body::Signal(id) => {
                 let from = self.cx.pool.deliver(packet).inner.src;

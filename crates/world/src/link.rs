@@ -114,7 +114,7 @@ impl Link {
         }
         self.fall_idle(id, cx);
         match &mut self.overtaking {
-            Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
+            Some(control) if cx.pool[&packet].may_overtake() => control.push_back(packet),
             _ => self.line.enqueue(id, packet, cx),
         }
         if self.sending.is_none() {

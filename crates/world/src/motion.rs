@@ -2,7 +2,7 @@
 
 use crate::event::{CellId, Event, NodeId};
 use crate::node::Measuring;
-use crate::world::World;
+use crate::world::{Prediction, World};
 use roamlab_engine::Duration;
 use roamlab_mobility::{EventA3, Input, L2Trigger};
 use roamlab_packet::Addr;
@@ -93,6 +93,15 @@ impl World {
             self.note(host, phase, node);
             self.agent_input(node, Input::Trigger(trigger));
         }
+    }
+
+    /// The base station that has a host, if one has, is told where the host is expected.
+    pub(crate) fn predict(&mut self, number: u32) {
+        let Prediction { host, base_station, .. } = self.predictions[number as usize];
+        let node = &self.nodes[host.0 as usize];
+        let Some(cell) = node.mobile.as_ref().and_then(|mobile| mobile.cell) else { return };
+        let trigger = L2Trigger::HandoverPredicted { host: node.addr, base_station };
+        self.agent_input(self.cells[cell.0 as usize].base_station, Input::Trigger(trigger));
     }
 
     /// The address of a cell's base station.

@@ -257,6 +257,12 @@ pub struct BackhaulSpec {
     pub rate: Rate,
     /// Propagation delay, each way.
     pub delay: Duration,
+    /// Queue from the router to the base station; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// Queue from the base station to the router; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_queue: Option<QueueSpec>,
 }
 
 /// A mobile host.

@@ -8,7 +8,7 @@ use crate::link::Link;
 use crate::node::{Cell, Node};
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::message::SizeOptions;
+use roamlab_mobility::message::Sizing;
 use roamlab_packet::{Addr, Dscp, PacketId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +18,32 @@ use std::fmt;
 pub struct Buffering {
     /// Packets that one host's buffer holds.
     pub limit: usize,
-    /// Layer 2 says which packets the host has got.
-    pub layer2_ack: bool,
+    /// Which of the packets that it has sent it still has.
+    pub keeps: Keeps,
+}
+
+/// Which of the packets that a base station has sent to a host that leaves it still has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// Those that will not arrive: layer 2 says which packets the host has got.
+    Unacknowledged,
+    /// Copies of what it sent last.
+    Sent,
+    /// Copies of what is in flight, which layer 2 has not acknowledged yet.
+    InFlight,
+    /// None.
+    Nothing,
+}
+
+/// A prediction that a host will turn to another cell.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// When the base station that has the host is told.
+    pub at: Time,
+    /// The host.
+    pub host: NodeId,
+    /// The base station that it is expected at.
+    pub base_station: Addr,
 }
 
 /// What becomes of a mark that comes from outside.
@@ -50,6 +74,10 @@ pub struct World {
     pub node_of: BTreeMap<Addr, NodeId>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,
+    /// Bytes a tunnel header adds that a base station puts on.
+    pub forwarding_overhead: Bytes,
+    /// Hosts drop packets that they have got already.
+    pub drops_duplicates: bool,
     /// What happens to the ECN field in tunnels.
     pub tunnel_ecn: TunnelEcn,
     /// Buffering at base stations.
@@ -60,10 +88,12 @@ pub struct World {
     pub policer: Option<Policer>,
     /// Faults to inject into the signalling.
     pub faults: Vec<Fault>,
+    /// Handovers that base stations will be told of in advance, right or wrong.
+    pub predictions: Vec<Prediction>,
     /// Messages held back by a fault, with the node they are at.
     pub delayed: Vec<Option<(NodeId, PacketId)>>,
     /// What the sizes of signalling messages depend on.
-    pub message_options: SizeOptions,
+    pub sizing: Sizing,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
     pub events: u64,
@@ -142,6 +172,7 @@ impl World {
             Event::Measurement { node } => self.measure(node),
             Event::Ordered { node } => self.order_restored(node),
             Event::Delayed { slot } => self.release_delayed(slot),
+            Event::Prediction { number } => self.predict(number),
         }
     }
 

@@ -118,6 +118,7 @@ fn describe(action: &Action) -> String {
         Via::Air => "air".into(),
         Via::Tunnel(end) => format!("tunnel to {}", name(*end)),
         Via::Buffer => "buffer".into(),
+        Via::Behind => "behind".into(),
     };
     let source = |from: &Option<Addr>| from.map_or(String::new(), |from| format!(" from {}", name(from)));
     match action {
@@ -133,7 +134,12 @@ fn describe(action: &Action) -> String {
         Action::AwaitForwarded { .. } => "await forwarded packets".into(),
         Action::DiscardBuffer { .. } => "discard buffer".into(),
         Action::Note { phase, .. } => format!("note {phase:?}"),
-        Action::Measure { .. } | Action::Leave | Action::Enter { .. } | Action::Search => {
+        Action::Measure { .. }
+        | Action::Leave
+        | Action::Enter { .. }
+        | Action::Search
+        | Action::ReleaseBehind { .. }
+        | Action::EndBearer { .. } => {
             unreachable!("Mobile IP does not command motion: {action:?}")
         }
     }

@@ -1,0 +1,1 @@
+//! The roles together on a small message bus, and each role's transition table.
