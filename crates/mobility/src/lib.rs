@@ -13,6 +13,8 @@ pub mod message;
 pub mod mobile_ip;
 mod roles;
 mod spec;
+#[cfg(test)]
+mod transitions;
 
 pub use event_a3::EventA3;
 pub use lte_x2::LteX2;

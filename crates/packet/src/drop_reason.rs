@@ -12,6 +12,11 @@ macro_rules! drop_reasons {
             /// All reasons, in the order of their codes.
             pub const ALL: &'static [DropReason] = &[$(DropReason::$name,)+];
 
+            /// Whether data is lost by it: not if the host has another copy.
+            pub const fn loses_data(self) -> bool {
+                !matches!(self, DropReason::CopyReleased | DropReason::PdcpDuplicate)
+            }
+
             /// The reason as it stands in records and tables.
             pub const fn name(self) -> &'static str {
                 match self {

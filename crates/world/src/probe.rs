@@ -381,7 +381,7 @@ impl Probes {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
         let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
-        if is_data && reason != DropReason::CopyReleased {
+        if is_data && reason.loses_data() {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
         self.drops.push(Drop {

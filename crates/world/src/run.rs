@@ -138,12 +138,12 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     ]
 }
 
-/// Packets of each flow that were lost, acknowledgements included, copies that were let go excluded.
+/// Packets of each flow that were lost, acknowledgements included, copies excluded.
 fn losses_by_flow(world: &World) -> Vec<u64> {
     let mut losses = vec![0; world.flows.len()];
     let drops = &world.cx.probes.drops;
     for (flow, reason) in drops.flow.iter().zip(&drops.reason) {
-        if *reason != DropReason::CopyReleased
+        if reason.loses_data()
             && let Some(losses) = losses.get_mut(flow.0 as usize)
         {
             *losses += 1;

@@ -151,9 +151,17 @@ impl Bearer {
     /// Packets that `from` forwards go first, until its end marker.
     pub fn expect_from(&mut self, from: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
         if params.reordering {
+            self.close(out);
             self.inflow = Some(Inflow { from, until: None });
             self.restart_wait(now, params);
             self.set_routes(out);
+        }
+    }
+
+    /// Another bearer of the same host follows: forwarded packets of this one have no route of their own any more.
+    pub fn expect_no_more(&self, out: &mut Vec<Action>) {
+        if let Some(inflow) = self.inflow {
+            out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
         }
     }
 
@@ -218,9 +226,7 @@ impl Bearer {
     /// The bearer ends: what waits here is lost.
     pub fn end(&self, out: &mut Vec<Action>) {
         let host = self.host;
-        if let Some(inflow) = self.inflow {
-            out.push(Action::ClearRoute { host, from: Some(inflow.from) });
-        }
+        self.expect_no_more(out);
         out.push(Action::ClearRoute { host, from: None });
         out.push(Action::EndBearer { host });
     }

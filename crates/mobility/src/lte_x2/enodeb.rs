@@ -18,6 +18,7 @@
 //! | executing | UE context release | | leaving |
 //! | executing | T_X2RELOCoverall, host present | takes the host back | serving |
 //! | executing | T_X2RELOCoverall, host gone | | leaving |
+//! | ready | prediction timeout, host gone | forwards | leaving |
 //! | executing, leaving | end marker | goes on to the target, behind what was forwarded | same |
 //! | leaving | hold time over | ends the bearer | none |
 //! | serving, preparing, ready | host gone | keeps its packets | same |
@@ -25,7 +26,7 @@
 //! | serving, host gone | UE context release, newer | forwards what it has kept | leaving |
 //! | none, executing, leaving, serving without the host | handover request, newer, admitted | holds, ack | prepared |
 //! | the same | handover request, newer, not admitted | failure | same |
-//! | prepared | preamble | random access response, again until confirmed | prepared |
+//! | prepared | preamble | random access response, again until confirmed; stops the joining timer | prepared |
 //! | prepared | handover confirm | what it holds goes over the air, path switch request | serving |
 //! | prepared | handover cancel | returns or drops what it holds | leaving, none |
 //! | prepared | joining timer | ends the bearer | none |
@@ -100,7 +101,8 @@ pub(super) enum Role {
         until: Time,
         early: bool,
     },
-    /// Target: expects the host. `granted`: it has begun random access, and is answered again then.
+    /// Target: expects the host. `granted`: it has begun random access, and is answered again then, for as long as it is
+    /// here.
     Prepared {
         source: Addr,
         until: Time,
@@ -116,6 +118,7 @@ pub(super) enum Role {
 /// A path switch request that is not answered.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
+    pub id: Identification,
     pub base_station: Addr,
     /// Who is told when it is done.
     pub release: Option<Addr>,
@@ -163,22 +166,23 @@ impl Context {
 
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, cx: &mut Cx<'_>) {
         let retry = Backoff::start(cx.now, cx.params.timers.s1_retransmit);
-        self.path = Some(Path { base_station, release, retry });
-        cx.send(cx.mme, self.id, Kind::PathSwitchRequest { base_station });
+        let path = Path { id: self.id, base_station, release, retry };
+        cx.send(cx.mme, path.id, Kind::PathSwitchRequest { base_station });
+        self.path = Some(path);
     }
 
     fn path_switched(&mut self, cx: &mut Cx<'_>) {
         let Some(path) = self.path.take() else { return };
         cx.note(Phase::PathSwitchAcknowledged);
         if let Some(source) = path.release {
-            cx.send(source, self.id, Kind::ContextRelease {});
+            cx.send(source, path.id, Kind::ContextRelease {});
         }
     }
 
     /// The MME knows a newer handover: the base station that has the host wins.
     fn path_refused(&mut self, cx: &mut Cx<'_>) {
         let Some(path) = self.path.take() else { return };
-        if path.base_station == cx.address && cx.present {
+        if path.base_station == cx.address && cx.present && matches!(self.role, Role::Serving) {
             self.id = self.id.newer(cx.now);
             self.bearer.since(self.id);
             self.switch_path(path.base_station, path.release, cx);
@@ -188,6 +192,7 @@ impl Context {
     /// A message about the host; whether the context stays.
     fn hear(&mut self, from: Addr, id: Identification, kind: &Kind, cx: &mut Cx<'_>) -> bool {
         let current = id == self.id;
+        let of_path = self.path.is_some_and(|path| path.id == id);
         match *kind {
             Kind::MeasurementControlComplete {} if cx.present => self.measuring = None,
             Kind::MeasurementReport { target } if cx.present => self.reported(target, cx),
@@ -197,8 +202,8 @@ impl Context {
             Kind::HandoverCancel {} if current => return self.cancelled(from, cx),
             Kind::RandomAccessPreamble {} if current && cx.present => self.accessed(cx),
             Kind::HandoverConfirm {} if current && cx.present => self.confirmed(cx),
-            Kind::PathSwitchRequestAck {} if current => self.path_switched(cx),
-            Kind::PathSwitchRequestFailure {} if current => self.path_refused(cx),
+            Kind::PathSwitchRequestAck {} if of_path => self.path_switched(cx),
+            Kind::PathSwitchRequestFailure {} if of_path => self.path_refused(cx),
             Kind::EndMarker {} => self.end_marker(from, id, cx),
             Kind::ContextReleaseCommand {} if id > self.id && !cx.present => {
                 self.bearer.end(cx.out);
@@ -234,8 +239,8 @@ impl Context {
         self.wait_is_over(cx);
         if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= cx.now) {
             path.retry = path.retry.again(cx.now);
-            let base_station = path.base_station;
-            cx.send(cx.mme, self.id, Kind::PathSwitchRequest { base_station });
+            let Path { id, base_station, .. } = *path;
+            cx.send(cx.mme, id, Kind::PathSwitchRequest { base_station });
         }
         if let Some(timer) = self.measuring.filter(|timer| timer.at <= cx.now) {
             self.measuring = cx.present.then(|| timer.again(cx.now));
@@ -258,7 +263,7 @@ impl Context {
                 if granted.is_some_and(|at| at <= cx.now) {
                     self.accessed(cx);
                 }
-                cx.now < until
+                granted.is_some() || cx.now < until
             }
             Role::Leaving { until } => cx.now < until,
         };
@@ -271,7 +276,7 @@ impl Context {
     fn next_deadline(&self) -> Option<Time> {
         let role = match self.role {
             Role::Serving => self.forget_at,
-            Role::Prepared { until, granted, .. } => Some(granted.map_or(until, |at| at.min(until))),
+            Role::Prepared { until, granted, .. } => Some(granted.unwrap_or(until)),
             Role::Preparing { until, .. }
             | Role::Ready { until, .. }
             | Role::Executing { until, .. }
@@ -389,6 +394,9 @@ impl ENodeB {
             && let Outlet::Tunnel(target) = known.bearer.outlet()
         {
             known.bearer.stop_forwarding(target, known.id, out);
+        }
+        if let Some(known) = known {
+            known.bearer.expect_no_more(out);
         }
         let bearer = Bearer::expecting(host, id, source, &self.params, out);
         let until = now + self.params.timers.joining;

@@ -99,9 +99,13 @@ impl Context {
                 cx.send(target, self.id, Kind::HandoverCancel {});
                 self.role = Role::Serving;
             }
-            Role::Ready { .. } => {
+            Role::Ready { .. } if cx.present => {
                 cx.note(Phase::PredictionFailed);
                 self.take_back(cx);
+            }
+            Role::Ready { target, .. } => {
+                self.forward_to(target, cx);
+                self.role = Role::Leaving { until: cx.now + cx.params.timers.forwarding_hold };
             }
             Role::Executing { .. } if cx.present => {
                 cx.note(Phase::HandoverCancelled);
@@ -155,6 +159,9 @@ impl Context {
 
     /// Layer 2 has lost the host.
     pub fn host_gone(&mut self, cx: &mut Cx<'_>) {
+        if let Role::Prepared { until, granted, .. } = &mut self.role {
+            (*until, *granted) = (cx.now + cx.params.timers.joining, None);
+        }
         if !matches!(self.role, Role::Serving | Role::Preparing { .. } | Role::Ready { .. }) {
             return;
         }
