@@ -174,6 +174,7 @@ impl World {
             Side::Receiver => (state.dst, state.src),
         };
         let addr = |node: NodeId| self.nodes[node.0 as usize].addr;
+        let tos = if side == Side::Sender { tos.with_dscp(state.dscp) } else { tos };
         let inner = IpHeader::new(addr(here), addr(there), tos);
         let packet = Packet::new(FlowId(flow), inner, size, self.cx.now, body);
         let packet = self.cx.pool.create(packet);

@@ -3,6 +3,7 @@
 use crate::event::NodeId;
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
+use roamlab_packet::Dscp;
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::VecDeque;
@@ -45,6 +46,8 @@ pub struct Flow {
     pub armed: [Time; 2],
     /// When the application offered data last.
     pub offered: Time,
+    /// The code point that the sender gives its packets.
+    pub dscp: Dscp,
     /// What has happened so far.
     pub stats: FlowStats,
     /// Its timeouts, to be judged.
@@ -122,6 +125,7 @@ impl Flow {
             transport,
             armed: [Time::MAX; 2],
             offered: Time::ZERO,
+            dscp: Dscp::default(),
             stats: FlowStats::default(),
             timeouts: Timeouts::default(),
             arrivals: Arrivals::default(),

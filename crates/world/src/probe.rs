@@ -119,6 +119,8 @@ table! {
         average: f64,
         /// Its drop probability.
         probability: f64,
+        /// Waiting packets with the mark of forwarded ones.
+        marked: u32,
     }
 }
 
@@ -253,6 +255,24 @@ table! {
 }
 
 table! {
+    /// Marks from outside that were policed.
+    Policing, Policed {
+        /// When.
+        time_ns: Time,
+        /// Where.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// What became of it: "cleared" or "dropped".
+        action: &'static str,
+    }
+}
+
+table! {
     /// The stops of a traced packet.
     Trace, TraceLine {
         /// When.
@@ -300,6 +320,8 @@ pub struct Probes {
     pub handovers: Handovers,
     /// Packets out of buffers.
     pub releases: Releases,
+    /// Foreign marks.
+    pub policing: Policing,
     /// Signalling.
     pub signalling: Signalling,
     /// The traced packet's way.
@@ -308,6 +330,8 @@ pub struct Probes {
     pub wanted: Wanted,
     /// The packet to trace.
     pub traced: Option<u64>,
+    /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
+    pub odd_ecn: u64,
     messages: Vec<Message>,
     /// The last loss of each segment, to name the cause of a retransmission.
     last_loss: BTreeMap<(FlowId, u32), u64>,
@@ -353,14 +377,13 @@ impl Probes {
     }
 
     /// A packet was lost.
-    pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
+    pub fn lost(&mut self, now: Time, packet: &Packet, (reason, marked): (DropReason, bool), place: Place) {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
         let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
-        if is_data && reason != DropReason::CopyReleased {
+        if is_data && reason.loses_data() {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
-        let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
         self.drops.push(Drop {
             time_ns: now,
             place,
@@ -401,6 +424,12 @@ impl Probes {
         self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
     }
 
+    /// A mark from outside was policed at `node`.
+    pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
+    }
+
     /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
     pub fn cause(&self, flow: FlowId, seq: u32) -> u64 {
         self.last_loss.get(&(flow, seq)).copied().unwrap_or(0)
@@ -415,6 +444,7 @@ impl Probes {
             bytes: bytes.0,
             average: gauges.average,
             probability: gauges.probability,
+            marked: gauges.marked as u32,
         });
     }
 

@@ -64,16 +64,23 @@ fn judge_timeouts(world: &mut World) -> Vec<u64> {
 fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
-        links: world.links.iter().map(|link| link.name.clone()).collect(),
+        links: world
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .chain(world.bearers.iter().cloned())
+            .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };
     let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
+    let links = link_table(&world);
     let probes = world.cx.probes;
     let table = |name, columns| Table { name, columns };
     vec![
         table("flows", flows),
+        table("links", links),
         table("census", census),
         table("deliveries", probes.deliveries.into_columns(&names)),
         table("queue", probes.queues.into_columns(&names)),
@@ -82,6 +89,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
         table("packets", probes.packets.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
         table("releases", probes.releases.into_columns(&names)),
+        table("policing", probes.policing.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]
@@ -121,12 +129,21 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
     ]
 }
 
-/// Packets of each flow that were lost, acknowledgements included, copies that were let go excluded.
+fn link_table(world: &World) -> Vec<(&'static str, Column)> {
+    let links = &world.links;
+    vec![
+        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("offered_pkts", Column::U64(links.iter().map(|link| link.line.offered().0).collect())),
+        ("marked_pkts", Column::U64(links.iter().map(|link| link.line.offered().1).collect())),
+    ]
+}
+
+/// Packets of each flow that were lost, acknowledgements included, copies excluded.
 fn losses_by_flow(world: &World) -> Vec<u64> {
     let mut losses = vec![0; world.flows.len()];
     let drops = &world.cx.probes.drops;
     for (flow, reason) in drops.flow.iter().zip(&drops.reason) {
-        if *reason != DropReason::CopyReleased
+        if reason.loses_data()
             && let Some(losses) = losses.get_mut(flow.0 as usize)
         {
             *losses += 1;
@@ -145,6 +162,7 @@ fn census_table(world: &World) -> Vec<(&'static str, Column)> {
         ("delivered", census.delivered),
         ("inside", census.inside()),
     ];
+    rows.push(("odd-tunnel-ecn", world.cx.probes.odd_ecn));
     rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
     vec![
         ("name", Column::words(rows.iter().map(|(name, _)| *name))),

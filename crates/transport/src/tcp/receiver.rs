@@ -230,10 +230,11 @@ impl TcpReceiver {
             option += self.timestamp_size.0;
         }
         let mut flags = TcpFlags::ACK;
-        if std::mem::take(&mut self.syn_due) && self.three_way {
+        let syn_due = std::mem::take(&mut self.syn_due);
+        if syn_due && self.three_way {
             let ecn = if self.ecn { TcpFlags::ECE } else { TcpFlags::default() };
             flags = flags.with(TcpFlags::SYN).with(ecn); // RFC 3168 §6.1.1
-        } else if self.echoes {
+        } else if self.echoes || syn_due && self.ecn {
             flags = flags.with(TcpFlags::ECE);
         }
         if self.closed() && self.three_way {

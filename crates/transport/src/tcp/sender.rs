@@ -84,9 +84,10 @@ impl TcpSender {
         self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
         let window_changed = state.take_window(header, now);
         state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
-        state.ece = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        state.ece = echoes && !state.answers_syn(header.ack);
         let before = (state.window.cwnd, state.window.ssthresh);
-        if state.ece {
+        if echoes {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
@@ -132,7 +133,7 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
-            if self.state.cwr && !retransmission {
+            if self.state.cwr && (!retransmission || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }
