@@ -27,6 +27,9 @@ fn replay(group: &str, variants: &[&str], least: usize) {
 const DIFFERENT: &[&str] = &[
     "b_ns21b_Vegas_dff4",
     "d_n9_tight_gentle0",
+    "d variant=NewReno preset=ns21b n=3 minth=5 maxth=15 stop=15 seed=9",
+    "e variant=NewReno n=4 aqm=redecn stop=10 seed=5",
+    "e variant=SACK n=6 aqm=redecn gentle=1 stop=10 seed=8",
     "b_ns235_Vegas_d4",
     "b_ns235_Vegas_d4s",
     "b_ns235_Vegas_dff3",
