@@ -330,6 +330,19 @@ def test_a_silent_flow_is_no_loss_of_memory() -> None:
     assert len(left.recent) <= 64
 
 
+def test_the_page_shows_what_is_printed(our_run: Path) -> None:
+    page = (ROOT / "docs/compare-trace.md").read_text()
+    blocks = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    printed = [
+        _compare(our_run, BESIDE / "reno.tr.gz", "file=7")[1],
+        _compare(our_run, BESIDE / "reno.agent", "file=0", tolerance="10 us")[1],
+    ]
+    assert len(blocks) == len(printed)
+    for block, text in zip(blocks, printed, strict=True):
+        text = text.replace(str(our_run), "runs/…").replace(f"{ROOT}/", "")
+        assert text.startswith(block.rstrip("\n"))
+
+
 def test_the_command_offers_every_format() -> None:
     (option,) = (option for option in cli.compare_trace.params if option.name == "form")
     assert isinstance(option.type, click.Choice)
