@@ -241,14 +241,15 @@ def _draw_message(canvas: _Canvas, message: Message, arrow: _Arrow, others: Sequ
     angle = math.degrees(math.atan2(dy, dx) if dx >= 0 else math.atan2(-dy, -dx))
     canvas.add(f'<g class="message" data-id="{message.id}" data-name={quoteattr(name)}>')
     canvas.add(_line(*arrow, colour, f' stroke-width="1.4"{dash}'))
-    if lost:
-        canvas.add(_cross(arrow.x2, arrow.y2))
-    elif message.arrived_ns is not None:
+    if message.arrived_ns is not None:
         canvas.add(_head_of(arrow))
     canvas.add(f'<g transform="translate({x:.1f} {y:.1f}) rotate({angle:.2f})">')
     canvas.add(_text(0, -4, name))
     canvas.add(_text(0, 12, details, "detail lost" if lost else "detail"))
-    canvas.add("</g></g>")
+    canvas.add("</g>")
+    if lost:
+        canvas.add(_cross(arrow.x2, arrow.y2))
+    canvas.add("</g>")
 
 
 def _details(message: Message) -> str:
