@@ -308,6 +308,12 @@ def test_what_cannot_be_a_trace_is_refused(tmp_path: Path) -> None:
         list(open_trace(tmp_path / "cut.csv.gz").events())
     with pytest.raises(BadInput, match="no such file or folder"):
         open_trace(tmp_path / "missing")
+    with pytest.raises(BadInput, match="it is a folder"):
+        open_trace(tmp_path, "ns2")
+    with pytest.raises(BadInput, match="it is empty, not text, and no run folder"):
+        open_trace(tmp_path)
+    with pytest.raises(BadInput, match="the table holds no events"):
+        list(open_trace(tmp_path / "prose", "run").events())
 
 
 def test_what_cannot_be_compared_is_refused(our_run: Path) -> None:
