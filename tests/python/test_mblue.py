@@ -160,6 +160,8 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     for name in ("fig11", "fig12", "fig13", "fig14", "fig15", "sync"):
         assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
         assert (out / "figures" / f"{name}.svg").exists()
+    drawing = (out / "figures/signalling.svg").read_text()
+    assert 'data-name="registration-request"' in drawing
     assert {table.name for table in (out / "tables").iterdir()} == {"table1.csv", "means.csv", "readings.csv"}
     page = (out / "report.html").read_text()
     assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"

@@ -35,11 +35,9 @@ def reproduce(session: Session) -> Report:
     tables = [_delays(anatomy), _means(found["default"]), _readings(decided, list(found))]
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):
         _write_csv(table, session.tables / f"{name}.csv")
+    one = {queue: run(experiments.one_handoff(queue), evidence.SEED) for queue in QUEUES}
     traces = {
-        "one": {
-            queue: measures.queue_trace(run(experiments.one_handoff(queue), evidence.SEED))
-            for queue in QUEUES
-        },
+        "one": {queue: measures.queue_trace(results) for queue, results in one.items()},
         "three": {
             queue: measures.queue_trace(run(experiments.three_handoffs(queue), evidence.SEED))
             for queue in QUEUES
@@ -51,7 +49,10 @@ def reproduce(session: Session) -> Report:
         "and equation 1, reproduced from packet-level runs.",
         summary=_summary(decided),
         claims=decided,
-        figures=figures.draw(found["default"], traces, session.figures),
+        figures=[
+            *figures.draw(found["default"], traces, session.figures),
+            figures.signalling(one["mblue"], session.figures),
+        ],
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.figures import label, new_figure, save
+from roamlab.chart import chart
+from roamlab.chart_svg import svg
+from roamlab.figures import SavedFigure, label, new_figure, save
 from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.stats import student
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from roamlab.figures import SavedFigure
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.mblue.measures import QueueTrace
+    from roamlab.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
@@ -41,6 +43,17 @@ def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: P
         _probability(traces["three"]["mblue"], folder),
         _synchronisation(evidence, folder),
     ]
+
+
+def signalling(results: Results, folder: Path) -> SavedFigure:
+    """The message sequence chart of the handoff in one run."""
+    drawing = folder / "signalling.svg"
+    drawing.write_text(svg(chart(results)), encoding="utf-8")
+    caption = (
+        "The signalling of the handoff in one run with MBLUE, as in figs. 2 to 4 of the paper: each message with its "
+        "size and how long it took, the phases of the handoff, and what it did to the data."
+    )
+    return SavedFigure(caption, None, drawing)
 
 
 _FIG11 = (
