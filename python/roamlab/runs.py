@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from roamlab.plan import Plan
     from roamlab.results import Results
     from roamlab.shards import Shards
     from roamlab.stats import Interval
-    from roamlab.sweep import Plan
 
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
@@ -78,8 +78,8 @@ class Runs:
 
     def results(self, point: int, run: int = 0) -> Results:
         """All tables of a run, from the store or simulated again."""
+        from roamlab import run as simulate
         from roamlab.manifest import describe
-        from roamlab.run import run as simulate
 
         scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
         kept = Store(self.store / "runs").find(describe(scenario, seed, run))

@@ -13,10 +13,10 @@ import tomli
 from roamlab import _roamlab
 from roamlab.design import BadDesign, Design, Grid, Listed, Random
 from roamlab.errors import BadInput
+from roamlab.plan import Plan, measurement_of
 from roamlab.scenario import load, read_text
 from roamlab.stopping import Until, seed
 from roamlab.summary import check
-from roamlab.sweep import Plan, measurement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
