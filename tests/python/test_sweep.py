@@ -12,10 +12,12 @@ import polars as pl
 import pytest
 
 import fake_engine
+from conftest import ROOT
 from roamlab import Grid, Listed, Random, Until, _roamlab, sweep
 from roamlab.compare import compare
 from roamlab.design import BadDesign
 from roamlab.errors import BadInput
+from roamlab.scenario import load
 from roamlab.summary import TOTALS, Measurement, names, unit
 from roamlab.sweepfile import load_sweep
 
@@ -143,15 +145,15 @@ def test_another_build_metric_or_seed_is_another_run(
     assert made() == 2
 
 
-def test_points_that_come_to_the_same_share_their_runs(
-    scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
-) -> None:
-    twice = [{"cells.bs2.queue": {"kind": "red"}}, {"cells.bs2.queue": {"kind": "red", "limit": 1.0}}]
-    del twice[1]["cells.bs2.queue"]["limit"]
-    twice[1]["cells.bs2.queue"] = {"kind": "red", "x": True}
-    runs = sweep(scenario, twice, replications=2, metrics=METRICS, store=tmp_path)
-    assert len(noisy) == 4
-    assert runs.values(METRICS[1], 0) == runs.values(METRICS[1], 1)
+def test_points_that_come_to_the_same_share_their_runs(tmp_path: Path) -> None:
+    base = load(ROOT / "examples/handover.toml").set("run.duration", "200 ms")
+    points = [{"links.0.delay": "60 ms"}, {"links.0.delay": "9 ms"}, {"links.0.delay": "60000 us"}]
+    runs = sweep(base, points, replications=2, metrics=["census.events"], store=tmp_path)
+    assert pl.read_parquet(next((tmp_path / "shards").iterdir())).height == 4
+    assert (
+        runs.values("census.events", 0) == runs.values("census.events", 2) != runs.values("census.events", 1)
+    )
+    assert runs.frame["point"].to_list() == [0, 0, 1, 1, 2, 2]
 
 
 def test_repetitions_of_alternatives_are_pairs(
@@ -319,6 +321,10 @@ def _replace(old: str, new: str) -> str:
         (
             _replace("[grid]", '[set]\n"cells.bs2" = {}\n[grid]'),
             r'sweep\.toml:7, field `set\."cells.bs2"`: `grid` changes',
+        ),
+        (
+            _replace("[grid]", 'baseline = "green"\n[grid]'),
+            r"sweep\.toml:6, baseline 'green': there is no such",
         ),
         (_replace("[grid]", "seed = -1\n[grid]"), r"sweep\.toml:6, field `seed`: -1 cannot be used"),
         (_replace("[grid]", 'keep = "all"\n[grid]'), r"sweep\.toml:6, field `keep`: 'all' cannot be used"),
