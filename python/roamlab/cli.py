@@ -96,7 +96,7 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
     from roamlab import compare, sweepresult
     from roamlab.executor import DaskCluster, LocalPool
     from roamlab.output import whole_folder
-    from roamlab.sweep import execute
+    from roamlab.plan import execute
     from roamlab.sweepfile import load_sweep
 
     source = load_sweep(sweep_file)
