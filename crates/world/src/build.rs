@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.name())));
+        let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.stream())));
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
         link.recorded = match &self.scenario.record.queues {
             Some(queues) => queues.contains(&link.name),
@@ -210,8 +210,7 @@ impl<'a> Builder<'a> {
         let flows: Vec<Flow> = (0..scenario.flows.len()).map(|index| self.flow(index)).collect();
         let faults = self.faults();
         let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, self.draw);
-        let mut cx = Cx::default();
-        cx.mark = Some(setting.mark);
+        let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = Wanted { deliveries: scenario.record.deliveries, tcp: scenario.record.tcp };
         schedule_start(&mut cx, &self.nodes, &flows);

@@ -62,6 +62,8 @@ pub struct Link {
     pub offered: u64,
     /// Of these, those with the mark of forwarded packets.
     pub offered_marked: u64,
+    /// How long it has been sending, transmissions that began included.
+    pub busy: Duration,
     rate: Rate,
     remainder: u64,
     queue: Qdisc,
@@ -89,6 +91,7 @@ impl Link {
             recorded: false,
             offered: 0,
             offered_marked: 0,
+            busy: Duration::ZERO,
             rate,
             remainder: 0,
             queue,
@@ -208,7 +211,9 @@ impl Link {
         self.sending = None;
         let Some(packet) = next else { return };
         let size = cx.pool[&packet].wire_size();
-        let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
+        let lasts = self.rate.transmission_time(size, &mut self.remainder);
+        self.busy += lasts;
+        let end = cx.now + lasts;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
         self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
         let (arrival, place) = (end + self.delay, cx.scheduler.reserve());

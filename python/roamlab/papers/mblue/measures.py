@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
+from roamlab.papers.records import NS, arrivals, between, queue_trace, seconds, text, total
+from roamlab.papers.records import forwarded as marked_releases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from roamlab.results import Results
 
 AIR = "bs2/air"
-NS = 1e9
 
 T_H_S = 0.182
 """Table I: when the correspondent knows the new care-of address."""
@@ -37,18 +38,6 @@ AFTERMATH_S = 3.0
 _CUTS = ("fast-retransmit", "timeout")
 
 
-def _text(column: str) -> pl.Expr:
-    return pl.col(column).cast(pl.String)
-
-
-def _seconds(frame: pl.DataFrame, column: str = "time_ns") -> NDArray[np.float64]:
-    return frame[column].to_numpy().astype(np.float64) / NS
-
-
-def _between(times: NDArray[np.float64], start: float, end: float) -> int:
-    return int(np.count_nonzero((times >= start) & (times < end)))
-
-
 CURVE_S = np.arange(9.5, 13.001, 0.05)
 """Where fig. 12 is sampled."""
 
@@ -56,47 +45,37 @@ WINDOW_S = 0.5
 """Throughput over time is averaged over windows this long."""
 
 
-def _arrivals(results: Results, flow: str) -> NDArray[np.float64]:
-    """When segments of `flow` were delivered for the first time, in s."""
-    return _seconds(results.deliveries.filter((_text("flow") == flow) & pl.col("fresh")))
-
-
 def received(results: Results, flow: str, start: float, end: float) -> int:
     """Segments of `flow` delivered for the first time in [start, end) s."""
-    return _between(_arrivals(results, flow), start, end)
+    return between(arrivals(results, flow), start, end)
 
 
 def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
     """Packets lost at the new base station within `span` s after a handoff."""
-    at_air = results.drops.filter(_text("place") == AIR)
-    return _between(_seconds(at_air), handoff, handoff + span)
+    at_air = results.drops.filter(text("place") == AIR)
+    return between(seconds(at_air), handoff, handoff + span)
 
 
 def overflows_after(results: Results, handoff: float) -> int:
     """Of these within 1 s, those because the queue was physically full."""
-    full = _text("reason").is_in(["queue-overflow", "marked-overflow"])
-    return _between(_seconds(results.drops.filter((_text("place") == AIR) & full)), handoff, handoff + 1.0)
+    full = text("reason").is_in(["queue-overflow", "marked-overflow"])
+    return between(seconds(results.drops.filter((text("place") == AIR) & full)), handoff, handoff + 1.0)
 
 
 def marked_drops(results: Results, handoff: float) -> int:
     """Forwarded packets lost at the new base station within 1 s."""
-    marked = results.drops.filter((_text("place") == AIR) & pl.col("marked"))
-    return _between(_seconds(marked), handoff, handoff + 1.0)
-
-
-def _forwarded(results: Results) -> pl.DataFrame:
-    """Packets that left the old base station's buffer, marked."""
-    return results.table("releases").filter(pl.col("marked"))
+    marked = results.drops.filter((text("place") == AIR) & pl.col("marked"))
+    return between(seconds(marked), handoff, handoff + 1.0)
 
 
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return _between(_seconds(_forwarded(results)), handoff, handoff + T_H_S)
+    return between(seconds(marked_releases(results)), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = _seconds(_forwarded(results))
+    times = seconds(marked_releases(results))
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
@@ -104,8 +83,8 @@ def burst(results: Results, handoff: float) -> int:
 
 def cutting_flows(results: Results, handoff: float) -> int:
     """Flows that cut their window within `SYNC_S` after a handoff."""
-    cuts = results.tcp.filter(_text("event").is_in(_CUTS))
-    times = _seconds(cuts)
+    cuts = results.tcp.filter(text("event").is_in(_CUTS))
+    times = seconds(cuts)
     soon = cuts.filter(pl.Series((times >= handoff) & (times < handoff + SYNC_S)))
     return soon["flow"].n_unique()
 
@@ -118,8 +97,8 @@ def window_correlation(results: Results, handoff: float) -> float:
     grid = np.arange(handoff, handoff + AFTERMATH_S, 0.05)
     windows = []
     for flow in FLOWS:
-        changes = results.tcp.filter(_text("flow") == flow)
-        times, cwnd = _seconds(changes), changes["cwnd"].to_numpy()
+        changes = results.tcp.filter(text("flow") == flow)
+        times, cwnd = seconds(changes), changes["cwnd"].to_numpy()
         at = np.searchsorted(times, grid, side="right") - 1
         windows.append(np.minimum(np.where(at >= 0, cwnd[np.maximum(at, 0)], 1.0), WINDOW_PKTS))
     return float(np.mean([_correlation(left, right) for left, right in combinations(windows, 2)]))
@@ -129,42 +108,6 @@ def _correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float
     if np.ptp(left) == 0.0 or np.ptp(right) == 0.0:
         return 0.0
     return float(np.corrcoef(left, right)[0, 1])
-
-
-@dataclass(frozen=True)
-class QueueTrace:
-    """The new base station's queue over time: step functions."""
-
-    times: NDArray[np.float64]
-    packets: NDArray[np.float64]
-    average: NDArray[np.float64]
-    probability: NDArray[np.float64]
-
-    def within(self, start: float, end: float) -> QueueTrace:
-        """The changes in [start, end) s."""
-        chosen = (self.times >= start) & (self.times < end)
-        return QueueTrace(
-            self.times[chosen], self.packets[chosen], self.average[chosen], self.probability[chosen]
-        )
-
-    def share_at_or_above(self, level: float, spans: Sequence[tuple[float, float]]) -> float:
-        """Share of the time in `spans` in which at least `level` packets wait."""
-        above = total = 0.0
-        for start, end in spans:
-            part = self.within(start, end)
-            if len(part.times) < 2:
-                continue
-            lasts = np.diff(part.times)
-            above += float(lasts[part.packets[:-1] >= level].sum())
-            total += float(lasts.sum())
-        return above / total if total else 0.0
-
-
-def queue_trace(results: Results) -> QueueTrace:
-    """The new base station's queue."""
-    samples = results.queue(AIR)
-    columns = (samples[name].to_numpy().astype(np.float64) for name in ("packets", "average", "probability"))
-    return QueueTrace(_seconds(samples), *columns)
 
 
 @dataclass(frozen=True)
@@ -188,7 +131,7 @@ class OneHandoff:
 
 def one_handoff(results: Results, handoff: float) -> OneHandoff:
     """Measures a run with one handoff."""
-    after = queue_trace(results).within(handoff + 0.063, handoff + 1.0)
+    after = queue_trace(results, AIR).within(handoff + 0.063, handoff + 1.0)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
         burst=burst(results, handoff),
@@ -201,7 +144,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         peak_average=float(after.average.max(initial=0.0)),
         peak_probability=float(after.probability.max(initial=0.0)),
         lowest_probability=float(after.probability.min(initial=1.0)),
-        curve=tuple(np.searchsorted(_arrivals(results, "moving"), CURVE_S, side="right").astype(float)),
+        curve=tuple(np.searchsorted(arrivals(results, "moving"), CURVE_S, side="right").astype(float)),
     )
 
 
@@ -226,7 +169,7 @@ def three_handoffs(
     results: Results, visits: Sequence[float], returns: Sequence[float], end: float
 ) -> ThreeHandoffs:
     """Measures a run with three handoffs into the cell."""
-    trace = queue_trace(results)
+    trace = queue_trace(results, AIR)
     calm = [(start + 1.0, stop) for start, stop in zip(visits, returns, strict=True)]
     calm += [(start + 1.0, stop) for start, stop in zip(returns, [*visits[1:], end], strict=True)]
     raised = np.diff(trace.probability, prepend=0.0) > 0.0
@@ -234,7 +177,7 @@ def three_handoffs(
     moving = total(results, "moving", "delivered_bytes")
     residents = float(results.flows["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
-    windows, _ = np.histogram(_arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
+    windows, _ = np.histogram(arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
         drops=tuple(drops_after(results, at) for at in visits),
@@ -252,32 +195,27 @@ def three_handoffs(
 
 def phase(results: Results, name: str, after: float = ALONE_S) -> float:
     """When a phase of the handover after `after` s was first noted, in s."""
-    rows = results.handovers.filter(_text("phase") == name)
-    times = _seconds(rows)
+    rows = results.handovers.filter(text("phase") == name)
+    times = seconds(rows)
     later = times[times >= after]
     return float(later.min()) if later.size else float("nan")
 
 
 def last_loss(results: Results, flow: str) -> float:
     """When the last packet of `flow` was lost, in s."""
-    return float(_seconds(results.drops.filter(_text("flow") == flow)).max())
+    return float(seconds(results.drops.filter(text("flow") == flow)).max())
 
 
 def least_delay(results: Results, flow: str, start: float, end: float) -> float:
     """The least one-way delay of packets of `flow` that arrived in [start, end), in s."""
-    arrived = results.deliveries.filter(_text("flow") == flow)
-    times, sent = _seconds(arrived), _seconds(arrived, "sent_ns")
+    arrived = results.deliveries.filter(text("flow") == flow)
+    times, sent = seconds(arrived), seconds(arrived, "sent_ns")
     chosen = (times >= start) & (times < end)
     return float((times - sent)[chosen].min())
 
 
 def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     """The largest message of this name sent after `after` s, in bytes."""
-    rows = results.signalling.filter((_text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
+    rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
     size = rows["size_bytes"].max()
     return int(size) if isinstance(size, int) else 0
-
-
-def total(results: Results, flow: str, column: str) -> int:
-    """A total of a flow."""
-    return int(results.flows.filter(_text("flow") == flow)[column].item())
