@@ -331,7 +331,10 @@ def compare_trace(
     from roamlab.traces import open_trace
 
     mine, other = open_trace(ours, form), open_trace(theirs, form)
-    span = compare_traces.time_ns("--from", start), None if end is None else compare_traces.time_ns("--until", end)
+    span = (
+        compare_traces.time_ns("--from", start),
+        None if end is None else compare_traces.time_ns("--until", end),
+    )
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
     click.echo(compare_traces.report(found, left, right))
