@@ -131,7 +131,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "census": (
-        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside, odd at a tunnel's end.",
+        "What was counted: events, hops, packets created, delivered, dropped by reason, inside, odd behind tunnels.",
         {"name": "what", "value": "how many"},
     ),
 }

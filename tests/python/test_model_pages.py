@@ -23,9 +23,13 @@ _PAGES = {
     "crates/qdisc/src/red": "red.md",
     "crates/qdisc/src/mblue": "mblue.md",
     "crates/qdisc/src/": "blue.md",
+    "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
+    "crates/radio/src/scheduler": "scheduler.md",
+    "crates/radio/src/measurement": "measurement.md",
+    "crates/radio/src/signal": "measurement.md",
     "crates/radio/src/": "radio.md",
     "crates/world/src/node": "radio.md",
     "crates/world/src/buffer": "base-station-buffer.md",
@@ -108,6 +112,16 @@ flows = [
     { name = "file", path = ["a", "b"], tcp = {}, app = {kind = "ftp"} },
     { name = "calls", path = ["a", "b"], app = {kind = "cbr", rate = "80 kbit/s", packet = "200 B"} },
 ]
+hosts = [{ name = "NAME", home = "a", visits = [{ cell = "bs", at = "0 s" }] }]
+[radio.measurement]
+[cells.bs]
+router = "f"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "1 Mbit/s", delay = "1 ms" }
+scheduler = { kind = "proportional-fair" }
+bearers = { hosts = { NAME = {} } }
 [mobility]
 kind = "mobile-ip"
 """
@@ -130,10 +144,17 @@ def defaults() -> dict[str, dict[str, Any]]:
     filled = Scenario(_SMALLEST).parameters
     queues, mobility = [link["queue"] for link in filled["links"]], filled["mobility"]
     ftp, cbr = (flow["app"] for flow in filled["flows"])
-    buffer = mobility.pop("buffer")
+    buffer, measurement = mobility.pop("buffer"), filled["radio"].pop("measurement")
+    cell = filled["cells"]["bs"]
+    scheduling = {
+        "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
+        "bearers": cell["bearers"],
+    }
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],
+        "measurement.md default": measurement,
+        "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
         "base-station-buffer.md default": buffer,
         "applications.md ftp": ftp,
@@ -177,6 +198,8 @@ def _says(cell: str, value: Any) -> bool:
     [
         ("network.md", "default"),
         ("radio.md", "default"),
+        ("measurement.md", "default"),
+        ("scheduler.md", "default"),
         ("mobile-ip.md", "default"),
         ("base-station-buffer.md", "default"),
         ("applications.md", "ftp"),

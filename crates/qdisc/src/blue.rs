@@ -141,6 +141,10 @@ impl QueueDisc for Blue {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }

@@ -165,6 +165,8 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
             prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
         }
         prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
+        let head = bench.queue.head().map(|packet| bench.pool[packet].serial);
+        prop_assert_eq!(head, waiting.keys().next().copied(), "the head is the oldest packet that waits");
         prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size)| size).sum::<u64>());
     }
     while let Some(serial) = bench.serve() {
@@ -223,6 +225,10 @@ mod broken {
 
         fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
             self.0.extract(wanted, cx.pool)
+        }
+
+        fn head(&self) -> Option<&PacketId> {
+            self.0.head()
         }
 
         fn packets(&self) -> usize {

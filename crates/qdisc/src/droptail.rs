@@ -104,6 +104,10 @@ impl QueueDisc for DropTail {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }

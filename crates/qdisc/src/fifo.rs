@@ -25,6 +25,11 @@ impl Fifo {
         Some(packet)
     }
 
+    /// The packet at the head.
+    pub(crate) fn head(&self) -> Option<&PacketId> {
+        self.line.front()
+    }
+
     /// Takes the packet nearest to the tail that `wanted` selects.
     pub(crate) fn pop_last(
         &mut self,

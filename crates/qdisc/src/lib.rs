@@ -84,6 +84,10 @@ pub trait QueueDisc: Sized {
     /// a departure: no probability changes.
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
 
+    /// The waiting packet that is served next, unless the discipline drops it then: a scheduler of several queues asks
+    /// for its size.
+    fn head(&self) -> Option<&PacketId>;
+
     /// Waiting packets.
     fn packets(&self) -> usize;
 
@@ -200,6 +204,12 @@ macro_rules! queue_disciplines {
             fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.extract(wanted, cx),)+
+                }
+            }
+
+            fn head(&self) -> Option<&PacketId> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.head(),)+
                 }
             }
 

@@ -236,6 +236,10 @@ impl QueueDisc for Mblue {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }

@@ -483,6 +483,10 @@ impl QueueDisc for Red {
         taken
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }

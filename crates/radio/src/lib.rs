@@ -5,10 +5,12 @@
 //! measure their cells ([`measurement`], [`signal`]) and their agents say where they go.
 
 pub mod measurement;
+pub mod scheduler;
 pub mod signal;
 mod spec;
 
 pub use measurement::{A3, Finding, Meter};
+pub use scheduler::{Bearer, SCHEDULERS, Scheduler, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};
 

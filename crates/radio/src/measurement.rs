@@ -152,10 +152,8 @@ impl Meter {
         let periods = self.period.as_secs_f64() / FILTER_PERIOD.as_secs_f64();
         let kept = libm::pow(kept_at_200_ms, periods);
         for (cell, &level) in self.cells.iter_mut().zip(&self.levels) {
-            cell.filtered = (level >= self.audible_dbm).then(|| match cell.filtered {
-                Some(filtered) => kept * filtered + (1.0 - kept) * level,
-                None => level,
-            });
+            let filtered = cell.filtered.map_or(level, |filtered| kept * filtered + (1.0 - kept) * level);
+            cell.filtered = (level >= self.audible_dbm).then_some(filtered);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
+use crate::line::{Bearers, Line, Queue};
 use crate::link::{End, Link};
 use crate::node::{Cell, Measuring, Mobile, Node};
 use crate::probe::Wanted;
@@ -15,7 +16,9 @@ use crate::world::{Policer, World};
 use roamlab_engine::{Duration, Rate, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
-use roamlab_radio::{InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec, Visit};
+use roamlab_radio::{
+    Bearer, InFlightAtBreak, Meter, Positions, Schedule, Scheduler, Signal, SignalSpec, Visit,
+};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -64,16 +67,19 @@ impl<'a> Builder<'a> {
         let id = LinkId(self.links.len() as u32);
         let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.name())));
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
-        link.recorded = match &self.scenario.record.queues {
-            Some(queues) => queues.contains(&link.name),
-            None => own_queue,
-        };
+        if let Line::Shared(queue) = &mut link.line {
+            queue.recorded = self.is_recorded(&link.name, own_queue);
+        }
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to.0 as usize].addr;
             self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);
         }
         self.links.push(link);
         id
+    }
+
+    fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
+        self.scenario.record.queues.as_ref().map_or(by_default, |queues| queues.contains(queue))
     }
 
     fn duplex(
@@ -154,9 +160,9 @@ impl<'a> Builder<'a> {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
+            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
             let name = format!("{}->{name}", spec.name);
-            let link =
-                self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
+            let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
@@ -172,6 +178,38 @@ impl<'a> Builder<'a> {
             waiting: VecDeque::new(),
             received: BTreeSet::new(),
         }
+    }
+
+    /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
+    fn bearers(&mut self, cells: &[Cell]) -> Vec<String> {
+        let mut names = Vec::new();
+        for cell in cells {
+            let spec = &self.scenario.cells[&cell.name];
+            let Some(scheduler) = &spec.scheduler else { continue };
+            let air = format!("{}/air", cell.name);
+            let common = (cell.air, self.queue(&air, &spec.queue, spec.rate));
+            let (mut shares, mut hosts) = (vec![Bearer { weight: 1.0, rate: spec.rate }], Vec::new());
+            let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
+            for host in self.scenario.hosts.iter().filter(enter) {
+                let addr = self.nodes[self.ids[host.name.as_str()].0 as usize].addr;
+                let id = LinkId((self.links.len() + names.len()) as u32);
+                let bearer = spec.bearer_of(&host.name);
+                let share = Bearer { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
+                names.push(format!("{air}/{}", host.name));
+                let queue = self.queue(&names[names.len() - 1], &bearer.queue, share.rate);
+                hosts.push((addr, id, queue));
+                shares.push(share);
+            }
+            let bearers = Bearers::new(Scheduler::new(scheduler, &shares), common, hosts);
+            self.links[cell.air.0 as usize].line = Line::Bearers(Box::new(bearers));
+        }
+        names
+    }
+
+    /// The queue of a bearer.
+    fn queue(&self, name: &String, spec: &QueueSpec, rate: Rate) -> Queue {
+        let qdisc = Qdisc::new(spec, self.rng(&format!("{name}/{}", spec.name())));
+        Queue::new(qdisc, rate, self.is_recorded(name, true))
     }
 
     fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
@@ -230,6 +268,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, cells: Vec<Cell>) -> World {
+        let bearers = self.bearers(&cells);
         let scenario = self.scenario;
         let flows: Vec<Flow> = (0..scenario.flows.len()).map(|index| self.flow(index)).collect();
         let faults = self.faults();
@@ -248,6 +287,7 @@ impl<'a> Builder<'a> {
             cx,
             nodes: self.nodes,
             links: self.links,
+            bearers,
             cells,
             flows,
             node_of,

@@ -21,6 +21,7 @@ pub fn catalogue() -> String {
         "tcp variants": pairs(roamlab_transport::VARIANTS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
+        "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut Message::names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),

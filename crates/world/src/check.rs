@@ -108,6 +108,12 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
         queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
         queues.push((format!("cells.{name}.backhaul.queue"), cell.backhaul.queue.as_ref()));
         queues.push((format!("cells.{name}.backhaul.reverse_queue"), cell.backhaul.reverse_queue.as_ref()));
+        let Some(bearers) = &cell.bearers else { continue };
+        queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
+        for (host, bearer) in &bearers.hosts {
+            let host = quoted_key(host);
+            queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
+        }
     }
     for (path, queue) in queues {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {

@@ -16,6 +16,7 @@ pub mod event;
 pub mod fault;
 pub mod flow;
 mod forward;
+pub mod line;
 pub mod link;
 pub mod locate;
 mod motion;

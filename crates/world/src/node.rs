@@ -110,6 +110,8 @@ impl Mobile {
     }
 
     /// Whether it is in `cell` and can hear it.
+    ///
+    /// ASSUMPTION: what is sent while a cell cannot be heard is lost; layer 2 does not repeat it when it can be again.
     pub fn is_in(&self, cell: CellId) -> bool {
         self.cell == Some(cell) && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
     }

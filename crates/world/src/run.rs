@@ -47,7 +47,12 @@ pub fn run(
 fn tables(world: World, end: Time) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
-        links: world.links.iter().map(|link| link.name.clone()).collect(),
+        links: world
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .chain(world.bearers.iter().cloned())
+            .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };

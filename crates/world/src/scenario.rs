@@ -6,7 +6,7 @@ use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{HardHandover, SignalSpec, Trajectory, Transmitter, Visit};
+use roamlab_radio::{HardHandover, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TcpSpec};
 use schemars::JsonSchema;
@@ -136,12 +136,74 @@ pub struct CellSpec {
     pub queue: QueueSpec,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
+    /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has a queue of its own, and
+    /// `queue` is left to broadcasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<SchedulerSpec>,
+    /// The hosts' own queues behind the scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearers: Option<BearersSpec>,
     /// How strongly it sends, and where from, if hosts measure by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmitter: Option<Transmitter>,
     /// How much better than measured it counts in event A3, in dB (Ocn and Ocp of TS 36.331 §5.5.4.4); -24 to 24.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub individual_offset_db: f64,
+}
+
+impl CellSpec {
+    /// The bearer of a host, with the defaults of all bearers filled in.
+    pub fn bearer_of(&self, host: &str) -> Bearer {
+        let bearers = self.bearers.clone().unwrap_or_default();
+        let BearerSpec { weight, rate, queue } = bearers.hosts.get(host).cloned().unwrap_or_default();
+        Bearer { weight, rate, queue: queue.unwrap_or(bearers.queue) }
+    }
+}
+
+/// The hosts' queues behind a cell's scheduler.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BearersSpec {
+    /// Queue of a host that has none of its own here.
+    pub queue: QueueSpec,
+    /// What some hosts have of their own, by name.
+    pub hosts: BTreeMap<String, BearerSpec>,
+}
+
+impl Default for BearersSpec {
+    fn default() -> Self {
+        BearersSpec { queue: QueueSpec::droptail(Packets(200)), hosts: BTreeMap::new() }
+    }
+}
+
+/// One host's bearer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BearerSpec {
+    /// Its weight; of the schedulers, `wfq` heeds it.
+    pub weight: f64,
+    /// Rate of the host's air link here, each way; absent: the cell's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its queue; absent: that of all bearers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+}
+
+impl Default for BearerSpec {
+    fn default() -> Self {
+        BearerSpec { weight: 1.0, rate: None, queue: None }
+    }
+}
+
+/// One host's bearer, with the defaults of all bearers filled in.
+pub struct Bearer {
+    /// Its weight.
+    pub weight: f64,
+    /// Rate of the host's air link; `None`: the cell's.
+    pub rate: Option<Rate>,
+    /// Its queue.
+    pub queue: QueueSpec,
 }
 
 /// The link between an access router and a base station.
@@ -215,8 +277,8 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
-    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2", "mh->bs2"); absent: the downlinks
-    /// of all cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh"); absent: the
+    /// downlinks of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
@@ -227,7 +289,7 @@ impl Default for RecordSpec {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+/// For serde, which passes a reference.
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -257,7 +319,8 @@ impl Scenario {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Names of all links that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks.
+    /// Names of all queues that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks,
+    /// "cell/air/host" for those behind a scheduler.
     pub fn queue_names(&self) -> impl Iterator<Item = String> + use<'_> {
         let wired = self.links.iter().flat_map(|link| {
             let [left, right] = &link.between;
@@ -270,7 +333,13 @@ impl Scenario {
             .hosts
             .iter()
             .flat_map(|host| self.cells_of(host).into_iter().map(|cell| format!("{}->{cell}", host.name)));
-        wired.chain(backhaul).chain(uplinks).chain(self.cells.keys().map(|name| format!("{name}/air")))
+        let scheduled = |cell: &&str| self.cells[*cell].scheduler.is_some();
+        let bearers = self.hosts.iter().flat_map(move |host| {
+            let cells = self.cells_of(host).into_iter().filter(scheduled);
+            cells.map(|cell| format!("{cell}/air/{}", host.name)).collect::<Vec<_>>()
+        });
+        let air = self.cells.keys().map(|name| format!("{name}/air"));
+        wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
     }
 
     /// The cells that a host can enter: those of its visits; by position, all.

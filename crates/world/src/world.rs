@@ -64,6 +64,8 @@ pub struct World {
     pub nodes: Vec<Node>,
     /// Links, by [`LinkId`].
     pub links: Vec<Link>,
+    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
+    pub bearers: Vec<String>,
     /// Cells, by [`CellId`](crate::event::CellId).
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).

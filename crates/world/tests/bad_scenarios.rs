@@ -11,6 +11,8 @@ const VALID: &str = include_str!("bad_scenarios/valid.toml");
 
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
 
+const AIR: &str = "delay = \"3 ms\"";
+
 const RADIO: &str = "[radio]\ngap = \"30 ms\"";
 
 /// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
@@ -108,6 +110,8 @@ const NAMES: &[Edit] = &[
     ("unknown tcp variant", "\"reno\"", "\"renoo\""),
     ("unknown mobility protocol", "\"mobile-ip\"", "\"mobile-ipv6\""),
     ("unknown application", "\"ftp\"", "\"ftpp\""),
+    ("unknown scheduler", AIR, "delay = \"3 ms\"\nscheduler = { kind = \"fair\" }"),
+    ("unknown mode of tunnels", "\"20 B\"", "\"20 B\"\ntunnel_ecn = \"copy\""),
     ("unknown place of a buffer", "\"base-station\"", "\"router\""),
     (
         "unknown node of a flow",
@@ -182,6 +186,27 @@ const SENSE: &[Edit] = &[
         "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
     ),
     ("a host that is nowhere", RADIO, "[radio.measurement]\nsignal = \"positions\""),
+    (
+        "a time constant of zero",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"proportional-fair\", time_constant = \"0 s\" }",
+    ),
+    ("bearers without a scheduler", AIR, "delay = \"3 ms\"\nbearers = { hosts = { mh = { weight = 2 } } }"),
+    (
+        "a bearer of no host",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mn = { weight = 2 } } }",
+    ),
+    (
+        "a bearer of no weight",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mh = { weight = 0 } } }",
+    ),
+    (
+        "a bearer that holds nothing",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { queue = { kind = \"droptail\", limit = \"0 pkt\" } }",
+    ),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];

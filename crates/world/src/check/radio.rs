@@ -1,7 +1,8 @@
 //! What hosts measure, and what they need for it.
 
+use super::known;
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::{HostSpec, Scenario};
+use crate::scenario::{CellSpec, HostSpec, Scenario};
 use roamlab_radio::SignalSpec;
 
 /// The first problem of the radio.
@@ -34,6 +35,7 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
                 Problem::at(at("individual_offset_db"), message).help("write a number from -24 to 24")
             );
         }
+        check_bearers(scenario, name, cell)?;
         let Some(transmitter) = &cell.transmitter else { continue };
         if !by_position {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
@@ -45,6 +47,33 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         if !transmitter.reference_signal_dbm.is_finite() {
             let problem = Problem::at(at("transmitter.reference_signal_dbm"), "the power is no number");
             return Err(problem.help("write for example 15.0"));
+        }
+    }
+    Ok(())
+}
+
+fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(), Problem> {
+    let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+    if let Some(Err((field, message))) = cell.scheduler.as_ref().map(|spec| spec.check()) {
+        return Err(Problem::told(at(&format!("scheduler.{field}")), &message));
+    }
+    let Some(bearers) = &cell.bearers else { return Ok(()) };
+    if cell.scheduler.is_none() {
+        let problem = Problem::at(at("bearers"), "without a scheduler all hosts share one queue");
+        return Err(problem.help("write `scheduler = { kind = \"wfq\" }` too, or remove this"));
+    }
+    for (host, bearer) in &bearers.hosts {
+        let at = |part: &str| at(&format!("bearers.hosts.{}{part}", quoted_key(host)));
+        let enters = |spec: &&HostSpec| scenario.cells_of(spec).contains(&name);
+        let mut hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+        if !hosts.any(|known| known == host) {
+            let problem = Problem::at(at(""), format!("no host \"{host}\" enters this cell"));
+            let hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+            return Err(problem.help(known(host, hosts)));
+        }
+        if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
+            let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));
+            return Err(problem.help("write a number above 0"));
         }
     }
     Ok(())
