@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,8 @@ from roamlab.store import Store
 from roamlab.tables import TABLES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab._roamlab import Tables
 
 _EXAMPLE = ROOT / "examples/handover.toml"
@@ -129,7 +130,7 @@ def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path) ->
     # Loaded first, so that the interrupt meets the run and not an import.
     program = (
         "import polars, rich.console, roamlab.run, roamlab.store; from roamlab import cli; "
-        "print('loaded', flush=True); cli.main(['run', 'endless.toml'])"
+        "import sys; sys.argv[1:] = ['run', 'endless.toml']; print('loaded', flush=True); cli.main()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program],
