@@ -50,8 +50,9 @@ bench: .venv/.extension
 	$(BIN)/python benches/sweep.py
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
-differential:
+differential: .venv/.dev .venv/.extension
 	cargo test --locked --workspace --test ns2
+	$(BIN)/pytest -n auto tests/differential
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist
