@@ -117,7 +117,6 @@ flows = [
     { name = "calls", path = ["a", "b"], app = {kind = "cbr", rate = "80 kbit/s", packet = "200 B"} },
 ]
 hosts = [{ name = "NAME", home = "a", visits = [{ cell = "bs", at = "0 s" }] }]
-[radio.measurement]
 [cells.bs]
 router = "f"
 rate = "1 Mbit/s"
@@ -148,7 +147,8 @@ def defaults() -> dict[str, dict[str, Any]]:
     filled = Scenario(_SMALLEST).parameters
     queues, mobility = [link["queue"] for link in filled["links"]], filled["mobility"]
     ftp, cbr = (flow["app"] for flow in filled["flows"])
-    buffer, measurement = mobility.pop("buffer"), filled["radio"].pop("measurement")
+    buffer = mobility.pop("buffer")
+    measuring = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio.measurement]')
     cell = filled["cells"]["bs"]
     scheduling = {
         "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
@@ -157,7 +157,7 @@ def defaults() -> dict[str, dict[str, Any]]:
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],
-        "measurement.md default": measurement,
+        "measurement.md default": Scenario(measuring).parameters["radio"]["measurement"],
         "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
         "base-station-buffer.md default": buffer,

@@ -15,6 +15,9 @@ const AIR: &str = "delay = \"3 ms\"";
 
 const RADIO: &str = "[radio]\ngap = \"30 ms\"";
 
+const MOBILITY: &str = "[mobility]\nkind = \"mobile-ip\"\nroute_optimisation = true\n\n\
+                        [mobility.buffer]\nat = \"base-station\"\nlimit = \"64 pkt\"";
+
 /// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
 type Edit = (&'static str, &'static str, &'static str);
 
@@ -186,6 +189,10 @@ const SENSE: &[Edit] = &[
         "home = \"ha\"",
         "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
     ),
+    ("measurements that move nobody", RADIO, "[radio.measurement]"),
+    ("measurements without a protocol", MOBILITY, "measurement = {}"),
+    ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
+    ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
     ("a host that is nowhere", RADIO, "[radio.measurement]\nsignal = \"positions\""),
     (
         "a time constant of zero",
