@@ -168,9 +168,9 @@ def _fig9(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="The burst lifts avg_q well above what a slow start does, but with w_q = 0.002 only within a second, and below "
-        "TH_max a packet is dropped with 0.02 at most: a few packets of all windows, so that some flows halve and the "
-        "queue sinks by tens of packets, not to zero; it would if avg_q passed TH_max and everything were dropped.",
+        why="The burst lifts avg_q well above what a slow start does, but with w_q = 0.002 only within a second, and "
+        "below TH_max a packet is dropped with 0.02 at most: a few packets of all windows, so some flows halve and "
+        "the queue sinks by tens of packets, not to zero; it would if avg_q passed TH_max and everything were dropped.",
     )
 
 
@@ -230,9 +230,9 @@ def _fig11(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="An average with a memory of 500 arrivals follows one window by some 50 packets and so stays below TH_max, where "
-        "at most one packet in fifty is dropped, under both disciplines; when all hosts come together, a reading that "
-        "the paper allows, RED's average does pass TH_max and its queue does collapse.",
+        why="An average with a memory of 500 arrivals follows one window by some 50 packets and so stays below TH_max, "
+        "where at most one packet in fifty is dropped, under both disciplines; when all hosts come together, a reading "
+        "that the paper allows, RED's average does pass TH_max and its queue does collapse.",
     )
 
 
@@ -268,8 +268,8 @@ def _fig12(sweep: Sweep) -> Claim:
         "eight visits.",
         _points(sweep, [(count, HOSTS) for count in VISIT_COUNTS], "visits"),
         reading=str(DEFAULT),
-        why="Seven windows of 64 are more than the link, 43 packets, and RED's thresholds hold together, so the queue is "
-        "never empty after the start under either discipline: the link always sends, and there is nothing to gain.",
+        why="Seven windows of 64 are more than the link, 43 packets, and RED's thresholds hold together, so the queue "
+        "is never empty after the start under either discipline: the link always sends, and there is nothing to gain.",
     )
 
 
@@ -303,8 +303,8 @@ def _fig14(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="The moving connection gains what RED takes out of its forwarded window; the link was full before, so what it "
-        "gains the others lose, and over the whole run a resident gets a little less.",
+        why="The moving connection gains what RED takes out of its forwarded window; the link was full before, so what "
+        "it gains the others lose, and over the whole run a resident gets a little less.",
     )
 
 
@@ -439,8 +439,8 @@ def _fig17(sweep: Sweep) -> Claim:
             ),
         ),
         reading=f"{DEFAULT}; the deviation is over time, and over the cases too",
-        why="A resident's throughput is ruled by the number of connections and by Reno's sawtooth, which both queues leave "
-        "alike: what M-RED spares is a handful of forwarded packets of a host that moves, not the resident's own.",
+        why="A resident's throughput is ruled by the number of connections and by Reno's sawtooth, which both queues "
+        "leave alike: what M-RED spares is a handful of forwarded packets of a moving host, not the resident's own.",
     )
 
 
