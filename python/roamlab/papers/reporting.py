@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from roamlab.report import Table
+from roamlab import _roamlab
+from roamlab.papers.runs import SEED
+from roamlab.report import Assumption, Table
 from roamlab.stats import student
 
 if TYPE_CHECKING:
@@ -24,6 +26,29 @@ def summary(decided: Sequence[Claim]) -> str:
 
 
 _VERDICTS = ("holds", "contradicted", "undecided")
+
+
+def origin(runs: int, other_runs: int, reading: str) -> tuple[tuple[str, str], ...]:
+    """What made the report."""
+    return (
+        ("engine build", _roamlab.build_hash()),
+        ("seed", str(SEED)),
+        ("runs of each random experiment under the default reading", str(runs)),
+        ("runs under each other reading", str(other_runs)),
+        ("default reading", reading),
+    )
+
+
+NS2 = Assumption(
+    "which ns-2, which RTO floor",
+    "profile ns2-2009, 200 ms; 1 s run too",
+    "the paper names neither",
+)
+STARTS = Assumption(
+    "starts of the flows",
+    "uniform in 0.5 to 1.5 s, once all hosts are registered",
+    "A12: not in the paper",
+)
 
 
 def mean_text(values: Sequence[float]) -> str:

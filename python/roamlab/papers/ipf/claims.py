@@ -169,7 +169,7 @@ def _fig9(found: Evidence) -> Claim:
         ),
         reading=str(found.reading),
         why="The burst lifts avg_q well above what a slow start does, but with w_q = 0.002 only within a second, and "
-        "below TH_max a packet is dropped with 0.02 at most: few packets of all windows, so that some flows halve and "
+        "below TH_max a packet is dropped with 0.02 at most: a few packets of all windows, so some flows halve and "
         "the queue sinks by tens of packets, not to zero; it would if avg_q passed TH_max and everything were dropped.",
     )
 
