@@ -41,6 +41,8 @@ impl Context {
     }
 
     fn prepare(&mut self, target: Addr, early: bool, wanted: bool, cx: &mut Cx<'_>) {
+        // End markers of handovers before this one lead to here, or are stale.
+        self.bearer.since(self.id);
         self.id = self.id.newer(cx.now);
         let until = cx.now + cx.params.timers.reloc_prep;
         self.role = Role::Preparing { target, until, early, wanted };

@@ -177,7 +177,7 @@ fn a_full_cell_admits_nobody_and_the_host_stays() {
 #[test]
 fn the_mme_may_stand_at_the_gateway() {
     let text = Lab::default().text().replace("mme = \"mme\"\n", "");
-    let record = Record::of(&text, 1, 9_000);
+    let record = Record::of(&text, 1, 8_000);
     for flow in ["tcp", "udp"] {
         assert_flawless(&record, flow);
     }
