@@ -137,7 +137,7 @@ impl Context {
             self.switch_path(cx.address, None, cx);
         }
         self.bearer.since(self.id);
-        self.bearer.to_air(cx.now, cx.params, cx.out);
+        self.bearer.attach(cx.now, cx.params, cx.out);
         let returns = cx.params.cancelled == Cancelled::Return && cx.params.forwarding != Forwarding::None;
         if returns && (commanded || early) {
             self.bearer.expect_from(target, cx.now, cx.params, cx.out);
