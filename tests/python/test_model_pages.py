@@ -231,9 +231,7 @@ def test_parameters_and_defaults_are_those_of_the_engine(
     assert wrong == {}
 
 
-@pytest.mark.parametrize(
-    ("module", "page"), [("mobile_ip", "mobile-ip.md"), ("lte_x2", "lte-x2.md")]
-)
+@pytest.mark.parametrize(("module", "page"), [("mobile_ip", "mobile-ip.md"), ("lte_x2", "lte-x2.md")])
 def test_the_message_chart_is_that_of_the_code(module: str, page: str) -> None:
     source = (ROOT / f"crates/mobility/src/{module}/mod.rs").read_text(encoding="utf-8")
     comment = "\n".join(line[4:] for line in source.splitlines() if line.startswith("//!"))
