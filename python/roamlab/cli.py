@@ -366,9 +366,9 @@ def _print_summary(results: Results) -> None:
         table.add_row(*(Text(str(row[column])) for column in shown), f"{row['goodput_bps'] / 1000:.1f}")
     console.print(table)
 
-    # A copy that a base station lets go is no loss, and no flow counts it as one.
+    # A copy that is let go, or comes twice, is no loss, and no flow counts it as one.
     drops = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
-        pl.col("reason") != "copy-released"
+        ~pl.col("reason").is_in(["copy-released", "pdcp-duplicate"])
     )
     table = Table(title="Drops")
     for heading in ("place", "reason"):
