@@ -1,0 +1,1 @@
+"""Improving TCP performance during the intra-LTE handover."""
