@@ -7,6 +7,9 @@
     results.flows            # a Polars frame: one row per flow
     results.queue("bs2/air") # the samples of one queue
 
+    runs = rl.sweep(base, {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}, replications=30)
+    runs.compare("flows.moving.goodput_bps", baseline="60 pkt")  # differences with intervals
+
 Names are imported when they are first used, so that the command line starts quickly.
 """
 
@@ -17,43 +20,64 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roamlab._roamlab import ScenarioError, SimulationError
-    from roamlab.ensemble import Job, replicate, run_all
+    from roamlab.design import Grid, Listed, Random
+    from roamlab.ensemble import Job, run_all
     from roamlab.errors import BadInput, RoamlabError
+    from roamlab.executor import DaskCluster, LocalPool
     from roamlab.results import Results
     from roamlab.run import run
+    from roamlab.runs import Runs
     from roamlab.scenario import Scenario, load
+    from roamlab.stopping import Until, seed
     from roamlab.store import Store, open_run
+    from roamlab.sweep import sweep
 
 __all__ = [
     "BadInput",
+    "DaskCluster",
+    "Grid",
     "Job",
+    "Listed",
+    "LocalPool",
+    "Random",
     "Results",
     "RoamlabError",
+    "Runs",
     "Scenario",
     "ScenarioError",
     "SimulationError",
     "Store",
+    "Until",
     "load",
     "open_run",
-    "replicate",
     "run",
     "run_all",
+    "seed",
+    "sweep",
 ]
 
 _HOMES = {
     "BadInput": "errors",
+    "DaskCluster": "executor",
+    "Grid": "design",
     "Job": "ensemble",
+    "Listed": "design",
+    "LocalPool": "executor",
+    "Random": "design",
     "Results": "results",
     "RoamlabError": "errors",
+    "Runs": "runs",
     "Scenario": "scenario",
     "ScenarioError": "_roamlab",
     "SimulationError": "_roamlab",
     "Store": "store",
+    "Until": "stopping",
     "load": "scenario",
     "open_run": "store",
-    "replicate": "ensemble",
     "run": "run",
     "run_all": "ensemble",
+    "seed": "stopping",
+    "sweep": "sweep",
 }
 
 

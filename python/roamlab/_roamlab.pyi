@@ -1,6 +1,6 @@
 """The engine, compiled. Everything here is text and arrays; the package around it gives them meaning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,9 @@ def schema() -> str:
 def catalogue() -> str:
     """What can be named in a scenario, as JSON: family → rows of name and summary."""
 
+def tcp_profile(profile: str, variant: str) -> str | None:
+    """The knobs of a TCP profile for one variant, as JSON; None if there is no such profile or variant."""
+
 def build_hash() -> str:
     """A hash of the engine's sources."""
 
@@ -31,9 +34,14 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> Tables:
     """One run. `trace` is the serial number of the packet whose way is recorded."""
 
 def run_many(
-    jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, Tables], None]
+    jobs: Iterable[tuple[str, str, int, int]],
+    threads: int,
+    sink: Callable[[int, Tables], None],
+    wanted: list[str] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
-    `sink(index, tables)` is called as each run ends, in any order. Stops promptly when it raises.
+    `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
+    called as each run ends, in any order, with the tables that `wanted` names, or all. Stops promptly when either
+    raises.
     """

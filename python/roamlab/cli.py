@@ -18,6 +18,7 @@ FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 _NUMBER = click.IntRange(0, 2**64 - 1)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
+_STORE = Path("out/store")
 _ANY_PATH = click.Path(path_type=Path)
 
 
@@ -83,6 +84,83 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 
 
 @cli.command()
+@click.argument("sweep_file", metavar="SWEEP", type=_ANY_PATH)
+@click.option("--out", type=_FOLDER, help="Folder for the result.  [default: out/sweeps/SWEEP's name]")
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
+@click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+@click.option("--cluster", metavar="ADDRESS", help="Address of a Dask scheduler, to run there.")
+def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, cluster: str | None) -> None:
+    """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
+    from rich.console import Console
+
+    from roamlab import compare, sweepresult
+    from roamlab.executor import DaskCluster, LocalPool
+    from roamlab.output import whole_folder
+    from roamlab.sweep import execute
+    from roamlab.sweepfile import load_sweep
+
+    source = load_sweep(sweep_file)
+    out = out or Path("out/sweeps") / sweep_file.stem
+    with whole_folder(out, sweepresult.ORIGIN) as draft:
+        runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
+        differences = sweepresult.write(source, runs, draft)
+    console = Console()
+    console.print(*sweepresult.tables(runs))
+    if differences is not None:
+        console.print(
+            f"\nDifferences to {source.baseline}", *compare.tables(differences), markup=False, sep="\n"
+        )
+    click.echo(f"result: {out}")
+
+
+@cli.command("compare")
+@click.argument("first", metavar="A", type=_ANY_PATH)
+@click.argument("second", metavar="B", type=_ANY_PATH)
+@click.option("--metric", "metrics", multiple=True, help="What to compare; may be given more than once.")
+@click.option("--runs", type=click.IntRange(2), default=30, show_default=True, help="Runs of each.")
+@click.option("--seed", type=_NUMBER, default=1, show_default=True, help="Seed of every random stream.")
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/compare"), show_default=True, help="Folder for figure and data."
+)
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
+@click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+def compare_(
+    first: Path,
+    second: Path,
+    metrics: tuple[str, ...],
+    runs: int,
+    seed: int,
+    out: Path,
+    store: Path,
+    threads: int | None,
+) -> None:
+    """What scenario B changes against scenario A: paired differences with 95 % intervals.
+
+    Run n of both draws from the same random streams; p-values are corrected for their number after Holm.
+    """
+    from rich.console import Console
+
+    from roamlab import compare
+    from roamlab.output import whole_folder
+    from roamlab.scenario import load
+    from roamlab.summary import check as check_metric
+
+    for metric in metrics:
+        check_metric(metric, "--metric")
+    base = load(first)
+    with whole_folder(out, "compare.json") as draft:
+        made = compare.compare(
+            base, load(second), metrics or compare.DEFAULT_METRICS, runs, seed, store, threads
+        )
+        frame = made.compare(baseline=base.name)
+        compare.draw(frame, base.name, draft)
+        compare.write_json(frame, draft / "compare.json")
+    console = Console()
+    console.print(f"{second} minus {first}", *compare.tables(frame), markup=False, sep="\n")
+    click.echo(f"result: {out}")
+
+
+@cli.command()
 @click.argument("scenario", type=_ANY_PATH)
 def check(scenario: Path) -> None:
     """Print a scenario with every default filled in, as JSON."""
@@ -102,19 +180,37 @@ def schema() -> None:
 
 
 @cli.command("list")
-def list_() -> None:
-    """List what a scenario can name, and the papers."""
+@click.option("--profile", metavar="NAME", help="Show every parameter of this TCP profile instead.")
+@click.option(
+    "--variant", metavar="NAME", default="reno", show_default=True, help="TCP variant of the profile."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(profile: str | None, variant: str, as_json: bool) -> None:
+    """List what a scenario can name, and the papers.
+
+    With --profile: a TCP profile's parameters with value, unit, meaning and source, and what the profile rfc has
+    where it differs.
+    """
     import json
 
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    from roamlab import _roamlab, papers
+    from roamlab import _roamlab, papers, profiles
 
+    if profile is not None:
+        if as_json:
+            click.echo(json.dumps(profiles.profile(profile, variant), indent=1, ensure_ascii=False))
+        else:
+            Console(width=max(Console().width, 120)).print(profiles.terminal_table(profile, variant))
+        return
     families = json.loads(_roamlab.catalogue()) | {
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
     }
+    if as_json:
+        click.echo(json.dumps(families, indent=1, ensure_ascii=False))
+        return
     for family, rows in families.items():
         table = Table(title=family, title_justify="left", show_header=False, box=None)
         for row in rows:
@@ -158,6 +254,56 @@ def trace(run_folder: Path, packet: int) -> None:
             f"{row['wire_bytes']:>4} {row['tunnels']} {row['detail']}"
         )
         click.echo(line.rstrip())
+
+
+@cli.command("compare-trace")
+@click.argument("ours", type=_ANY_PATH)
+@click.argument("theirs", type=_ANY_PATH)
+@click.option(
+    "--flow",
+    "flows",
+    multiple=True,
+    metavar="NAME[=NAME]",
+    help="Compare this flow only; OURS=THEIRS if the names differ.",
+)
+@click.option(
+    "--events", metavar="LIST", help="Letters and variables, by commas.  [default: all that both show]"
+)
+@click.option("--tolerance", default="1 us", show_default=True, help="Largest difference in time.")
+@click.option("--from", "start", default="0 s", show_default=True, help="Compare from this time on.")
+@click.option("--until", "end", help="Compare to this time.  [default: the end]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["golden", "ns2", "ns2-variables", "xgraph", "run"]),
+    help="Format of both.  [default: what they look like]",
+)
+def compare_trace(
+    ours: Path,
+    theirs: Path,
+    flows: tuple[str, ...],
+    events: str | None,
+    tolerance: str,
+    start: str,
+    end: str | None,
+    form: str | None,
+) -> None:
+    """Compare two traces of senders and receivers, and print their first difference.
+
+    Events are S sent, K acknowledged, A arrived, D lost, B acknowledgement lost, Q queued, M marked, and variables by
+    name (cwnd, ssthresh); V stands for all of a sender's, R for all of a RED queue's. Exit code 0: equal, 1: different,
+    2: bad input.
+    """
+    from roamlab import compare_traces
+    from roamlab.traces import open_trace
+
+    mine, other = open_trace(ours, form), open_trace(theirs, form)
+    span = compare_traces.time_ns("--from", start), None if end is None else compare_traces.time_ns("--until", end)
+    left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
+    found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
+    click.echo(compare_traces.report(found, left, right))
+    if isinstance(found, compare_traces.Different):
+        sys.exit(FAILED)
 
 
 def _print_summary(results: Results) -> None:
@@ -207,7 +353,7 @@ def main() -> None:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        click.echo("interrupted; what was done is kept, and the same command goes on from there", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
         code = _exit_code(error)
@@ -220,10 +366,10 @@ def main() -> None:
 def _exit_code(error: Exception) -> int | None:
     """The exit code of a failure that is foreseen; None for a mistake of ours."""
     from roamlab import _roamlab
-    from roamlab.errors import BadInput
+    from roamlab.errors import BadInput, RoamlabError
 
     if isinstance(error, BadInput | _roamlab.ScenarioError):
         return BAD_INPUT
-    if isinstance(error, _roamlab.SimulationError | OSError):
+    if isinstance(error, _roamlab.SimulationError | RoamlabError | OSError):
         return FAILED
     return None

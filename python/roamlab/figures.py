@@ -50,15 +50,18 @@ class SavedFigure:
 
 
 @contextmanager
-def new_figure(rows: int = 1) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure in the house style with `rows` axes below each other that share their x axis.
+def new_figure(
+    rows: int = 1, *, share_x: bool = True, row_inches: float | None = None
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure in the house style with `rows` axes below each other, which share their x axis or do not.
 
     Draw and save inside the block.
     """
     with style.context(STYLE, after_reset=True):
         width, height = STYLE["figure.figsize"]
-        figure = Figure(figsize=(width, height if rows == 1 else 0.65 * height * rows))
-        axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
+        total = height if rows == 1 else 0.65 * height * rows
+        figure = Figure(figsize=(width, row_inches * rows if row_inches else total))
+        axes = figure.subplots(rows, 1, sharex=share_x, squeeze=False)
         yield figure, list(axes[:, 0])
 
 

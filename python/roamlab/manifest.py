@@ -36,7 +36,7 @@ class Manifest:
     def key(self) -> str:
         """Hash of everything that determines the run's content. A scenario's comments do not."""
         origin = [self.format, self.parameters, self.seed, self.run, self.schema_hash, self.build_hash]
-        return _hash(json.dumps(origin, ensure_ascii=False))
+        return hash_text(json.dumps(origin, ensure_ascii=False))
 
     def as_dict(self) -> dict[str, Any]:
         """For the manifest file."""
@@ -51,16 +51,24 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         parameters=scenario.parameters,
         seed=seed,
         run=run,
-        version=version("roamlab"),
-        schema_hash=_schema_hash(),
+        version=package_version(),
+        schema_hash=schema_hash(),
         build_hash=_roamlab.build_hash(),
     )
 
 
 @cache
-def _schema_hash() -> str:
-    return _hash(_roamlab.schema())
+def package_version() -> str:
+    """The version of the installed package."""
+    return version("roamlab")
 
 
-def _hash(text: str) -> str:
+@cache
+def schema_hash() -> str:
+    """Hash of the definition of scenarios."""
+    return hash_text(_roamlab.schema())
+
+
+def hash_text(text: str) -> str:
+    """The names of what is stored: 128 bits of SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]

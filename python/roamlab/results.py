@@ -56,6 +56,11 @@ class Results:
         return self.table("tcp")
 
     @property
+    def packets(self) -> pl.DataFrame:
+        """What was sent, enqueued and lost; empty unless `record.packets` asks for it."""
+        return self.table("packets")
+
+    @property
     def handovers(self) -> pl.DataFrame:
         """The phases of every handover."""
         return self.table("handovers")
@@ -76,9 +81,24 @@ class Results:
         return self.table("releases")
 
     @property
+    def policing(self) -> pl.DataFrame:
+        """One row per mark from outside that was policed."""
+        return self.table("policing")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per one-way link: packets and priority packets handed to its queue."""
+        return self.table("links")
+
+    @property
     def census(self) -> pl.DataFrame:
         """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
         return self.table("census")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """The samples of every recorded queue."""
+        return self.table("queue")
 
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""

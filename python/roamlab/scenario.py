@@ -74,10 +74,11 @@ class Scenario:
         """A copy with several fields changed, in order, and checked when all are."""
         data = self.tables
         for path, value in changes.items():
-            self._put(data, path, value)
+            self.put(data, path, value)
         return Scenario.from_dict(data, self.name)
 
-    def _put(self, table: Any, path: str, value: Any) -> None:
+    def put(self, table: Any, path: str, value: Any) -> None:
+        """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
         *parents, last = path.split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
@@ -115,34 +116,40 @@ class Scenario:
 def load(path: str | Path) -> Scenario:
     """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
     path = Path(path)
-    text = _decode(_read(path), path)
-    if not text.strip():
-        raise BadInput(path, "the file is empty", expected=_A_SCENARIO, remedy="see examples/handover.toml")
+    text = read_text(path, _A_SCENARIO)
     scenario = Scenario(text, str(path))
     scenario.resolved  # noqa: B018  (the check)
     return scenario
 
 
-def _read(path: Path) -> bytes:
+def read_text(path: Path, expected: str) -> str:
+    """The text of a file that is not empty, in UTF-8 and not too large; `expected` says what it should be."""
+    text = _decode(_read(path, expected), path, expected)
+    if not text.strip():
+        raise BadInput(path, "the file is empty", expected=expected, remedy="see the examples")
+    return text
+
+
+def _read(path: Path, expected: str) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise BadInput(path, "not a regular file", expected=_A_SCENARIO, remedy="give the path of a file")
+            raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(path, reason, expected=_A_SCENARIO, remedy="check the path") from None
+        raise BadInput(path, reason, expected=expected, remedy="check the path") from None
     if len(raw) > MAX_BYTES:
         raise BadInput(
             path,
             f"the file is larger than {MAX_BYTES} bytes",
-            expected=_A_SCENARIO,
+            expected=expected,
             remedy="is this a trace or a result? A scenario names such files, it does not hold them",
         )
     return raw
 
 
-def _decode(raw: bytes, path: Path) -> str:
+def _decode(raw: bytes, path: Path, expected: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -151,6 +158,6 @@ def _decode(raw: bytes, path: Path) -> str:
         raise BadInput(
             f"{path}:{line}:{column}",
             f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            expected=_A_SCENARIO,
+            expected=expected,
             remedy="save the file in UTF-8",
         ) from None

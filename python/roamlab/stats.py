@@ -79,6 +79,27 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     return student([after - before for after, before in zip(treatment, baseline, strict=True)])
 
 
+def p_value(values: Sequence[float]) -> float:
+    """Student's two-sided test of a mean of 0. One value alone says nothing: 1."""
+    sample = _sample(values)
+    if np.ptp(sample) == 0.0:
+        return 1.0 if len(sample) == 1 or sample[0] == 0.0 else 0.0
+    return float(scipy_stats.ttest_1samp(sample, 0.0).pvalue)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the order given (Holm 1979, "A simple sequentially rejective procedure").
+
+    Rejecting each below 0.05 keeps the chance of any false rejection below 0.05, however the tests depend on each
+    other.
+    """
+    adjusted, highest = [1.0] * len(p_values), 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
+        adjusted[at] = highest
+    return adjusted
+
+
 def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or sample.size == 0 or not np.isfinite(sample).all():

@@ -18,7 +18,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "source": "node that sends",
             "destination": "node that receives",
             "kind": "application and transport",
-            "sent_pkts": "data segments sent, without retransmissions",
+            "sent_pkts": "data packets sent, retransmissions included",
             "retransmitted_pkts": "data segments sent again",
             "delivered_pkts": "segments handed to the receiving application",
             "delivered_bytes": "bytes handed to the receiving application",
@@ -27,10 +27,13 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "reordering_extent_pkts": "most later segments that had been seen before a late one",
             "dropped_pkts": "packets of the flow that were lost, for any reason",
             "timeouts": "expiries of the retransmission timer",
+            "spurious_timeouts": "those of which an earlier transmission of the segment arrived all the same",
             "fast_retransmits": "losses found by duplicate acknowledgements",
             "goodput_bps": "bits delivered per second, from the flow's start to the end of the run",
             "start_ns": "when the application began; -1: it did not",
             "finish_ns": "when data was delivered last; -1: none was",
+            "completed_ns": "when the last segment of a file was delivered for the first time; -1: it was not, "
+            "or nothing ends the file",
         },
     ),
     "deliveries": (
@@ -39,7 +42,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "time_ns": _TIME,
             "flow": _FLOW,
             "seq": "sequence number in segments",
-            "bytes": "payload",
+            "bytes": "size of the datagram, its header included",
             "sent_ns": "when this copy was sent",
             "fresh": "false: this segment had arrived before",
             "late_by_pkts": "how many later segments had been seen before it; 0: in order",
@@ -53,8 +56,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "queue": "name of the queue",
             "packets": "packets that wait; the one in service is not among them",
             "bytes": "bytes that wait",
-            "average": "average length in packets that the discipline keeps (RED's avg_q), or 0",
+            "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
+            "marked": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any code "
+            "point but 0); packets - marked is M-RED's q_size_np",
         },
     ),
     "drops": (
@@ -80,6 +85,24 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "rto_ns": "retransmission timeout after it",
             "seq": "segment that the event is about",
             "cause_serial": "serial number of the lost packet that caused it; 0: none was lost",
+            "timeout": "of a timeout, judged by the packets and not by the sender: `genuine` if every earlier "
+            "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one "
+            "was still on its way at the end; otherwise empty",
+        },
+    ),
+    "packets": (
+        "What happened to every packet; empty unless `record.packets` asks for it.",
+        {
+            "time_ns": _TIME,
+            "event": "`send`: an endpoint sends it; `enqueue`: it is handed to a recorded queue; `drop`: it is lost",
+            "place": "node or link",
+            "flow": _FLOW,
+            "kind": "`data`, `syn`, `ack`, `datagram` or `signal`",
+            "number": "segment or datagram number; of an acknowledgement the segment expected next",
+            "wire_bytes": "bytes on the wire, tunnel headers included",
+            "retransmission": "true: the segment had been sent before",
+            "waiting": "of `enqueue`: packets that waited before it; otherwise 0",
+            "serial": _SERIAL,
         },
     ),
     "handovers": (
@@ -118,6 +141,25 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "serial": _SERIAL,
         },
     ),
+    "policing": (
+        "One row per mark of forwarded packets that came from outside and was policed.",
+        {
+            "time_ns": _TIME,
+            "node": "access router or base station that policed it",
+            "flow": _FLOW,
+            "seq": "segment or datagram number; 0 for an acknowledgement",
+            "serial": _SERIAL,
+            "action": "cleared, or dropped with the packet",
+        },
+    ),
+    "links": (
+        "One row per one-way link: what was handed to its queue. Signalling with priority is not.",
+        {
+            "link": "name of the link",
+            "offered_pkts": "packets",
+            "marked_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
+        },
+    ),
     "trace": (
         "The way of one packet, stop by stop; empty unless a packet was asked for.",
         {
@@ -131,7 +173,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "census": (
-        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside.",
+        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside, odd at a tunnel's end.",
         {"name": "what", "value": "how many"},
     ),
 }

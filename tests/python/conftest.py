@@ -29,6 +29,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "check",
         "schema",
         "catalogue",
+        "tcp_profile",
         "build_hash",
         "run",
         "run_many",

@@ -39,7 +39,21 @@ def build_hash() -> str:
 
 
 def catalogue() -> str:
-    return json.dumps({"queue disciplines": [{"name": "red", "summary": "Random [early] detection"}]})
+    def rows(**summaries: str) -> list[dict[str, str]]:
+        return [{"name": name, "summary": summary} for name, summary in summaries.items()]
+
+    return json.dumps(
+        {
+            "queue disciplines": rows(red="Random [early] detection"),
+            "tcp profiles": rows(rfc="", ns2=""),
+            "tcp variants": rows(reno=""),
+        }
+    )
+
+
+def tcp_profile(profile: str, variant: str) -> str | None:
+    row = {"parameter": "min_rto", "value": "200", "unit": "ms", "meaning": "Smallest RTO", "rfc": "1 s"}
+    return json.dumps([row | {"differs": True}]) if (profile, variant) == ("ns2", "reno") else None
 
 
 def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[str, dict[str, Any]]:

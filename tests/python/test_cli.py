@@ -83,11 +83,46 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
     assert json.loads(roamlab("check", "small.toml").out)["run"] == {"duration": "1 s"}
     assert json.loads(roamlab("schema").out) == {"type": "object"}
     assert "Random [early] detection" in roamlab("list").out
+    assert json.loads(roamlab("list", "--json").out)["tcp variants"] == [{"name": "reno", "summary": ""}]
+
+
+def test_list_shows_a_profile_as_table_and_as_json(roamlab: Roamlab) -> None:
+    found = roamlab("list", "--profile", "ns2")
+    (row,) = (line for line in found.out.splitlines() if "min_rto" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "min_rto",
+        "200",
+        "ms",
+        "1 s",
+        "Smallest RTO",
+    ]
+    assert json.loads(roamlab("list", "--profile", "ns2", "--json").out)[0]["rfc"] == "1 s"
+
+
+def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
+    Path("ours.csv").write_text("t_us,ev,flow,x,y\n10,S,0,1,0\n20,S,0,2,0\n")
+    Path("theirs.csv").write_text("t_us,ev,flow,x,y\n10,S,0,1,0\n22,S,0,2,0\n")
+    equal = roamlab("compare-trace", "ours.csv", "theirs.csv", "--tolerance", "2 us")
+    assert equal.code == 0
+    assert "equal: 2 events; largest difference in time 2.000 us" in equal.out
+    differing = roamlab("compare-trace", "ours.csv", "theirs.csv")
+    assert differing.code == 1
+    assert "first difference: S 2 0 is 2.000 us apart, more than 1 us" in differing.out
+    assert "! 0.000020000 S 0 2 0 | 0.000022000 S 0 2 0" in differing.out
+    assert roamlab("compare-trace", "ours.csv", "theirs.csv", "--until", "15 us").code == 0
+    assert roamlab("compare-trace", "ours.csv", "theirs.csv", "--format", "golden").code == 1
+    bad = roamlab("compare-trace", "ours.csv", "theirs.csv", "--format", "ns2")
+    assert (bad.code, "ours.csv:1:1: found 't_us,ev,flow,x,y'" in bad.err) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("compare-trace", "small.toml", "small.toml"), "small.toml:1:1: the format is not known: '[run]'"),
+        (("compare-trace", "empty.toml", "gone"), "empty.toml: the file is empty"),
+        (("compare-trace", "gone", "gone"), "gone: no such file or folder"),
+        (("compare-trace", "small.toml", "small.toml", "--format", "pcap"), "'--format'"),
+        (("compare-trace", "small.toml", "small.toml", "--format", "golden"), "is not the header"),
         (("run", "missing.toml"), "missing.toml: No such file"),
         (("run", "."), ".: not a regular file"),
         (("check", "empty.toml"), "empty.toml: the file is empty"),
@@ -99,6 +134,11 @@ def test_check_schema_and_list(roamlab: Roamlab) -> None:
         (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
         (("trace", "."), "--packet"),
         (("trace", ".", "--packet", "1"), "manifest.json: No such file"),
+        (
+            ("list", "--profile", "ns4"),
+            "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
+        ),
+        (("list", "--profile", "ns2", "--variant", "cubic"), "expected: one of: reno"),
         (("reproduce", "moby-dick"), "there is no such reproduction"),
         (("reproduce", "../evil"), "there is no such reproduction"),
     ],

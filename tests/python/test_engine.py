@@ -84,6 +84,23 @@ def test_an_error_in_a_scenario_names_file_line_and_field() -> None:
     assert "duration" in str(caught.value)
 
 
+def test_a_seed_that_ns2_does_not_take_is_refused_at_its_line(short: Scenario) -> None:
+    scenario = short.set("run.random_numbers", "ns2")
+    run(scenario, seed=2**31 - 2)
+    line = 1 + scenario.text.splitlines().index('random_numbers = "ns2"')
+    for seed in (0, 2**31 - 1):
+        with pytest.raises(_roamlab.ScenarioError, match=f":{line}:.*seeds from 1 to 2147483646, not {seed}"):
+            run(scenario, seed=seed)
+
+
+def test_ns2s_numbers_are_others_and_stay_the_same(short: Scenario) -> None:
+    scenario = short.set("run.random_numbers", "ns2")
+    first, again, other = run(scenario), run(scenario), run(scenario, run=1)
+    assert_frame_equal(first.table("deliveries"), again.table("deliveries"))
+    assert not first.table("deliveries").equals(other.table("deliveries"))
+    assert not first.table("deliveries").equals(run(short).table("deliveries"))
+
+
 def test_a_sink_that_raises_stops_the_runs(short: Scenario) -> None:
     seen = []
 

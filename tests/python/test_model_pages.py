@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
+from roamlab.profiles import names, profile
 from roamlab.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -22,12 +23,18 @@ MODELS = ROOT / "docs/models"
 _PAGES = {
     "crates/qdisc/src/red": "red.md",
     "crates/qdisc/src/mblue": "mblue.md",
+    "crates/qdisc/src/mred": "mred.md",
     "crates/qdisc/src/": "blue.md",
+    "crates/mobility/src/event_a3": "measurement.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
+    "crates/radio/src/scheduler": "scheduler.md",
+    "crates/radio/src/measurement": "measurement.md",
+    "crates/radio/src/signal": "measurement.md",
     "crates/radio/src/": "radio.md",
     "crates/world/src/node": "radio.md",
+    "crates/world/src/ns2": "random-numbers.md",
     "crates/world/src/buffer": "base-station-buffer.md",
     "crates/world/src/": "network.md",
 }
@@ -103,11 +110,22 @@ links = [
     { between = ["c", "d"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "red", rules = "ns2"} },
     { between = ["d", "e"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "blue"} },
     { between = ["e", "f"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "mblue"} },
+    { between = ["f", "g"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "mred"} },
 ]
 flows = [
     { name = "file", path = ["a", "b"], tcp = {}, app = {kind = "ftp"} },
     { name = "calls", path = ["a", "b"], app = {kind = "cbr", rate = "80 kbit/s", packet = "200 B"} },
 ]
+hosts = [{ name = "NAME", home = "a", visits = [{ cell = "bs", at = "0 s" }] }]
+[radio.measurement]
+[cells.bs]
+router = "f"
+rate = "1 Mbit/s"
+delay = "1 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "1 Mbit/s", delay = "1 ms" }
+scheduler = { kind = "proportional-fair" }
+bearers = { hosts = { NAME = {} } }
 [mobility]
 kind = "mobile-ip"
 """
@@ -130,10 +148,14 @@ def defaults() -> dict[str, dict[str, Any]]:
     filled = Scenario(_SMALLEST).parameters
     queues, mobility = [link["queue"] for link in filled["links"]], filled["mobility"]
     ftp, cbr = (flow["app"] for flow in filled["flows"])
-    buffer = mobility.pop("buffer")
+    buffer, measurement = mobility.pop("buffer"), filled["radio"].pop("measurement")
+    cell = filled["cells"]["bs"]
+    scheduling = {"scheduler": {"time_constant": cell["scheduler"]["time_constant"]}, "bearers": cell["bearers"]}
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],
+        "measurement.md default": measurement,
+        "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
         "base-station-buffer.md default": buffer,
         "applications.md ftp": ftp,
@@ -143,6 +165,8 @@ def defaults() -> dict[str, dict[str, Any]]:
         "red.md ns2": queues[2],
         "blue.md default": queues[3],
         "mblue.md default": queues[4],
+        # Parameters with the same default as RED's are on RED's page.
+        "mred.md default": dict(queues[5].items() - queues[1].items()),
     }
     return {name: _parameters(table) for name, table in tables.items()}
 
@@ -177,6 +201,8 @@ def _says(cell: str, value: Any) -> bool:
     [
         ("network.md", "default"),
         ("radio.md", "default"),
+        ("measurement.md", "default"),
+        ("scheduler.md", "default"),
         ("mobile-ip.md", "default"),
         ("base-station-buffer.md", "default"),
         ("applications.md", "ftp"),
@@ -186,6 +212,7 @@ def _says(cell: str, value: Any) -> bool:
         ("red.md", "ns2"),
         ("blue.md", "default"),
         ("mblue.md", "default"),
+        ("mred.md", "default"),
     ],
 )
 def test_parameters_and_defaults_are_those_of_the_engine(
@@ -200,6 +227,58 @@ def test_parameters_and_defaults_are_those_of_the_engine(
         if written.get(name) != "required" and not _says(written.get(name, "?"), value)
     }
     assert wrong == {}
+
+
+def _rows(first_heading: str) -> list[dict[str, str]]:
+    """The rows of the table on the TCP page whose first column has this heading, by heading."""
+    found: list[dict[str, str]] = []
+    headings: list[str] = []
+    for line in (MODELS / "tcp.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells and not headings and cells[0] == first_heading:
+            headings = cells
+        elif cells and headings and not cells[0].startswith("--"):
+            found.append(dict(zip(headings, cells, strict=True)))
+        elif not cells:
+            headings = []
+    return found
+
+
+def _engine(name: str, variant: str = "reno") -> dict[str, str]:
+    return {row["parameter"]: f"{row['value']} {row['unit']}".strip() for row in profile(name, variant)}
+
+
+def test_every_difference_between_tcp_profiles_is_a_row_of_the_page() -> None:
+    engine = {name: _engine(name) for name in names()}
+    written = {row["knob"].strip("`"): row for row in _rows("knob")}
+    differing = {knob for knob in engine["rfc"] if len({own[knob] for own in engine.values()}) > 1}
+    assert len(differing) > 20
+    assert differing == {knob for knob, row in written.items() if row[""] == "differs"}
+    for name, own in engine.items():
+        assert own == {knob: row[name] for knob, row in written.items()}
+
+
+def test_every_difference_between_tcp_variants_is_a_row_of_the_page() -> None:
+    written = {
+        (row["variant"], row["profile"]): row["knobs that differ from Reno's"]
+        for row in _rows("variant")
+        if "profile" in row
+    }
+    assert set(written) == {
+        (variant, name) for variant in names("tcp variants") if variant != "reno" for name in names()
+    }
+    for (variant, name), cell in written.items():
+        reno, own = _engine(name), _engine(name, variant)
+        changed = [f"`{knob}` {own[knob]}" for knob in sorted(own) if own[knob] != reno[knob]]
+        assert changed
+        assert cell == ", ".join(changed)
+
+
+def test_a_profile_says_what_differs_from_the_rfcs() -> None:
+    for name in names():
+        for row in profile(name):
+            assert row["differs"] == (f"{row['value']} {row['unit']}".strip() != row["rfc"])
+            assert row["meaning"].endswith(".")
 
 
 def test_the_chart_of_mobile_ip_is_that_of_the_code() -> None:

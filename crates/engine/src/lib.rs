@@ -2,7 +2,8 @@
 //!
 //! * [`Time`] and [`Duration`] are whole nanoseconds; [`Rate`] is bit/s; [`Bytes`] and [`Packets`] are counts.
 //! * [`Scheduler`] pops events in the order `(time, insertion number)` and in no other.
-//! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers.
+//! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers; [`Streams`]
+//!   can also be ns-2's one stream for all.
 //!
 //! * [`tagged`] reads a table of a scenario whose `kind` says which parameters it holds.
 //!
@@ -14,7 +15,7 @@ pub mod tagged;
 mod time;
 mod units;
 
-pub use rng::Rng;
+pub use rng::{RandomNumbers, Rng, Streams};
 pub use scheduler::Scheduler;
 pub use time::{Duration, Time};
 pub use units::{Bytes, Packets, Rate, UnitError};

@@ -1,16 +1,96 @@
-//! Named random streams.
+//! Named random streams, and ns-2's single one.
 //!
-//! A stream is a function of (seed, run, name): the SHA-256 digest of the three keys a ChaCha8 generator.
-//! Two components never share a stream, so adding one changes nobody else's numbers.
+//! A named stream is a function of (seed, run, name): the SHA-256 digest of the three keys a ChaCha8 generator.
+//! Two components never share one, so adding one changes nobody else's numbers. In ns-2 all components draw from
+//! one generator in the order of their events; to repeat a run of ns-2 draw for draw, a run can do the same.
+
+mod mrg32k3a;
 
 use crate::time::Duration;
+use mrg32k3a::Mrg32k3a;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cell::Cell;
+use std::rc::Rc;
 
-/// One named stream of random numbers.
+/// Where random numbers come from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RandomNumbers {
+    /// A ChaCha8 stream of its own for every component.
+    #[default]
+    Chacha,
+    /// ns-2's generator, MRG32k3a: one stream for all components.
+    Ns2,
+}
+
+impl RandomNumbers {
+    /// The largest seed. ns-2 refuses 0, which asks for the time of day, and 2^31 − 1.
+    pub fn largest_seed(self) -> u64 {
+        match self {
+            RandomNumbers::Chacha => u64::MAX,
+            RandomNumbers::Ns2 => (1 << 31) - 2,
+        }
+    }
+}
+
+/// All random streams of a run.
 #[derive(Clone, Debug)]
-pub struct Rng(ChaCha8Rng);
+pub enum Streams {
+    /// One stream per name.
+    Named {
+        /// The seed of the ensemble.
+        seed: u64,
+        /// The number of the replication within it.
+        run: u64,
+    },
+    /// One stream under all names.
+    Shared(Rng),
+}
+
+impl Streams {
+    /// The streams of replication `run` under `seed`. With [`RandomNumbers::Ns2`] all six words of the state are
+    /// `seed` (`$defaultRNG seed`), which lies between 1 and [`RandomNumbers::largest_seed`], and `run` is the
+    /// substream (`$defaultRNG next-substream`, so often).
+    pub fn new(source: RandomNumbers, seed: u64, run: u64) -> Streams {
+        match source {
+            RandomNumbers::Chacha => Streams::Named { seed, run },
+            RandomNumbers::Ns2 => {
+                let generator = Rc::new(Cell::new(Mrg32k3a::new(seed, run)));
+                Streams::Shared(Rng(Generator::Shared(generator)))
+            }
+        }
+    }
+
+    /// The stream of a component.
+    pub fn named(&self, name: &str) -> Rng {
+        match self {
+            Streams::Named { seed, run } => Rng::named(*seed, *run, name),
+            Streams::Shared(rng) => rng.clone(),
+        }
+    }
+
+    /// The one stream that all components share, if they do.
+    pub fn shared(&self) -> Option<Rng> {
+        match self {
+            Streams::Named { .. } => None,
+            Streams::Shared(rng) => Some(rng.clone()),
+        }
+    }
+}
+
+/// One stream of random numbers. Clones of a shared one are that stream too.
+#[derive(Clone, Debug)]
+pub struct Rng(Generator);
+
+#[derive(Clone, Debug)]
+enum Generator {
+    Own(Box<ChaCha8Rng>),
+    Shared(Rc<Cell<Mrg32k3a>>),
+}
 
 impl Rng {
     /// The stream `name` ("bs2/air/red") of replication `run` under `seed`.
@@ -19,18 +99,32 @@ impl Rng {
         hash.update(seed.to_le_bytes());
         hash.update(run.to_le_bytes());
         hash.update(name.as_bytes());
-        Rng(ChaCha8Rng::from_seed(hash.finalize().into()))
+        Rng(Generator::Own(Box::new(ChaCha8Rng::from_seed(hash.finalize().into()))))
     }
 
-    /// A number in [0, 1) with 53 random bits.
+    /// A number in [0, 1) with 53 random bits; with ns-2's generator in (0, 1) with 32.
     pub fn uniform(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        match &mut self.0 {
+            Generator::Own(generator) => (generator.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64),
+            Generator::Shared(state) => {
+                let mut generator = state.get();
+                let value = generator.uniform();
+                state.set(generator);
+                value
+            }
+        }
     }
 
-    /// A duration in [0, `end`); zero if `end` is zero.
+    /// A duration in [0, `end`); zero if `end` is zero, which draws nothing from a stream that is shared.
     pub fn uniform_duration(&mut self, end: Duration) -> Duration {
-        let wide = u128::from(self.0.next_u64()) * u128::from(end.as_nanos());
-        Duration::from_nanos((wide >> 64) as u64)
+        match &mut self.0 {
+            Generator::Own(generator) => {
+                let wide = u128::from(generator.next_u64()) * u128::from(end.as_nanos());
+                Duration::from_nanos((wide >> 64) as u64)
+            }
+            Generator::Shared(_) if end == Duration::ZERO => Duration::ZERO,
+            Generator::Shared(_) => Duration::from_nanos((self.uniform() * end.as_nanos() as f64) as u64),
+        }
     }
 }
 
@@ -45,6 +139,27 @@ mod tests {
         assert_ne!(draw(1, 0, "bs2/air/red"), draw(1, 0, "bs1/air/red"));
         assert_ne!(draw(1, 0, "bs2/air/red"), draw(1, 1, "bs2/air/red"));
         assert_ne!(draw(1, 0, "bs2/air/red"), draw(2, 0, "bs2/air/red"));
+    }
+
+    #[test]
+    fn the_components_of_ns2_share_one_stream() {
+        let streams = |run| Streams::new(RandomNumbers::Ns2, 1, run);
+        let mut alone = streams(0).named("queue");
+        let expected: Vec<f64> = (0..4).map(|_| alone.uniform()).collect();
+        let (shared, end) = (streams(0), Duration::from_secs(1));
+        let (mut queue, mut flow) = (shared.named("queue"), shared.named("flow"));
+        assert_eq!([queue.uniform(), flow.uniform()], expected[..2]);
+        assert_eq!(flow.uniform_duration(Duration::ZERO), Duration::ZERO);
+        assert_eq!(flow.uniform_duration(end), Duration::from_nanos((expected[2] * 1e9) as u64));
+        assert_eq!(queue.uniform(), expected[3]);
+        assert_ne!(streams(1).named("queue").uniform(), expected[0]);
+    }
+
+    #[test]
+    fn components_have_streams_of_their_own_otherwise() {
+        let streams = Streams::new(RandomNumbers::Chacha, 3, 5);
+        assert_eq!(streams.named("a").uniform(), Rng::named(3, 5, "a").uniform());
+        assert!(streams.shared().is_none());
     }
 
     #[test]

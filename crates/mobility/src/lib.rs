@@ -6,13 +6,22 @@
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
 
+mod backoff;
+pub mod event_a3;
+pub mod lte_x2;
 pub mod message;
 pub mod mobile_ip;
+mod roles;
 mod spec;
+#[cfg(test)]
+mod transitions;
 
+pub use event_a3::EventA3;
+pub use lte_x2::LteX2;
 pub use message::Message;
 pub use mobile_ip::MobileIp;
-pub use spec::{MobilitySpec, PROTOCOLS};
+use roles::roles;
+pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS};
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -62,6 +71,27 @@ pub enum L2Trigger {
         /// The host's home address.
         host: Addr,
     },
+    /// (At a mobile host) event A3 was entered for this neighbour and held for the time to trigger, or still
+    /// holds when the report interval has passed ([`Action::Measure`]).
+    NeighbourBetter {
+        /// The neighbour.
+        base_station: Addr,
+    },
+    /// (At a base station) the host is expected to report this neighbour soon.
+    HandoverPredicted {
+        /// The host's home address.
+        host: Addr,
+        /// The neighbour.
+        base_station: Addr,
+    },
+    /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its agent
+    /// says what comes next ([`Action::Leave`], [`Action::Search`]).
+    RadioLinkFailure,
+    /// (At a mobile host) the strongest base station that can be heard: the answer to [`Action::Search`].
+    CellFound {
+        /// The base station.
+        base_station: Addr,
+    },
 }
 
 /// Where packets for a host go.
@@ -75,6 +105,8 @@ pub enum Via {
     Tunnel(Addr),
     /// Into the host's buffer at this base station.
     Buffer,
+    /// Into a line behind the host's buffer at this base station.
+    Behind,
 }
 
 /// A phase of a handover, for the record.
@@ -98,6 +130,42 @@ pub enum Phase {
     Registered,
     /// The old base station let its state for the host go.
     ForwardingEnded,
+    /// The host reported a better neighbour.
+    NeighbourReported,
+    /// The source was told that the host will report a neighbour.
+    HandoverPredicted,
+    /// What was predicted did not come, or another target came.
+    PredictionFailed,
+    /// The target has acknowledged the source's request.
+    HandoverPrepared,
+    /// The target has not admitted the host.
+    HandoverRejected,
+    /// The source has given the handover up.
+    HandoverCancelled,
+    /// The source has sent the handover command: the handover begins.
+    HandoverCommanded,
+    /// The host has got its answer to random access.
+    AccessGranted,
+    /// The target has the host's confirmation.
+    HandoverConfirmed,
+    /// The gateway has switched the path.
+    PathSwitched,
+    /// Who asked for the path switch knows that it is done.
+    PathSwitchAcknowledged,
+    /// The end marker has come through: direct packets follow the forwarded ones.
+    OrderRestored,
+    /// It has not, and direct packets have waited long enough.
+    ReorderingTimedOut,
+    /// The source knows that the target has the host.
+    SourceReleased,
+    /// The host has lost its link, or could not complete a handover.
+    LinkFailed,
+    /// A base station that has the host's context has taken it.
+    Reestablished,
+    /// The host asks for a new connection.
+    ServiceRequested,
+    /// The host has a new connection.
+    ServiceRestored,
 }
 
 impl Phase {
@@ -113,6 +181,24 @@ impl Phase {
             Phase::CorrespondentInformed => "correspondent-informed",
             Phase::Registered => "registered",
             Phase::ForwardingEnded => "forwarding-ended",
+            Phase::NeighbourReported => "neighbour-reported",
+            Phase::HandoverPredicted => "handover-predicted",
+            Phase::PredictionFailed => "prediction-failed",
+            Phase::HandoverPrepared => "handover-prepared",
+            Phase::HandoverRejected => "handover-rejected",
+            Phase::HandoverCancelled => "handover-cancelled",
+            Phase::HandoverCommanded => "handover-commanded",
+            Phase::AccessGranted => "access-granted",
+            Phase::HandoverConfirmed => "handover-confirmed",
+            Phase::PathSwitched => "path-switched",
+            Phase::PathSwitchAcknowledged => "path-switch-acknowledged",
+            Phase::OrderRestored => "order-restored",
+            Phase::ReorderingTimedOut => "reordering-timed-out",
+            Phase::SourceReleased => "source-released",
+            Phase::LinkFailed => "link-failed",
+            Phase::Reestablished => "reestablished",
+            Phase::ServiceRequested => "service-requested",
+            Phase::ServiceRestored => "service-restored",
         }
     }
 }
@@ -131,8 +217,8 @@ pub enum Action {
     SetRoute {
         /// The host's home address.
         host: Addr,
-        /// Only packets that come from this adjacent node; `None`: packets from anywhere. A route with `from`
-        /// wins over one without.
+        /// Only packets that come from this adjacent node, or out of a tunnel from it; `None`: packets from anywhere.
+        /// A route with `from` wins over one without.
         from: Option<Addr>,
         /// Where to.
         via: Via,
@@ -171,11 +257,43 @@ pub enum Action {
         /// How long.
         wait: Duration,
     },
+    /// (At a base station) empty the line behind the host's buffer, in order, that way.
+    ReleaseBehind {
+        /// The host's home address.
+        host: Addr,
+        /// Where to.
+        via: Via,
+    },
     /// (At a base station) drop what the buffer holds and forget the buffer.
     DiscardBuffer {
         /// The host's home address.
         host: Addr,
     },
+    /// (At a base station) drop all that waits for the host, in its buffer, behind it and for the air.
+    EndBearer {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a mobile host) measure, and from now on evaluate this event in place of any before. It stays when the host
+    /// changes cells, but starts afresh there.
+    Measure {
+        /// The event.
+        event: EventA3,
+    },
+    /// (At a mobile host) leave the present cell now, and forget any [`Action::Enter`] that is not done. Layer 2
+    /// reports it at both ends, as if the host had moved away; its own packets wait.
+    Leave,
+    /// (At a mobile host) synchronise with this cell. A host that is in another one leaves it now. Layer 2 is up
+    /// `after` this, and reports it at both ends, if the cell can be heard then; otherwise nothing happens.
+    Enter {
+        /// Its base station.
+        base_station: Addr,
+        /// Until layer 2 is up: the detach time.
+        after: Duration,
+    },
+    /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
+    /// measurement with one.
+    Search,
     /// Put a phase of `host`'s handover into the record.
     Note {
         /// The host's home address.

@@ -4,7 +4,8 @@
 //! draft-ietf-mobileip-optim-02 to -11 (binding messages). Fields that no agent looks at are left out, but count
 //! in the sizes.
 
-use roamlab_engine::{Bytes, Duration};
+use crate::lte_x2;
+use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,13 @@ use serde::{Deserialize, Serialize};
 /// (RFC 5944 §5.7.1). What is not newer never overrides what is known.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Identification(pub u64);
+
+impl Identification {
+    /// The one that its owner gives at `now`.
+    pub fn newer(self, now: Time) -> Identification {
+        Identification(now.as_nanos().max(self.0 + 1))
+    }
+}
 
 /// The code of a registration reply (RFC 5944 §3.4).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -143,6 +151,17 @@ pub enum Message {
         /// That of the update.
         identification: Identification,
     },
+    /// A message of LTE.
+    LteX2(lte_x2::Message),
+}
+
+/// What the sizes of messages depend on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sizing {
+    /// Those of Mobile IP.
+    pub mobile_ip: SizeOptions,
+    /// Those of LTE.
+    pub lte_x2: lte_x2::Sizes,
 }
 
 /// Sizes that the sources leave open.
@@ -174,7 +193,8 @@ const PFANE: u64 = 30;
 
 impl Message {
     /// Bytes on the wire, IP header included.
-    pub fn size(&self, options: &SizeOptions) -> Bytes {
+    pub fn size(&self, sizing: &Sizing) -> Bytes {
+        let options = &sizing.mobile_ip;
         let authentication = if options.authentication { AUTHENTICATION } else { 0 };
         Bytes(match self {
             Message::Beacon { .. } => options.beacon.0,
@@ -190,11 +210,21 @@ impl Message {
             Message::BindingWarning { .. } => 12 + UDP_IP,
             Message::BindingRequest { .. } | Message::BindingAcknowledge { .. } => 16 + UDP_IP,
             Message::BindingUpdate { .. } => 20 + UDP_IP + authentication,
+            Message::LteX2(message) => message.size(&sizing.lte_x2).0,
         })
     }
 
+    /// Whether it travels with data, in their queues, and overtakes none.
+    pub const fn in_band(&self) -> bool {
+        matches!(self, Message::LteX2(message) if message.in_band())
+    }
+
     /// All names.
-    pub const NAMES: &'static [&'static str] = &[
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Message::MOBILE_IP.iter().chain(lte_x2::Message::NAMES).copied()
+    }
+
+    const MOBILE_IP: &'static [&'static str] = &[
         "beacon",
         "handoff-request",
         "notification",
@@ -224,6 +254,7 @@ impl Message {
             Message::BindingRequest { .. } => "binding-request",
             Message::BindingUpdate { .. } => "binding-update",
             Message::BindingAcknowledge { .. } => "binding-acknowledge",
+            Message::LteX2(message) => message.name(),
         }
     }
 
@@ -242,6 +273,7 @@ impl Message {
             | Message::BindingRequest { host, .. }
             | Message::BindingUpdate { host, .. }
             | Message::BindingAcknowledge { host, .. } => Some(*host),
+            Message::LteX2(message) => Some(message.host),
         }
     }
 }
@@ -267,8 +299,11 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_rfcs_and_drafts() {
-        let plain = SizeOptions::default();
-        let signed = SizeOptions { authentication: true, ..SizeOptions::default() };
+        let plain = Sizing::default();
+        let signed = Sizing {
+            mobile_ip: SizeOptions { authentication: true, ..SizeOptions::default() },
+            ..Sizing::default()
+        };
         let update = Message::BindingUpdate {
             host: HOST,
             care_of: AGENT,

@@ -12,6 +12,11 @@ macro_rules! drop_reasons {
             /// All reasons, in the order of their codes.
             pub const ALL: &'static [DropReason] = &[$(DropReason::$name,)+];
 
+            /// Whether data is lost by it: not if the host has another copy.
+            pub const fn loses_data(self) -> bool {
+                !matches!(self, DropReason::CopyReleased | DropReason::PdcpDuplicate)
+            }
+
             /// The reason as it stands in records and tables.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -31,7 +36,7 @@ drop_reasons! {
     EarlyDrop => "early-drop",
     /// It was sent over the air to a host that no longer, or not yet, listens there.
     Detached => "detached",
-    /// The sending host had no link.
+    /// The link was down, or the sending host had none.
     LinkDown => "link-down",
     /// No route to the destination.
     NoRoute => "no-route",
@@ -43,12 +48,19 @@ drop_reasons! {
     BufferOverflow => "buffer-overflow",
     /// A buffered packet waited longer than the hold time: the signalling that would have released it was lost.
     BufferExpired => "buffer-expired",
+    /// A base station or the network ended the host's bearer: it was lost with its connection, or is elsewhere.
+    BearerEnded => "bearer-ended",
+    /// The host had got it already, and its layer 2 said nothing about it (PDCP).
+    PdcpDuplicate => "pdcp-duplicate",
     /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
     CopyReleased => "copy-released",
     /// The scenario asked for this loss.
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.
     PolicedMark => "policed-mark",
+    /// At a tunnel's end congestion was marked on the outer header of a packet whose transport does not understand ECN
+    /// (RFC 6040 §4.2).
+    TunnelCongestion => "tunnel-congestion",
     /// It arrived at a host that has no endpoint for it.
     NoEndpoint => "no-endpoint",
 }

@@ -32,6 +32,8 @@ pub struct Packet {
     /// Size of the inner datagram, its IP header included.
     pub size: Bytes,
     tunnels: u8,
+    /// Signalling that travels with data: it waits with them and overtakes none.
+    pub in_band: bool,
     outer: [IpHeader; MAX_TUNNELS],
     /// Number of the packet in order of creation; 0 until it enters the pool.
     pub serial: u64,
@@ -59,6 +61,7 @@ impl Packet {
             body,
             outer: [inner; MAX_TUNNELS],
             tunnels: 0,
+            in_band: false,
         }
     }
 
@@ -115,5 +118,10 @@ impl Packet {
     /// Whether it is signalling.
     pub fn is_signal(&self) -> bool {
         self.flow == FlowId::CONTROL
+    }
+
+    /// Whether it may overtake data.
+    pub fn may_overtake(&self) -> bool {
+        self.is_signal() && !self.in_band
     }
 }

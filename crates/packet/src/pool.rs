@@ -71,6 +71,18 @@ impl PacketPool {
         self.vacate(id)
     }
 
+    /// The serial number given last.
+    pub fn last_serial(&self) -> u64 {
+        self.census.created + self.census.duplicated
+    }
+
+    /// All packets that are neither delivered nor lost, in no order that means anything.
+    pub fn inside(&self) -> impl Iterator<Item = &Packet> {
+        let mut used = vec![true; self.slots.len()];
+        self.free.iter().for_each(|&slot| used[slot as usize] = false);
+        self.slots.iter().zip(used).filter_map(|(packet, used)| used.then_some(packet))
+    }
+
     /// The account so far.
     pub fn census(&self) -> &Census {
         &self.census
@@ -125,8 +137,9 @@ mod tests {
         let first = pool.create(datagram());
         let copy = pool.duplicate(&first);
         assert_eq!((pool[&first].serial, pool[&copy].serial, pool[&copy].copy_of), (1, 2, 1));
-        assert_eq!(pool.census().inside(), 2);
+        assert_eq!((pool.census().inside(), pool.last_serial()), (2, 2));
         assert_eq!(pool.discard(first, DropReason::EarlyDrop).serial, 1);
+        assert_eq!(pool.inside().map(|packet| packet.serial).collect::<Vec<_>>(), [2]);
         assert_eq!(pool.deliver(copy).serial, 2);
         assert_eq!(pool.census().inside(), 0);
         assert_eq!(pool.census().dropped[DropReason::EarlyDrop as usize], 1);

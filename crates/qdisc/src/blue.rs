@@ -141,6 +141,10 @@ impl QueueDisc for Blue {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }
@@ -151,7 +155,7 @@ impl QueueDisc for Blue {
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
-        Gauges { average: 0.0, probability: self.p_m.value() }
+        Gauges { average: 0.0, probability: self.p_m.value(), marked: self.fifo.marked() }
     }
 }
 

@@ -93,14 +93,15 @@ pub(crate) const MARKED: Tos = Tos(0).with_dscp(Dscp::FORWARDED);
 
 /// One thing that happens to a queue.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Offer { flow: u32, size: u64, tos: Tos },
     Serve,
     Extract(u32),
     Wait(Duration),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+/// Histories of a queue.
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let tos = prop_oneof![4 => Just(PLAIN), 1 => Just(MARKED), 1 => Just(PLAIN.with_ecn(Ecn::Ect0))];
     let step = prop_oneof![
         12 => (0u32..4, 40u64..1500, tos).prop_map(|(flow, size, tos)| Step::Offer { flow, size, tos }),
@@ -165,6 +166,8 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
             prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
         }
         prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
+        let head = bench.queue.head().map(|packet| bench.pool[packet].serial);
+        prop_assert_eq!(head, waiting.keys().next().copied(), "the head is the oldest packet that waits");
         prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size)| size).sum::<u64>());
     }
     while let Some(serial) = bench.serve() {
@@ -208,7 +211,7 @@ mod broken {
         fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
             self.1 += 1;
             if FAULT == LAST_COMES_FIRST {
-                return self.0.pop_last(|_| true, cx.pool);
+                return self.0.pop_last(cx.pool);
             }
             if self.1.is_multiple_of(3) {
                 if let Some(packet) = self.0.pop(cx.pool) {
@@ -223,6 +226,10 @@ mod broken {
 
         fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
             self.0.extract(wanted, cx.pool)
+        }
+
+        fn head(&self) -> Option<&PacketId> {
+            self.0.head()
         }
 
         fn packets(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Tail drop: what every queue does that does nothing else.
 
 use crate::fifo::Fifo;
-use crate::{BadField, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Packets, Rng};
 use roamlab_packet::{DropReason, Packet, PacketId};
 use schemars::JsonSchema;
@@ -104,12 +104,20 @@ impl QueueDisc for DropTail {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }
 
     fn bytes(&self) -> Bytes {
         self.fifo.bytes()
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges { marked: self.fifo.marked(), ..Gauges::default() }
     }
 }
 

@@ -1,39 +1,74 @@
 //! The waiting line that every discipline shares.
 
 use roamlab_engine::Bytes;
-use roamlab_packet::{Packet, PacketId, PacketPool};
+use roamlab_packet::{Dscp, Packet, PacketId, PacketPool};
 use std::collections::VecDeque;
 
-/// Waiting packets in order of arrival, and their bytes on the wire.
+/// Waiting packets in order of arrival, their bytes on the wire, and how many of both bear a mark.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     line: VecDeque<PacketId>,
     bytes: u64,
+    /// The code point that is a mark; `None`: any but that of ordinary packets.
+    mark: Option<Dscp>,
+    marked: usize,
+    marked_bytes: u64,
 }
 
 impl Fifo {
+    /// An empty line in which `mark` alone is a mark.
+    pub(crate) fn with_mark(mark: Dscp) -> Fifo {
+        Fifo { mark: Some(mark), ..Fifo::default() }
+    }
+
+    /// Whether a packet bears the mark, in its inner header.
+    pub(crate) fn is_marked(&self, packet: &Packet) -> bool {
+        let dscp = packet.inner.tos.dscp();
+        self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
+    }
+
     /// Puts a packet at the tail.
     pub(crate) fn push(&mut self, packet: PacketId, pool: &PacketPool) {
-        self.bytes += pool[&packet].wire_size().0;
+        let size = pool[&packet].wire_size().0;
+        self.bytes += size;
+        if self.is_marked(&pool[&packet]) {
+            self.marked += 1;
+            self.marked_bytes += size;
+        }
         self.line.push_back(packet);
     }
 
     /// Takes the packet at the head.
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
         let packet = self.line.pop_front()?;
-        self.bytes -= pool[&packet].wire_size().0;
+        self.forget(&pool[&packet]);
         Some(packet)
     }
 
-    /// Takes the packet nearest to the tail that `wanted` selects.
-    pub(crate) fn pop_last(
-        &mut self,
-        wanted: impl Fn(&Packet) -> bool,
-        pool: &PacketPool,
-    ) -> Option<PacketId> {
-        let place = self.line.iter().rposition(|packet| wanted(&pool[packet]))?;
+    /// The packet at the head.
+    pub(crate) fn head(&self) -> Option<&PacketId> {
+        self.line.front()
+    }
+
+    /// A packet has left the line.
+    fn forget(&mut self, packet: &Packet) {
+        let size = packet.wire_size().0;
+        self.bytes -= size;
+        if self.is_marked(packet) {
+            self.marked -= 1;
+            self.marked_bytes -= size;
+        }
+    }
+
+    /// Takes the packet at the tail.
+    #[cfg(test)]
+    pub(crate) fn pop_last(&mut self, pool: &PacketPool) -> Option<PacketId> {
+        self.remove(self.line.len().checked_sub(1)?, pool)
+    }
+
+    fn remove(&mut self, place: usize, pool: &PacketPool) -> Option<PacketId> {
         let packet = self.line.remove(place)?;
-        self.bytes -= pool[&packet].wire_size().0;
+        self.forget(&pool[&packet]);
         Some(packet)
     }
 
@@ -48,13 +83,29 @@ impl Fifo {
             }
         }
         self.line = kept;
-        self.bytes -= taken.iter().map(|packet| pool[packet].wire_size().0).sum::<u64>();
+        taken.iter().for_each(|packet| self.forget(&pool[packet]));
         taken
     }
 
-    /// The number of waiting packets that `wanted` selects.
-    pub(crate) fn count(&self, wanted: impl Fn(&Packet) -> bool, pool: &PacketPool) -> usize {
-        self.line.iter().filter(|packet| wanted(&pool[packet])).count()
+    /// Takes the packet without a mark that is nearest to the tail.
+    pub(crate) fn pop_last_ordinary(&mut self, pool: &PacketPool) -> Option<PacketId> {
+        let place = self.line.iter().rposition(|packet| !self.is_marked(&pool[packet]))?;
+        self.remove(place, pool)
+    }
+
+    /// Waiting packets that bear the mark.
+    pub(crate) fn marked(&self) -> usize {
+        self.marked
+    }
+
+    /// Waiting packets that do not.
+    pub(crate) fn ordinary(&self) -> usize {
+        self.line.len() - self.marked
+    }
+
+    /// Their bytes.
+    pub(crate) fn ordinary_bytes(&self) -> Bytes {
+        Bytes(self.bytes - self.marked_bytes)
     }
 
     /// Waiting packets.

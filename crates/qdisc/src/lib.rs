@@ -7,15 +7,18 @@
 pub mod blue;
 pub mod droptail;
 pub mod mblue;
+pub mod mred;
 pub mod red;
 
 mod drop_probability;
 mod fifo;
+mod marked;
 
 #[cfg(test)]
 mod conformance;
 
 pub use drop_probability::IdleMode;
+pub use marked::MarkedAtFull;
 
 use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Packets, Rate, Rng, Time};
@@ -57,10 +60,12 @@ impl QdiscCx<'_> {
 /// A discipline's inner state as a queue record shows it.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Gauges {
-    /// Average queue length in packets (RED's `avg_q`), or 0 where there is none.
+    /// Average queue length in packets (RED's `avg_q`, M-RED's `avg_q_np`), or 0 where there is none.
     pub average: f64,
     /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`), or 0.
     pub probability: f64,
+    /// Waiting packets that bear the mark of forwarded ones; the others are M-RED's `q_size_np`.
+    pub marked: usize,
 }
 
 /// A queue discipline.
@@ -83,6 +88,10 @@ pub trait QueueDisc: Sized {
     /// Removes, in order, the waiting packets that `wanted` selects (a host left the cell). Not a drop and not
     /// a departure: no probability changes.
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
+
+    /// The waiting packet that is served next, unless the discipline drops it then: a scheduler of several queues asks
+    /// for its size.
+    fn head(&self) -> Option<&PacketId>;
 
     /// Waiting packets.
     fn packets(&self) -> usize;
@@ -203,6 +212,12 @@ macro_rules! queue_disciplines {
                 }
             }
 
+            fn head(&self) -> Option<&PacketId> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.head(),)+
+                }
+            }
+
             fn packets(&self) -> usize {
                 match self {
                     $(Qdisc::$type(queue) => queue.packets(),)+
@@ -239,6 +254,7 @@ queue_disciplines! {
     "red" => red::Red,
     "blue" => blue::Blue,
     "mblue" => mblue::Mblue,
+    "mred" => mred::Mred,
 }
 
 impl<'de> Deserialize<'de> for QueueSpec {

@@ -6,23 +6,12 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
+use crate::marked::{MarkedAtFull, validate_mark};
 use crate::{BadField, Gauges, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// M2: what becomes of a marked packet that finds the queue full.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MarkedAtFull {
-    /// It is lost, counted as `marked-overflow`.
-    Reject,
-    /// The unmarked packet nearest to the tail makes room for it; rejected if all are marked.
-    PushOut,
-    /// It is kept beyond the limit.
-    OverflowAllow,
-}
 
 /// MBLUE: BLUE that starts dropping at a threshold, never drops forwarded packets and stops dropping for them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -115,10 +104,7 @@ impl Params {
             let message = format!("it must lie within the queue: write \"1 pkt\" to \"{}\"", self.limit);
             return Err(("threshold", message));
         }
-        if !(1..=63).contains(&self.mark.0) {
-            let message = "a DSCP other than that of ordinary packets: write 1 to 63, for example 3".into();
-            return Err(("mark", message));
-        }
+        validate_mark(self.mark)?;
         self.steps().validate()
     }
 
@@ -146,36 +132,25 @@ pub struct Mblue {
 }
 
 impl Mblue {
-    fn is_marked(&self, packet: &Packet) -> bool {
-        packet.inner.tos.dscp() == self.params.mark
-    }
-
     fn is_full(&self) -> bool {
         self.fifo.packets() + usize::from(self.params.count_in_service) >= self.params.limit.0 as usize
     }
 
     /// The queue length that is held against `TH_b`.
-    fn q_length(&self, cx: &QdiscCx<'_>) -> usize {
-        let waiting = if self.params.count_marked {
-            self.fifo.packets()
-        } else {
-            self.fifo.count(|packet| !self.is_marked(packet), cx.pool)
-        };
+    fn q_length(&self) -> usize {
+        let waiting = if self.params.count_marked { self.fifo.packets() } else { self.fifo.ordinary() };
         waiting + usize::from(self.params.count_in_service)
     }
 
     /// MBLUE eq. 4: "when a marked packet arrives: queue packet, `P_m` = 0".
     fn enqueue_marked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        let evicted = if self.is_full() && self.params.marked_at_full == MarkedAtFull::PushOut {
-            self.fifo.pop_last(|waiting| waiting.inner.tos.dscp() != self.params.mark, cx.pool)
-        } else {
-            None
-        };
-        if let Some(evicted) = evicted {
+        if self.is_full()
+            && let Some(evicted) = self.params.marked_at_full.evict(&mut self.fifo, cx.pool)
+        {
             cx.drop(evicted, DropReason::QueueOverflow);
         }
         let is_rejected = self.is_full() && self.params.marked_at_full != MarkedAtFull::OverflowAllow;
-        let resets = self.params.reset_on_every_mark || self.fifo.count(|p| self.is_marked(p), cx.pool) == 0;
+        let resets = self.params.reset_on_every_mark || self.fifo.marked() == 0;
         if resets && (!is_rejected || self.params.rejected_mark_resets) {
             self.p_m.reset(cx.now, self.params.reset_sets_last_update);
         }
@@ -188,7 +163,7 @@ impl Mblue {
     /// MBLUE eq. 4: "when an unmarked packet arrives: if q_length ≥ `TH_b` …", then fig. 7 (a) and (d).
     fn enqueue_unmarked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let is_full = self.is_full();
-        let is_above = self.q_length(cx) >= self.params.threshold.0 as usize;
+        let is_above = self.q_length() >= self.params.threshold.0 as usize;
         let raises = is_above || is_full && self.params.update_on_overflow;
         if raises && self.params.update_before_test {
             self.p_m.increase(cx.now);
@@ -213,13 +188,13 @@ impl QueueDisc for Mblue {
 
     fn new(params: &Params, rng: Rng) -> Mblue {
         let p_m = DropProbability::new(params.steps());
-        Mblue { params: params.clone(), p_m, fifo: Fifo::default(), rng }
+        Mblue { params: params.clone(), p_m, fifo: Fifo::with_mark(params.mark), rng }
     }
 
     /// The random test of an unmarked packet takes one draw, whatever `P_m` is; a marked one takes none.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.p_m.on_arrival(!self.fifo.is_empty(), cx.now);
-        if self.is_marked(&cx.pool[&packet]) {
+        if self.fifo.is_marked(&cx.pool[&packet]) {
             self.enqueue_marked(packet, cx);
         } else {
             self.enqueue_unmarked(packet, cx);
@@ -236,6 +211,10 @@ impl QueueDisc for Mblue {
         self.fifo.extract(wanted, cx.pool)
     }
 
+    fn head(&self) -> Option<&PacketId> {
+        self.fifo.head()
+    }
+
     fn packets(&self) -> usize {
         self.fifo.packets()
     }
@@ -246,7 +225,7 @@ impl QueueDisc for Mblue {
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
-        Gauges { average: 0.0, probability: self.p_m.value() }
+        Gauges { average: 0.0, probability: self.p_m.value(), marked: self.fifo.marked() }
     }
 }
 

@@ -83,10 +83,13 @@ fn an_error_before_kind_names_its_field() {
 #[test]
 fn a_wrong_or_missing_kind_lists_the_right_ones() {
     let (message, place) = refused(r#"queue = { limit = "120 pkt", kind = "mblu" }"#);
-    assert_eq!(message, "unknown variant `mblu`, expected one of `droptail`, `red`, `blue`, `mblue`");
+    assert_eq!(message, "unknown variant `mblu`, expected one of `droptail`, `red`, `blue`, `mblue`, `mred`");
     assert_eq!(place, "\"mblu\"");
     let (message, _) = refused(r#"queue = { limit = "120 pkt" }"#);
-    assert_eq!(message, "a queue needs `kind`; write one of \"droptail\", \"red\", \"blue\", \"mblue\"");
+    assert_eq!(
+        message,
+        "a queue needs `kind`; write one of \"droptail\", \"red\", \"blue\", \"mblue\", \"mred\""
+    );
     let (message, _) = refused(r#"queue = "red""#);
     assert!(message.contains("expected a queue, for example { kind = \"droptail\""), "{message}");
 }
@@ -98,7 +101,8 @@ fn every_default_is_echoed_and_reads_back() {
         assert_eq!(spec.validate(), Ok(()), "{name}");
         assert_eq!(spec.name(), *name);
         let echo = serde_json::to_value(&spec).expect("it can be written");
-        assert_eq!(echo["limit"], "120 pkt", "{name}");
+        let limit = if *name == "mred" { "300 pkt" } else { "120 pkt" };
+        assert_eq!(echo["limit"], limit, "{name}: the limit of its paper");
         let again: QueueSpec = serde_json::from_value(echo).expect("an echo can be read");
         assert_eq!(again, spec);
     }
@@ -114,6 +118,10 @@ fn rules_fill_in_what_is_not_written() {
     };
     assert_eq!(red(r#"queue = { kind = "red" }"#), red::Params::of(Rules::Floyd1993));
     assert_eq!(red(r#"queue = { kind = "red", rules = "ns2" }"#), red::Params::of(Rules::Ns2));
+    let text = r#"queue = { kind = "mred", rules = "ns2", count_priority = true, min_threshold = "80 pkt" }"#;
+    let mred =
+        mred::Params { count_priority: true, min_threshold: Packets(80), ..mred::Params::of(Rules::Ns2) };
+    assert_eq!(read(text), Ok(QueueSpec::Mred(mred)));
     let mixed = red(r#"queue = { kind = "red", gentle = false, rules = "ns2", limit = "90 pkt" }"#);
     assert_eq!(mixed, red::Params { gentle: false, limit: Packets(90), ..red::Params::of(Rules::Ns2) });
 }
@@ -158,6 +166,11 @@ fn values_out_of_bounds_are_refused_with_advice() {
         (r#"queue = { kind = "mblue", threshold = "121 pkt" }"#, ("threshold", "\"1 pkt\" to \"120 pkt\"")),
         (r#"queue = { kind = "mblue", mark = 0 }"#, ("mark", "1 to 63")),
         (r#"queue = { kind = "mblue", mark = 64 }"#, ("mark", "1 to 63")),
+        (r#"queue = { kind = "mred", mark = 0 }"#, ("mark", "1 to 63")),
+        (
+            r#"queue = { kind = "mred", min_threshold = "200 pkt" }"#,
+            ("max_threshold", "(200 pkt) lies above"),
+        ),
     ] {
         let (name, message) = field(text);
         assert_eq!(name, expected.0, "{text}");

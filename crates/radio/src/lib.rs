@@ -1,7 +1,18 @@
 //! Layer 2: who hears whom, and when.
 //!
 //! [`HardHandover`] is the abstract radio: a host is in at most one cell; it leaves one cell (break), is
-//! unreachable for a gap, and enters the next (attach). The plan of visits is data.
+//! unreachable for a gap, and enters the next (attach). The plan of visits is data. With a [`MeasurementSpec`] hosts
+//! measure their cells ([`measurement`], [`signal`]) and their agents say where they go.
+
+pub mod measurement;
+pub mod scheduler;
+pub mod signal;
+mod spec;
+
+pub use measurement::{A3, Finding, Meter};
+pub use scheduler::{Bearer, SCHEDULERS, Scheduler, SchedulerSpec};
+pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
+pub use spec::{MeasurementSpec, SignalSpec};
 
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
@@ -26,6 +37,10 @@ pub struct HardHandover {
     pub gap: Duration,
     /// What becomes of packets in flight when the host leaves.
     pub in_flight_at_break: InFlightAtBreak,
+    /// What hosts measure; absent: nothing, and every host moves as its visits say. Present: a host enters the first
+    /// of its visits by itself, and from then on goes where its agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<MeasurementSpec>,
 }
 
 /// A stay in a cell.
@@ -57,7 +72,7 @@ pub enum Motion {
 pub type BadVisit = (usize, &'static str, String);
 
 impl HardHandover {
-    /// The motions of a host with these visits, in order.
+    /// The motions of a host with these visits, in order; of a host that measures, only the first.
     ///
     /// # Errors
     /// The number and the field of the first visit that overlaps the one before it, and what to write.
@@ -91,6 +106,9 @@ impl HardHandover {
                 }
                 motions.push((free_from, Motion::Leave));
             }
+        }
+        if self.measurement.is_some() {
+            motions.truncate(1);
         }
         Ok(motions)
     }

@@ -1,7 +1,7 @@
 //! Constant bit rate: one datagram at a fixed interval.
 
-use crate::{Application, Offer, draw_start};
-use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use crate::{Application, Offer, check_packets, check_stop, draw_start};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct Params {
     /// When it stops; absent: with the run.
     #[serde(default)]
     pub stop: Option<Duration>,
+    /// How many datagrams it sends at most; absent: as many as there is time for (ns-2: `maxpkts_`).
+    #[serde(default)]
+    pub packets: Option<Packets>,
     /// Rate of the datagrams, their IP headers included.
     pub rate: Rate,
     /// Size of a datagram, its IP header included.
@@ -40,10 +43,8 @@ impl Params {
             let message = format!("datagrams of {} would follow each other within a nanosecond", self.packet);
             return Err(("rate", format!("{message}: write a lower rate, for example \"80 kbit/s\"")));
         }
-        if self.stop.is_some_and(|stop| stop < self.start) {
-            return Err(("stop", format!("the source starts at {}: stop it later", self.start)));
-        }
-        Ok(())
+        check_packets(self.packets)?;
+        check_stop(self.start, self.stop)
     }
 }
 
@@ -52,6 +53,8 @@ impl Params {
 pub struct Cbr {
     next: Time,
     stop: Time,
+    /// Datagrams that may still be sent.
+    left: u32,
     rate: Rate,
     packet: Bytes,
     /// What the interval is above whole nanoseconds, carried from datagram to datagram.
@@ -65,6 +68,7 @@ impl Application for Cbr {
         Cbr {
             next: draw_start(params.start, params.start_within, rng),
             stop: params.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
+            left: params.packets.map_or(u32::MAX, |packets| packets.0),
             rate: params.rate,
             packet: params.packet,
             remainder: 0,
@@ -72,11 +76,12 @@ impl Application for Cbr {
     }
 
     fn next_wake(&self) -> Option<Time> {
-        (self.next < self.stop).then_some(self.next)
+        (self.next < self.stop && self.left > 0).then_some(self.next)
     }
 
     fn wake(&mut self) -> Option<Offer> {
         self.next += self.rate.transmission_time(self.packet, &mut self.remainder);
+        self.left -= 1;
         Some(Offer::Bytes(self.packet))
     }
 }
@@ -91,6 +96,7 @@ mod tests {
             start: Duration::from_millis(5),
             start_within: Duration::ZERO,
             stop: Some(Duration::from_secs(1)),
+            packets: None,
             rate: Rate::from_bps(80_000),
             packet: Bytes(200),
         };
@@ -102,6 +108,10 @@ mod tests {
         }
         assert_eq!(times.len(), 50, "G.711: 50 datagrams of 200 B a second are 80 kbit/s");
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_millis(20)));
+        let params = Params { packets: Some(Packets(3)), ..params };
+        let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
+        let sent = std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake())).count();
+        assert_eq!(sent, 3, "no more than it has");
     }
 
     #[test]
@@ -110,6 +120,7 @@ mod tests {
             start: Duration::ZERO,
             start_within: Duration::ZERO,
             stop: None,
+            packets: None,
             rate: Rate::from_bps(1),
             packet: Bytes(20),
         };

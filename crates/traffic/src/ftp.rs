@@ -1,7 +1,7 @@
 //! File transfer: a backlog that never ends, or one file.
 
-use crate::{Application, Offer, draw_start};
-use roamlab_engine::{Bytes, Duration, Rng, Time};
+use crate::{Application, Offer, check_packets, check_stop, draw_start};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,22 @@ pub struct Params {
     pub start: Duration,
     /// The start is uniform in [`start`, `start + start_within`), drawn from the flow's own random stream.
     pub start_within: Duration,
-    /// Size of the file; absent: it never ends.
+    /// Size of the file, rounded up to whole segments; absent, and no `packets`: it never ends.
     pub size: Option<Bytes>,
+    /// The same in segments, a SYN not counted (ns-2: `produce`).
+    pub packets: Option<Packets>,
+    /// From when on nothing new is sent, though what was lost is sent again (ns-2: `stop`); absent: never.
+    pub stop: Option<Duration>,
+}
+
+impl Params {
+    pub(crate) fn validate(&self) -> Result<(), (&'static str, String)> {
+        if self.size.is_some() && self.packets.is_some() {
+            return Err(("packets", "the file has a `size` already: write one of the two".into()));
+        }
+        check_packets(self.packets)?;
+        check_stop(self.start, self.stop)
+    }
 }
 
 /// A file transfer.
@@ -25,22 +39,33 @@ pub struct Params {
 pub struct Ftp {
     start: Option<Time>,
     offer: Offer,
+    stop: Option<Time>,
 }
 
 impl Application for Ftp {
     type Params = Params;
 
     fn new(params: &Params, rng: &mut Rng) -> Ftp {
-        let offer = params.size.map_or(Offer::Unlimited, Offer::Bytes);
-        Ftp { start: Some(draw_start(params.start, params.start_within, rng)), offer }
+        let start = draw_start(params.start, params.start_within, rng);
+        let offer = match (params.size, params.packets) {
+            (Some(size), _) => Offer::Bytes(size),
+            (None, Some(packets)) => Offer::Segments(packets),
+            (None, None) => Offer::Unlimited,
+        };
+        let stop = params.stop.map(|stop| Time::ZERO + stop);
+        let starts = stop.is_none_or(|stop| start < stop);
+        Ftp { start: starts.then_some(start), offer, stop: stop.filter(|_| starts) }
     }
 
     fn next_wake(&self) -> Option<Time> {
-        self.start
+        self.start.or(self.stop)
     }
 
     fn wake(&mut self) -> Option<Offer> {
-        self.start.take().map(|_| self.offer)
+        match self.start.take() {
+            Some(_) => Some(self.offer),
+            None => self.stop.take().map(|_| Offer::Stop),
+        }
     }
 }
 
@@ -54,11 +79,38 @@ mod tests {
             start: Duration::from_secs(1),
             start_within: Duration::from_millis(10),
             size: Some(Bytes(5000)),
+            ..Params::default()
         };
         let mut ftp = Ftp::new(&params, &mut Rng::named(1, 0, "flow"));
         let start = ftp.next_wake().map(|time| time.since(Time::ZERO));
         assert!(start >= Some(Duration::from_secs(1)) && start < Some(Duration::from_millis(1010)));
         assert_eq!(ftp.wake(), Some(Offer::Bytes(Bytes(5000))));
         assert_eq!((ftp.next_wake(), ftp.wake()), (None, None));
+    }
+
+    #[test]
+    fn stops_when_told_to() {
+        let second = Duration::from_secs(1);
+        let params = Params { packets: Some(Packets(7)), stop: Some(second), ..Params::default() };
+        let mut ftp = Ftp::new(&params, &mut Rng::named(1, 0, "flow"));
+        assert_eq!((ftp.next_wake(), ftp.wake()), (Some(Time::ZERO), Some(Offer::Segments(Packets(7)))));
+        assert_eq!((ftp.next_wake(), ftp.wake()), (Some(Time::ZERO + second), Some(Offer::Stop)));
+        assert_eq!((ftp.next_wake(), ftp.wake()), (None, None));
+        let late = Params { start: second, stop: Some(second), ..Params::default() };
+        assert_eq!(
+            Ftp::new(&late, &mut Rng::named(1, 0, "flow")).next_wake(),
+            None,
+            "nothing begins at its end"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_name() {
+        let field = |params: Params| params.validate().map_err(|(field, _)| field);
+        let (size, packets) = (Some(Bytes(1)), Some(Packets(1)));
+        assert_eq!(field(Params { size, packets, ..Params::default() }), Err("packets"));
+        assert_eq!(field(Params { packets: Some(Packets(0)), ..Params::default() }), Err("packets"));
+        let (start, stop) = (Duration::from_secs(2), Some(Duration::from_secs(1)));
+        assert_eq!(field(Params { start, stop, ..Params::default() }), Err("stop"));
     }
 }

@@ -1,7 +1,7 @@
 //! What applications offer to the transport: one file per application, one row per file in the table below.
 
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Bytes, Duration, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -15,6 +15,10 @@ pub enum Offer {
     Unlimited,
     /// This many bytes of a stream, or one datagram of this size (IP header included).
     Bytes(Bytes),
+    /// This many full segments of a stream.
+    Segments(Packets),
+    /// Nothing more: what has not been sent for the first time by now never will be.
+    Stop,
 }
 
 /// An application: it wakes at times of its own choice and offers data.
@@ -35,6 +39,22 @@ pub trait Application: Sized {
 /// A start that is uniform in [`at`, `at + within`).
 fn draw_start(at: Duration, within: Duration, rng: &mut Rng) -> Time {
     Time::ZERO + at + rng.uniform_duration(within)
+}
+
+/// A source cannot stop before it may start.
+fn check_stop(start: Duration, stop: Option<Duration>) -> Result<(), (&'static str, String)> {
+    if stop.is_some_and(|stop| stop < start) {
+        return Err(("stop", format!("the source starts at {start}: stop it later")));
+    }
+    Ok(())
+}
+
+/// A number of packets, if there is one, is not 0.
+fn check_packets(packets: Option<Packets>) -> Result<(), (&'static str, String)> {
+    if packets == Some(Packets(0)) {
+        return Err(("packets", "a source sends something: write for example \"100 pkt\"".into()));
+    }
+    Ok(())
 }
 
 macro_rules! applications {
@@ -110,7 +130,7 @@ impl AppSpec {
     /// Checks what the types cannot: the field at fault, what was expected and what to write.
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         match self {
-            AppSpec::Ftp(_) => Ok(()),
+            AppSpec::Ftp(params) => params.validate(),
             AppSpec::Cbr(params) => params.validate(),
         }
     }

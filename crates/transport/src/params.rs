@@ -247,6 +247,9 @@ macro_rules! tcp_knobs {
             ecn: bool,
             /// Retransmissions are sent as ECN-capable too (ns-2); RFC 3168 §6.1.5 forbids it.
             ecn_on_retransmissions: bool,
+            /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
+            /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
+            cwr_on_retransmissions: bool,
             /// The sender obeys the window that ACKs advertise, and probes a closed one (RFC 9293 §3.8.6); otherwise
             /// only `window`, which the receiver has in any case.
             flow_control: bool,
@@ -258,7 +261,7 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
+            /// What only ns-2 does. A delayed ACK: a copy of the last segment in order may be held back too. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
             /// duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one. Vegas: a
             /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
             /// sends the next one twice.
@@ -316,6 +319,27 @@ macro_rules! params {
 }
 tcp_knobs!(params! {});
 
+/// A knob as documentation shows it: its name, its type and its doc comment, one line of it after the other.
+#[derive(Copy, Clone, Debug)]
+pub struct Knob {
+    /// Name of the field in scenarios.
+    pub name: &'static str,
+    /// Name of its type.
+    pub kind: &'static str,
+    /// Meaning and source.
+    pub doc: &'static str,
+}
+
+macro_rules! described {
+    ($($(#[doc = $doc:literal])* $knob:ident: $type:ty,)+) => {
+        /// All knobs, in the order of their declaration.
+        pub const KNOBS: &[Knob] = &[
+            $(Knob { name: stringify!($knob), kind: stringify!($type), doc: concat!($($doc, "\n"),*) },)+
+        ];
+    };
+}
+tcp_knobs!(described! {});
+
 impl TcpParams {
     /// What `profile` says of everything, given the knobs that others follow from.
     pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
@@ -370,6 +394,7 @@ impl TcpParams {
             spurious_detection: SpuriousDetection::None,
             ecn: false,
             ecn_on_retransmissions: true,
+            cwr_on_retransmissions: true,
             flow_control: false,
             window_scaling: true,
             free_timestamps: recovery == RecoveryKind::Fack,
@@ -458,6 +483,7 @@ impl TcpParams {
             timestamp_size: Bytes(12), // RFC 7323 appendix A
             ack_timestamp_size: Bytes(12),
             ecn_on_retransmissions: false,
+            cwr_on_retransmissions: false,
             flow_control: true,
             free_timestamps: false,
             ns2_quirks: false,

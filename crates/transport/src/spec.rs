@@ -14,6 +14,10 @@ macro_rules! spec {
             /// The variant: loss recovery and congestion control in one name. Reno if absent.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub variant: Option<Variant>,
+            /// How far into a tick the sender's clock stands at time zero (ns-2 `boot_time_`); absent: uniform in a
+            /// tick, from the flow's own random stream.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub tick_phase: Option<Duration>,
             $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $knob: Option<$type>,)+
         }
 
@@ -45,6 +49,13 @@ impl TcpSpec {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
         }
         check(&params)?;
+        if self.tick_phase.is_some_and(|phase| phase >= params.tick) {
+            let tick = params.tick;
+            return Err((
+                "tick_phase",
+                format!("must be less than a tick of {tick}; write for example \"0 s\""),
+            ));
+        }
         Ok(params)
     }
 }

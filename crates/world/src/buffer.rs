@@ -42,12 +42,14 @@ pub struct HostBuffer {
     pub mode: Mode,
     limit: usize,
     packets: VecDeque<PacketId>,
+    /// What waits until all that comes into the buffer has gone.
+    behind: VecDeque<PacketId>,
 }
 
 impl HostBuffer {
     /// An empty buffer of at most `limit` packets.
     pub fn new(host: Addr, limit: usize) -> HostBuffer {
-        HostBuffer { host, mode: Mode::Attached, limit, packets: VecDeque::new() }
+        HostBuffer { host, mode: Mode::Attached, limit, packets: VecDeque::new(), behind: VecDeque::new() }
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
@@ -66,7 +68,7 @@ impl HostBuffer {
 
     /// Takes a packet in, or loses it if the buffer is full. Copies make room, oldest first.
     pub fn push(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
-        if self.packets.len() < self.limit {
+        if self.len() < self.limit {
             self.packets.push_back(packet);
             return;
         }
@@ -81,19 +83,33 @@ impl HostBuffer {
         }
     }
 
-    /// Everything inside, in order.
+    /// Takes a packet into the line behind, or loses it if the buffer is full.
+    pub fn push_behind(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
+        if self.len() < self.limit {
+            self.behind.push_back(packet);
+        } else {
+            cx.lose(packet, DropReason::BufferOverflow, place);
+        }
+    }
+
+    /// What waits behind, in order.
+    pub fn take_behind(&mut self) -> VecDeque<PacketId> {
+        std::mem::take(&mut self.behind)
+    }
+
+    /// Everything inside but what waits behind, in order.
     pub fn take_all(&mut self) -> VecDeque<PacketId> {
         std::mem::take(&mut self.packets)
     }
 
     /// The number of packets inside.
     pub fn len(&self) -> usize {
-        self.packets.len()
+        self.packets.len() + self.behind.len()
     }
 
     /// Whether nothing is inside.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.len() == 0
     }
 }
 

@@ -5,24 +5,31 @@ use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
+use crate::forced::{ForcedDrops, LinkChange};
+use crate::line::{Bearers, Line, Queue};
 use crate::link::{End, Link};
-use crate::node::{Cell, Mobile, Node};
+use crate::node::{Cell, Measuring, Mobile, Node};
+use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, RouteTable, shortest_paths};
 use crate::run::Draw;
-use crate::scenario::{ForeignMarks, HostSpec, Scenario};
+use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
 use crate::world::{Policer, World};
-use roamlab_engine::{Duration, Rate, Rng, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_engine::{Duration, Rate, Streams, Time};
+use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
-use roamlab_radio::{InFlightAtBreak, Motion};
+use roamlab_radio::{
+    Bearer, InFlightAtBreak, Meter, Positions, Schedule, Scheduler, Signal, SignalSpec, Visit,
+};
 use roamlab_traffic::App;
-use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
-use std::collections::{BTreeMap, VecDeque};
+use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
-    let mut builder = Builder { scenario, draw, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
+    let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
+    let mut builder =
+        Builder { scenario, draw, streams, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -33,16 +40,13 @@ pub fn build(scenario: &Scenario, draw: Draw) -> World {
 struct Builder<'a> {
     scenario: &'a Scenario,
     draw: Draw,
+    streams: Streams,
     nodes: Vec<Node>,
     links: Vec<Link>,
     ids: BTreeMap<&'a str, NodeId>,
 }
 
 impl<'a> Builder<'a> {
-    fn rng(&self, name: &str) -> Rng {
-        Rng::named(self.draw.seed, self.draw.run, name)
-    }
-
     /// The node of this name, made if there is none yet.
     fn node(&mut self, name: &'a str) -> NodeId {
         let next = NodeId(self.nodes.len() as u32);
@@ -62,18 +66,21 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.rng(&format!("{name}/{}", queue.name())));
+        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.name())));
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
-        link.recorded = match &self.scenario.record.queues {
-            Some(queues) => queues.contains(&link.name),
-            None => own_queue,
-        };
+        if let Line::Shared(queue) = &mut link.line {
+            queue.recorded = self.is_recorded(&link.name, own_queue);
+        }
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to.0 as usize].addr;
             self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);
         }
         self.links.push(link);
         id
+    }
+
+    fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
+        self.scenario.record.queues.as_ref().map_or(by_default, |queues| queues.contains(queue))
     }
 
     fn duplex(
@@ -95,14 +102,20 @@ impl<'a> Builder<'a> {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
+            let first = self.links.len();
             self.duplex(names, (link.rate, link.delay), queues);
+            for (built, drops) in self.links[first..].iter_mut().zip([&link.drops, &link.reverse_drops]) {
+                built.forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
+                built.changes = changes(link);
+            }
         }
     }
 
     fn cells(&mut self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for (name, spec) in &self.scenario.cells {
-            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), [None, None]);
+            let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
+            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), queues);
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
@@ -147,18 +160,15 @@ impl<'a> Builder<'a> {
 
     fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
         let mut uplinks = BTreeMap::new();
-        let mut visits = Vec::new();
-        for visit in &spec.visits {
-            let cell = cells.iter().position(|cell| cell.name == visit.cell).unwrap_or_default();
-            visits.push(CellId(cell as u32));
-            if uplinks.contains_key(&CellId(cell as u32)) {
-                continue;
-            }
-            let air = &self.scenario.cells[&visit.cell];
+        let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
+        let visits = spec.visits.iter().map(visit).collect();
+        for name in self.scenario.cells_of(spec) {
+            let cell = number_of(name, cells);
+            let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
-            let name = format!("{}->{}", spec.name, visit.cell);
-            let link =
-                self.link(name, ends, (air.rate, air.delay), &self.scenario.network.uplink_queue, false);
+            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
+            let name = format!("{}->{name}", spec.name);
+            let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
@@ -168,28 +178,126 @@ impl<'a> Builder<'a> {
             visit: 0,
             cell: None,
             left: None,
+            entering: None,
+            measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
+            received: BTreeSet::new(),
         }
     }
 
-    fn flow(&self, index: usize) -> Flow {
-        let spec = &self.scenario.flows[index];
-        let mut rng = self.rng(&format!("{}/app", spec.name));
-        let app = App::new(&spec.app, &mut rng);
-        let transport = match spec.tcp.as_ref().and_then(|tcp| tcp.resolve(self.scenario.run.profile).ok()) {
-            Some(params) => {
-                let phase = self.rng(&format!("{}/tcp", spec.name)).uniform_duration(params.tick);
-                Transport::Tcp {
-                    segment: params.segment,
-                    sender: Box::new(TcpSender::new(&params, phase)),
-                    receiver: Box::new(TcpReceiver::new(&params)),
-                }
+    /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
+    fn bearers(&mut self, cells: &[Cell]) -> Vec<String> {
+        let mut names = Vec::new();
+        for cell in cells {
+            let spec = &self.scenario.cells[&cell.name];
+            let Some(scheduler) = &spec.scheduler else { continue };
+            let air = format!("{}/air", cell.name);
+            let common = (cell.air, self.queue(&air, &spec.queue, spec.rate));
+            let (mut shares, mut hosts) = (vec![Bearer { weight: 1.0, rate: spec.rate }], Vec::new());
+            let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
+            for host in self.scenario.hosts.iter().filter(enter) {
+                let addr = self.nodes[self.ids[host.name.as_str()].0 as usize].addr;
+                let id = LinkId((self.links.len() + names.len()) as u32);
+                let bearer = spec.bearer_of(&host.name);
+                let share = Bearer { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
+                names.push(format!("{air}/{}", host.name));
+                let queue = self.queue(&names[names.len() - 1], &bearer.queue, share.rate);
+                hosts.push((addr, id, queue));
+                shares.push(share);
             }
+            let bearers = Bearers::new(Scheduler::new(scheduler, &shares), common, hosts);
+            self.links[cell.air.0 as usize].line = Line::Bearers(Box::new(bearers));
+        }
+        names
+    }
+
+    /// The queue of a bearer.
+    fn queue(&self, name: &String, spec: &QueueSpec, rate: Rate) -> Queue {
+        let qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.name())));
+        Queue::new(qdisc, rate, self.is_recorded(name, true))
+    }
+
+    fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
+        let spec = self.scenario.radio.measurement.as_ref()?;
+        let air = |cell: &Cell| &self.scenario.cells[&cell.name];
+        let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
+        let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
+        let signal = match spec.signal {
+            SignalSpec::Schedule => {
+                let shape = (spec.peak_dbm, spec.slope_db_per_s);
+                let number = |name: &str| number_of(name, cells);
+                Signal::Schedule(Schedule::new(shape, cells.len(), &host.visits, number))
+            }
+            SignalSpec::Positions => {
+                let stream =
+                    |cell: &Cell| self.streams.named(&format!("{}/{}/shadowing", host.name, cell.name));
+                let transmitter = |cell| air(cell).transmitter.clone().map(|each| (each, stream(cell)));
+                let transmitters = cells.iter().map(transmitter).collect();
+                Signal::Positions(Positions::new(
+                    spec.path_loss.clone(),
+                    host.trajectory.clone()?,
+                    transmitters,
+                ))
+            }
+        };
+        Some(Measuring { signal, meter, period: spec.period })
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let specs = &self.scenario.flows;
+        let app =
+            |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
+        let apps: Vec<App> = specs.iter().map(app).collect();
+        let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
+        let tcps: Vec<Option<TcpParams>> = specs.iter().map(tcp).collect();
+        let phases = self.clock_phases(&tcps);
+        let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &Option<TcpParams>), Duration)| {
+            let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            self.flow(spec, app, tcp.as_ref(), phase)
+        };
+        parts.map(flow).collect()
+    }
+
+    /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
+    fn clock_phases(&self, tcps: &[Option<TcpParams>]) -> Vec<Duration> {
+        let tick = |tcp: &Option<TcpParams>| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+        let flows = self.scenario.flows.iter().zip(tcps);
+        let Some(mut shared) = self.streams.shared() else {
+            let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
+            return flows.map(|(spec, tcp)| own(spec).uniform_duration(tick(tcp))).collect();
+        };
+        let agents = flows.map(|(spec, tcp)| {
+            let resets = match tcp {
+                Some(params) if params.recovery == RecoveryKind::Vegas => 2,
+                Some(_) => 1,
+                None => 0,
+            };
+            let node = self.ids[spec.path[0].as_str()].0;
+            ns2::Agent { node, resets }
+        });
+        let agents: Vec<ns2::Agent> = agents.collect();
+        let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
+        let part = |(phase, tcp): (f64, &Option<TcpParams>)| {
+            Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
+        };
+        phases.into_iter().zip(tcps).map(part).collect()
+    }
+
+    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&TcpParams>, phase: Duration) -> Flow {
+        let transport = match tcp {
+            Some(params) => Transport::Tcp {
+                segment: params.segment,
+                sender: Box::new(TcpSender::new(params, phase)),
+                receiver: Box::new(TcpReceiver::new(params)),
+            },
             None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
         };
         let ends = (self.ids[spec.path[0].as_str()], self.ids[spec.path[1].as_str()]);
-        Flow::new(spec.name.clone(), ends, app, transport)
+        let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
+        flow.dscp = spec.dscp;
+        flow
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -204,30 +312,45 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, cells: Vec<Cell>) -> World {
+        let bearers = self.bearers(&cells);
         let scenario = self.scenario;
-        let flows: Vec<Flow> = (0..scenario.flows.len()).map(|index| self.flow(index)).collect();
+        let flows = self.flows();
         let faults = self.faults();
-        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, self.draw);
+        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
         let mut cx = Cx::default();
+        cx.mark = Some(setting.mark);
         cx.probes.traced = self.draw.trace;
-        cx.probes.wanted = Wanted { deliveries: scenario.record.deliveries, tcp: scenario.record.tcp };
-        schedule_start(&mut cx, &self.nodes, &flows);
+        cx.probes.wanted = Wanted {
+            deliveries: scenario.record.deliveries,
+            tcp: scenario.record.tcp,
+            packets: scenario.record.packets,
+        };
+        schedule_start(&mut cx, &self.links, &self.nodes, &flows);
+        let predictions = agents::predictions(scenario, &self.ids, &self.nodes);
+        for (number, prediction) in predictions.iter().enumerate() {
+            cx.scheduler.push(prediction.at, Event::Prediction { number: number as u32 });
+        }
         let node_of =
             self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
         let mut world = World {
             cx,
             nodes: self.nodes,
             links: self.links,
+            bearers,
             cells,
             flows,
             node_of,
-            tunnel_overhead: scenario.network.tunnel_overhead,
+            tunnel_overhead: setting.tunnel_overhead,
+            forwarding_overhead: setting.forwarding_overhead,
+            drops_duplicates: setting.drops_duplicates,
+            tunnel_ecn: scenario.network.tunnel_ecn,
             buffering: setting.buffering,
-            message_options: setting.message_options,
+            sizing: setting.sizing,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),
+            predictions,
             events: 0,
             packet_hops: 0,
         };
@@ -260,12 +383,43 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The first motion of every host and the first wake-up of every application.
-fn schedule_start(cx: &mut Cx, nodes: &[Node], flows: &[Flow]) {
+/// The number of the cell of this name.
+fn number_of(name: &str, cells: &[Cell]) -> usize {
+    cells.iter().position(|cell| cell.name == name).unwrap_or_default()
+}
+
+fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
+    let named = |name: &String| scenario.flows.iter().position(|flow| flow.name == *name);
+    let flow = drops.flow.as_ref().and_then(named).map(|flow| FlowId(flow as u32));
+    let mut ordinals = drops.packets.clone();
+    ordinals.sort_unstable();
+    ForcedDrops { flow, ordinals, seen: 0 }
+}
+
+fn changes(link: &LinkSpec) -> Vec<LinkChange> {
+    let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
+        at: Time::ZERO + spec.at,
+        rate: spec.rate,
+        delay: spec.delay,
+        up: spec.up,
+    };
+    link.changes.iter().map(change).collect()
+}
+
+/// The changes of links, the first motion and measurement of every host and the first wake-up of every application.
+fn schedule_start(cx: &mut Cx, links: &[Link], nodes: &[Node], flows: &[Flow]) {
+    for (id, link) in links.iter().enumerate() {
+        for (index, change) in link.changes.iter().enumerate() {
+            let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };
+            cx.scheduler.push(change.at, event);
+        }
+    }
     for (id, node) in nodes.iter().enumerate() {
-        let first: Option<&(Time, Motion)> = node.mobile.as_ref().and_then(|mobile| mobile.plan.first());
-        if let Some(&(time, _)) = first {
-            cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
+        let Some(mobile) = &node.mobile else { continue };
+        let Some(&(time, _)) = mobile.plan.first() else { continue };
+        cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
+        if mobile.measuring.is_some() {
+            cx.scheduler.push(time, Event::Measurement { node: NodeId(id as u32) });
         }
     }
     for (id, flow) in flows.iter().enumerate() {

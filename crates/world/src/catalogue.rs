@@ -2,7 +2,9 @@
 
 use roamlab_mobility::Message;
 use roamlab_packet::DropReason;
-use serde_json::{Value, json};
+use roamlab_transport::{KNOBS, Profile, TcpSpec, Variant};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 /// Families, with the name and one-line summary of each member, as JSON.
 pub fn catalogue() -> String {
@@ -21,9 +23,53 @@ pub fn catalogue() -> String {
         "tcp variants": pairs(roamlab_transport::VARIANTS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
+        "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "messages": names(&mut Message::NAMES.iter().copied()),
+        "messages": names(&mut Message::names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });
     catalogue.to_string()
+}
+
+/// Every knob of a TCP profile for one variant, as a JSON list: `parameter`, `value`, `unit` (empty if it has none),
+/// `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and `differs` from it.
+///
+/// `None` if there is no such profile or variant. Knobs that follow from others are shown for the default window and
+/// segment, which are rows themselves.
+pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
+    let variant: Variant = named(variant)?;
+    let (own, rfc) = (knobs(named(profile)?, variant)?, knobs(Profile::Rfc, variant)?);
+    let rows = KNOBS.iter().map(|knob| {
+        let (text, standard) = (text(&own[knob.name]), text(&rfc[knob.name]));
+        let (value, unit) = match knob.kind {
+            "Packets" | "Bytes" | "Duration" => text.split_once(' ').unwrap_or((&text, "")),
+            _ => (text.as_str(), ""),
+        };
+        let meaning: Vec<&str> = knob.doc.split_whitespace().collect();
+        json!({
+            "parameter": knob.name,
+            "value": value,
+            "unit": unit,
+            "meaning": meaning.join(" "),
+            "rfc": standard,
+            "differs": text != standard,
+        })
+    });
+    Some(rows.collect::<Value>().to_string())
+}
+
+fn named<T: DeserializeOwned>(name: &str) -> Option<T> {
+    serde_json::from_value(name.into()).ok()
+}
+
+fn knobs(profile: Profile, variant: Variant) -> Option<Map<String, Value>> {
+    let spec = TcpSpec { variant: Some(variant), ..TcpSpec::default() };
+    match serde_json::to_value(spec.resolve(profile).ok()?).ok()? {
+        Value::Object(knobs) => Some(knobs),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

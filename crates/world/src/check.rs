@@ -3,17 +3,16 @@
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
-use roamlab_engine::Bytes;
-use roamlab_mobility::MobilitySpec;
+use roamlab_engine::RandomNumbers;
 use roamlab_packet::Addr;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod mobility;
+mod radio;
+
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
-
-/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
-const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 
 /// The first problem of a scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -25,10 +24,12 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(problem.help("write \"20 B\" for IP-in-IP"));
     }
     let routers = check_links(scenario)?;
+    check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
-    check_mobility(scenario)?;
     check_hosts(scenario, &routers)?;
+    mobility::check(scenario, &routers)?;
+    radio::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
     check_record(scenario)?;
@@ -40,6 +41,17 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
         return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
     }
     Ok(())
+}
+
+/// Whether a run of the scenario can have this seed.
+pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
+    let largest = scenario.run.random_numbers.largest_seed();
+    if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
+        return Ok(());
+    }
+    let message = format!("ns-2's generator takes seeds from 1 to {largest}, not {seed}");
+    Err(Problem::at("run.random_numbers", message)
+        .help("run with seed 1, or write random_numbers = \"chacha\""))
 }
 
 /// "did you mean", or the list of what there is.
@@ -67,6 +79,34 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
         }
     }
     Ok(scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect())
+}
+
+/// Checks what is done to links by force: drops of flows that exist, changes that change something.
+fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, drop) in drops.iter().enumerate() {
+                let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");
+                let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
+                if let Some(flow) = drop.flow.as_deref().filter(|flow| !flows().any(|name| name == *flow)) {
+                    let problem = Problem::at(field("flow"), format!("there is no flow \"{flow}\""));
+                    return Err(problem.help(known(flow, flows())));
+                }
+                if drop.packets.is_empty() {
+                    let problem = Problem::at(field("packets"), "no packet is named");
+                    return Err(problem.help("write ordinals, counted from 0, for example [40, 41]"));
+                }
+            }
+        }
+        for (number, change) in link.changes.iter().enumerate() {
+            if change.rate.is_none() && change.delay.is_none() && change.up.is_none() {
+                let field = format!("links[{index}].changes[{number}]");
+                let problem = Problem::at(field, "this changes nothing");
+                return Err(problem.help("write `rate`, `delay` or `up` too, for example `up = false`"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
@@ -107,31 +147,18 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
     }
     for (name, cell) in &scenario.cells {
         queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
+        queues.push((format!("cells.{name}.backhaul.queue"), cell.backhaul.queue.as_ref()));
+        queues.push((format!("cells.{name}.backhaul.reverse_queue"), cell.backhaul.reverse_queue.as_ref()));
+        let Some(bearers) = &cell.bearers else { continue };
+        queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
+        for (host, bearer) in &bearers.hosts {
+            let host = quoted_key(host);
+            queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
+        }
     }
     for (path, queue) in queues {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
             return Err(Problem::told(format!("{path}.{field}"), &message));
-        }
-    }
-    Ok(())
-}
-
-fn check_mobility(scenario: &Scenario) -> Result<(), Problem> {
-    let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else { return Ok(()) };
-    if let Err(part) = params.check() {
-        let problem = Problem::at(format!("mobility.{part}"), "this time cannot be zero");
-        return Err(problem.help("write for example \"1 s\""));
-    }
-    if !(1..=63).contains(&params.buffer.mark.0) {
-        let message = format!("{} is not a code point that marks anything", params.buffer.mark.0);
-        return Err(Problem::at("mobility.buffer.mark", message).help("write a number from 1 to 63"));
-    }
-    let sizes = [("beacon", params.sizes.beacon), ("local", params.sizes.local)];
-    for (part, size) in sizes {
-        if size == Bytes(0) || size > LARGEST_DATAGRAM {
-            let field = format!("mobility.sizes.{part}");
-            let problem = Problem::at(field, format!("a datagram of \"{size}\" does not exist"));
-            return Err(problem.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")));
         }
     }
     Ok(())
@@ -195,6 +222,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("path"), "a flow goes from one node to another");
             return Err(problem.help("write two different names"));
         }
+        if flow.dscp.0 > 63 {
+            let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
+            return Err(problem.help("write a number from 0 to 63"));
+        }
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
@@ -221,10 +252,10 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         let field = |part: &str| format!("faults[{index}].{part}");
-        let names = roamlab_mobility::Message::NAMES;
-        if !names.contains(&fault.message.as_str()) {
+        let names = roamlab_mobility::Message::names;
+        if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
-            return Err(problem.help(known(&fault.message, names.iter().copied())));
+            return Err(problem.help(known(&fault.message, names())));
         }
         if let Some(host) =
             fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))

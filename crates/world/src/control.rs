@@ -1,4 +1,4 @@
-//! The control plane: mobility agents get their inputs and have their actions done; hosts move.
+//! The control plane: mobility agents get their inputs and have their actions done.
 
 use crate::buffer::Mode;
 use crate::cx::Place;
@@ -7,11 +7,10 @@ use crate::fault::Fate;
 use crate::node::Mobile;
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
-use crate::world::World;
+use crate::world::{Keeps, World};
 use roamlab_engine::Time;
-use roamlab_mobility::{Action, Agent, Input, L2Trigger, Message, Via};
+use roamlab_mobility::{Action, Input, Message, MobilityAgent, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
-use roamlab_radio::Motion;
 use std::collections::VecDeque;
 
 impl World {
@@ -33,7 +32,7 @@ impl World {
             return;
         }
         state.agent_armed = Time::MAX;
-        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
         if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
             self.agent_input(node, Input::Deadline);
         } else {
@@ -44,7 +43,7 @@ impl World {
     /// Sets an agent's wake-up, if it must come earlier than the pending one.
     pub(crate) fn arm_agent(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
-        let deadline = state.agent.as_deref().and_then(Agent::next_deadline);
+        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
         if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
             state.agent_armed = deadline.max(self.cx.now);
             self.cx.scheduler.push(state.agent_armed, Event::Agent { node });
@@ -74,12 +73,18 @@ impl World {
                 let Some(buffering) = &self.buffering else { return };
                 here.buffer_for(host, buffering.limit).mode = Mode::Ordering { wait, until: None };
             }
+            Action::ReleaseBehind { host, via } => self.release_behind(node, host, via),
+            Action::EndBearer { host } => self.end_bearer(node, host),
             Action::DiscardBuffer { host } => {
                 let Some(mut buffer) = here.buffers.remove(&host) else { return };
                 for packet in buffer.take_all() {
                     self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
                 }
             }
+            Action::Measure { event } => self.evaluate(node, event),
+            Action::Leave => self.leave(node),
+            Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
+            Action::Search => self.search(node),
             Action::Note { host, phase } => self.note(host, phase.name(), node),
         }
     }
@@ -87,10 +92,12 @@ impl World {
     fn send_message(&mut self, node: NodeId, to: Addr, message: Message) {
         let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(&message)).last();
         let src = self.nodes[node.0 as usize].addr;
-        let size = message.size(&self.message_options);
+        let size = message.size(&self.sizing);
+        let in_band = message.in_band();
         let id = self.cx.probes.sent(self.cx.now, (src, to), size, message);
         let inner = IpHeader::new(src, to, Tos::default());
-        let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        let mut packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        packet.in_band = in_band;
         let packet = self.cx.pool.create(packet);
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
@@ -112,13 +119,47 @@ impl World {
     }
 
     fn dispatch(&mut self, node: NodeId, packet: PacketId) {
-        match self.nodes[node.0 as usize].serves {
-            Some(cell) if self.cx.pool[&packet].inner.dst == Addr::BROADCAST => {
-                self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
-                let air = self.cells[cell.0 as usize].air;
-                self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
+        let dst = self.cx.pool[&packet].inner.dst;
+        let here = &self.nodes[node.0 as usize];
+        // What a base station itself has to say to its hosts does not go where their data go.
+        if here.serves.is_some() && (dst == Addr::BROADCAST || self.is_mobile(dst)) {
+            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.send_air(node, packet);
+        } else if dst == here.addr && matches!(here.agent.as_deref(), Some(MobilityAgent::LteX2(_))) {
+            // Gateway and MME at one node.
+            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.deliver(node, packet);
+        } else {
+            self.send(node, packet);
+        }
+    }
+
+    /// What has waited behind a host's buffer follows.
+    fn release_behind(&mut self, node: NodeId, host: Addr, via: Via) {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else { return };
+        for packet in buffer.take_behind() {
+            match via {
+                Via::Buffer => self.hold(node, packet, host),
+                _ => self.pass(node, packet, host, (via, None)),
             }
-            _ => self.send(node, packet),
+        }
+    }
+
+    /// Whatever waits for the host here is lost.
+    fn end_bearer(&mut self, node: NodeId, host: Addr) {
+        let here = &mut self.nodes[node.0 as usize];
+        let mut lost = VecDeque::new();
+        if let Some(mut buffer) = here.buffers.remove(&host) {
+            lost.append(&mut buffer.take_all());
+            lost.append(&mut buffer.take_behind());
+        }
+        if let Some(cell) = here.serves {
+            let air = self.cells[cell.0 as usize].air;
+            let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
+            lost.extend(self.links[air.0 as usize].extract(air, false, &for_host, &mut self.cx));
+        }
+        for packet in lost {
+            self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
         }
     }
 
@@ -140,13 +181,13 @@ impl World {
         let link = &mut self.links[air.0 as usize];
         let place = Place::Node(node);
         let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
-        if !buffering.layer2_ack {
+        if matches!(buffering.keeps, Keeps::Sent | Keeps::InFlight) {
             for copy in link.copy_in_flight(&for_host, &mut self.cx) {
                 self.cx.trace(&copy, Stop::BufferHold, place);
                 buffer.push(copy, place, &mut self.cx);
             }
         }
-        let unacknowledged_too = buffering.layer2_ack && !self.in_flight_survives;
+        let unacknowledged_too = buffering.keeps == Keeps::Unacknowledged && !self.in_flight_survives;
         for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
             self.cx.trace(&packet, Stop::BufferHold, place);
             buffer.push(packet, place, &mut self.cx);
@@ -156,59 +197,7 @@ impl World {
         }
     }
 
-    /// The next motion of a host's plan.
-    pub(crate) fn move_host(&mut self, node: NodeId) {
-        let now = self.cx.now;
-        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
-        let (_, motion) = mobile.plan[mobile.next_motion];
-        mobile.next_motion += 1;
-        if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
-            self.cx.scheduler.push(next, Event::Motion { node });
-        }
-        match motion {
-            Motion::Leave => self.leave(node, now),
-            Motion::Enter { visit } => self.enter(node, visit),
-        }
-    }
-
-    fn leave(&mut self, node: NodeId, now: Time) {
-        let state = &mut self.nodes[node.0 as usize];
-        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        let uplink = mobile.uplink();
-        let Some(cell) = mobile.cell.take() else { return };
-        mobile.left = Some((cell, now));
-        if let Some(uplink) = uplink {
-            let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
-            mobile.waiting.extend(waiting);
-        }
-        let state = &mut self.cells[cell.0 as usize];
-        state.hosts.retain(|&present| present != node);
-        let base_station = state.base_station;
-        self.note(host, "link-down", node);
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkDown));
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostGone { host }));
-    }
-
-    fn enter(&mut self, node: NodeId, visit: usize) {
-        let state = &mut self.nodes[node.0 as usize];
-        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        let cell = mobile.visits[visit];
-        mobile.cell = Some(cell);
-        mobile.visit = visit as u32;
-        let waiting = std::mem::take(&mut mobile.waiting);
-        let state = &mut self.cells[cell.0 as usize];
-        state.hosts.push(node);
-        let base_station = state.base_station;
-        let address = self.nodes[base_station.0 as usize].addr;
-        self.note(host, "link-up", node);
-        for packet in waiting {
-            self.send_uplink(node, packet);
-        }
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
-    }
-
-    fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
+    pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
         let Some(&id) = self.node_of.get(&host) else { return };
         let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });

@@ -3,7 +3,7 @@
 use crate::event::{Event, LinkId, NodeId};
 use crate::probe::{Probes, Stop};
 use roamlab_engine::{Scheduler, Time};
-use roamlab_packet::{DropReason, PacketId, PacketPool};
+use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
 /// Where in the network something happened.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +23,8 @@ pub struct Cx {
     pub scheduler: Scheduler<Event>,
     /// All packets.
     pub pool: PacketPool,
+    /// The code point of packets that an old base station forwards; `None`: no packet is marked.
+    pub mark: Option<Dscp>,
     /// The record.
     pub probes: Probes,
     /// Losses of a queue discipline that are not yet recorded.
@@ -30,11 +32,26 @@ pub struct Cx {
 }
 
 impl Cx {
+    /// Whether a packet bears the mark of forwarded ones.
+    pub fn is_marked(&self, packet: &PacketId) -> bool {
+        self.mark == Some(self.pool[packet].inner.tos.dscp())
+    }
+
     /// The packet is lost here.
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Place) {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
+        self.packet_event("drop", &packet, place, 0);
+        let marked = self.is_marked(&packet);
         let lost = self.pool.discard(packet, reason);
-        self.probes.lost(self.now, lost, reason, place);
+        self.probes.lost(self.now, lost, (reason, marked), place);
+    }
+
+    /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
+    /// is handed.
+    pub fn packet_event(&mut self, event: &'static str, packet: &PacketId, place: Place, waiting: usize) {
+        if self.probes.wanted.packets {
+            self.probes.packet(self.now, event, &self.pool[packet], place, waiting);
+        }
     }
 
     /// Records and discards, in order, what a queue discipline has given up.

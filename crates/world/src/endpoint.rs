@@ -4,6 +4,7 @@ use crate::cx::Place;
 use crate::event::{Event, NodeId, Side};
 use crate::flow::Transport;
 use crate::probe::{Delivery, Stop, TcpChange};
+use crate::timeouts::Verdict;
 use crate::world::World;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
@@ -25,14 +26,25 @@ impl World {
         match (&mut state.transport, offer) {
             (Transport::Tcp { sender, .. }, Offer::Unlimited) => sender.offer(None),
             (Transport::Tcp { sender, segment, .. }, Offer::Bytes(bytes)) => {
-                sender.offer(Some(bytes.0.div_ceil(segment.0)));
+                let segments = bytes.0.div_ceil(segment.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                sender.offer(Some(segments));
+            }
+            (Transport::Tcp { sender, .. }, Offer::Segments(segments)) => {
+                let segments = u64::from(segments.0);
+                *state.stats.total.get_or_insert(0) += segments;
+                sender.offer(Some(segments));
+            }
+            (Transport::Tcp { sender, .. }, Offer::Stop) => {
+                state.stats.total = Some(state.stats.sent - state.stats.retransmitted);
+                sender.stop();
             }
             (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
                 let (header, size) = sender.datagram(bytes);
                 state.stats.sent += 1;
                 return self.emit(flow, Side::Sender, Body::Udp(header), size, Tos::default());
             }
-            (Transport::Udp { .. }, Offer::Unlimited) => {}
+            (Transport::Udp { .. }, Offer::Unlimited | Offer::Segments(_) | Offer::Stop) => {}
         }
         self.pump(flow, Side::Sender);
     }
@@ -114,7 +126,7 @@ impl World {
         if deliverable {
             self.cx.trace(&packet, Stop::AppDeliver, Place::Node(node));
         }
-        self.cx.pool.deliver(packet);
+        state.timeouts.arrived(self.cx.pool.deliver(packet));
         if !is_data {
             return;
         }
@@ -129,12 +141,13 @@ impl World {
 
     /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
     fn pump(&mut self, flow: u32, side: Side) {
+        let last_serial = self.cx.pool.last_serial();
         while let Some(segment) = self.poll_transmit(flow, side) {
             let tos = Tos::default().with_ecn(segment.ecn);
             self.emit(flow, side, Body::Tcp(segment.header), segment.size, tos);
         }
         if side == Side::Sender {
-            self.take_facts(flow);
+            self.take_facts(flow, last_serial);
         }
         self.arm(flow, side);
     }
@@ -161,6 +174,7 @@ impl World {
             Side::Receiver => (state.dst, state.src),
         };
         let addr = |node: NodeId| self.nodes[node.0 as usize].addr;
+        let tos = if side == Side::Sender { tos.with_dscp(state.dscp) } else { tos };
         let inner = IpHeader::new(addr(here), addr(there), tos);
         let packet = Packet::new(FlowId(flow), inner, size, self.cx.now, body);
         let packet = self.cx.pool.create(packet);
@@ -171,15 +185,22 @@ impl World {
         }
         let made = if matches!(body, Body::Udp(_)) { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
         self.cx.trace(&packet, made, Place::Node(here));
+        self.cx.packet_event("send", &packet, Place::Node(here), 0);
         self.send(here, packet);
     }
 
-    fn take_facts(&mut self, flow: u32) {
+    /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
+    fn take_facts(&mut self, flow: u32, last_serial: u64) {
         let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, .. } = &mut state.transport else { return };
+        let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return };
         while let Some(fact) = sender.poll_fact() {
-            state.stats.timeouts += u64::from(fact.kind == TcpFactKind::Timeout);
             state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
+            let is_timeout = fact.kind == TcpFactKind::Timeout;
+            if is_timeout {
+                state.stats.timeouts += 1;
+                let row = self.cx.probes.wanted.tcp.then_some(self.cx.probes.tcp.time_ns.len());
+                state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
+            }
             if self.cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
@@ -196,6 +217,7 @@ impl World {
                     rto_ns: fact.rto.as_nanos(),
                     seq: fact.seq,
                     cause_serial,
+                    timeout: if is_timeout { Verdict::Undecided.name() } else { "" },
                 });
             }
         }

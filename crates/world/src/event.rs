@@ -34,6 +34,13 @@ pub enum Event {
         /// Which link.
         link: LinkId,
     },
+    /// A link changes.
+    LinkChange {
+        /// Which link.
+        link: LinkId,
+        /// Place in the link's list of changes.
+        index: u32,
+    },
     /// An endpoint's deadline may have come.
     Endpoint {
         /// Which flow.
@@ -56,10 +63,25 @@ pub enum Event {
         /// Which host.
         node: NodeId,
     },
+    /// A host that its agent has sent to a cell may be there.
+    Entry {
+        /// Which host.
+        node: NodeId,
+    },
+    /// A host measures its cells.
+    Measurement {
+        /// Which host.
+        node: NodeId,
+    },
     /// A base station may have waited long enough for forwarded packets of some host.
     Ordered {
         /// Which base station.
         node: NodeId,
+    },
+    /// A base station is told of a handover to come.
+    Prediction {
+        /// Place in the list of predictions.
+        number: u32,
     },
     /// A message that a fault has delayed sets out.
     Delayed {

@@ -1,7 +1,9 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::event::NodeId;
+use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
+use roamlab_packet::Dscp;
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::VecDeque;
@@ -44,8 +46,12 @@ pub struct Flow {
     pub armed: [Time; 2],
     /// When the application offered data last.
     pub offered: Time,
+    /// The code point that the sender gives its packets.
+    pub dscp: Dscp,
     /// What has happened so far.
     pub stats: FlowStats,
+    /// Its timeouts, to be judged.
+    pub(crate) timeouts: Timeouts,
     arrivals: Arrivals,
 }
 
@@ -74,6 +80,10 @@ pub struct FlowStats {
     pub started: Option<Time>,
     /// When the last data packet so far was delivered.
     pub last_delivery: Option<Time>,
+    /// When the last data packet so far was delivered for the first time.
+    pub last_fresh: Option<Time>,
+    /// Data packets of the whole transfer, if it ends.
+    pub total: Option<u64>,
 }
 
 /// The order in which a flow's packets arrive (RFC 4737 §4: a packet is reordered if one sent later came first).
@@ -115,7 +125,9 @@ impl Flow {
             transport,
             armed: [Time::MAX; 2],
             offered: Time::ZERO,
+            dscp: Dscp::default(),
             stats: FlowStats::default(),
+            timeouts: Timeouts::default(),
             arrivals: Arrivals::default(),
         }
     }
@@ -127,6 +139,7 @@ impl Flow {
         if fresh {
             stats.delivered += 1;
             stats.delivered_bytes += payload;
+            stats.last_fresh = Some(now);
         } else {
             stats.duplicates += 1;
         }
@@ -134,6 +147,12 @@ impl Flow {
         stats.reordering_extent = stats.reordering_extent.max(late_by);
         stats.last_delivery = Some(now);
         late_by
+    }
+
+    /// When the whole of a file had been delivered.
+    pub fn completed(&self) -> Option<Time> {
+        let whole = matches!(self.app, App::Ftp(_)) && self.stats.total == Some(self.stats.delivered);
+        self.stats.last_fresh.filter(|_| whole)
     }
 
     /// "tcp" or "udp".

@@ -7,8 +7,8 @@ use crate::link::{End, InFlight};
 use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
-use crate::tunnel;
-use crate::world::World;
+use crate::tunnel::{self, Exit};
+use crate::world::{Keeps, World};
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
 use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
@@ -18,8 +18,8 @@ use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
 struct Arrival {
     /// The adjacent node it comes from; `None`: it starts here.
     from: Option<NodeId>,
-    /// It left a tunnel here.
-    tunnelled: bool,
+    /// Where the tunnel began that it left here last.
+    tunnel: Option<Addr>,
 }
 
 impl World {
@@ -27,9 +27,12 @@ impl World {
     pub(crate) fn arrive(&mut self, link: LinkId, arrived: InFlight) {
         let packet = arrived.packet;
         self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
+        if !self.links[link.0 as usize].up {
+            return self.cx.lose(packet, DropReason::LinkDown, Place::Link(link));
+        }
         let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
         match to {
-            End::Node(node) if self.left_too_soon(from, node, arrived.started) => {
+            End::Node(node) if self.is_cut_off(from, node, arrived.started) => {
                 self.cx.lose(packet, DropReason::Detached, Place::Link(link));
             }
             End::Node(node) => self.receive(node, packet, from),
@@ -41,6 +44,9 @@ impl World {
                 self.keep_copy(from, &packet, dst);
                 let host = self.node_of.get(&dst).copied();
                 match host.filter(|&host| self.hears(host, cell, arrived.started)) {
+                    Some(host) if self.is_duplicate(host, &packet) => {
+                        self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(host));
+                    }
                     Some(host) => {
                         self.clear_mark(&packet);
                         self.receive(host, packet, from);
@@ -54,7 +60,8 @@ impl World {
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
     /// what it sent last.
     fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr) {
-        let Some(buffering) = self.buffering.as_ref().filter(|buffering| !buffering.layer2_ack) else {
+        let Some(buffering) = self.buffering.as_ref().filter(|buffering| buffering.keeps == Keeps::Sent)
+        else {
             return;
         };
         if self.cx.pool[packet].is_signal() {
@@ -66,18 +73,33 @@ impl World {
         }
     }
 
+    /// Whether the host's layer 2 drops a data packet because it has got it already.
+    fn is_duplicate(&mut self, host: NodeId, packet: &PacketId) -> bool {
+        let packet = &self.cx.pool[packet];
+        let drops = self.drops_duplicates && !packet.is_signal();
+        let Some(mobile) = self.nodes[host.0 as usize].mobile.as_mut().filter(|_| drops) else {
+            return false;
+        };
+        !mobile.is_new(packet.copy_of)
+    }
+
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
         let just_left = |(left, at): (CellId, Time)| self.in_flight_survives && left == cell && started < at;
-        mobile.cell == Some(cell) || mobile.left.is_some_and(just_left)
+        mobile.is_in(cell) || mobile.left.is_some_and(just_left)
     }
 
-    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left.
-    fn left_too_soon(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
-        let cell = self.nodes[base_station.0 as usize].serves;
-        let uplink = self.nodes[host.0 as usize].mobile.is_some();
-        uplink && !self.in_flight_survives && cell.is_some_and(|cell| !self.hears(host, cell, started))
+    /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
+    /// host is out of hearing.
+    fn is_cut_off(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
+        let (Some(mobile), Some(cell)) =
+            (&self.nodes[host.0 as usize].mobile, self.nodes[base_station.0 as usize].serves)
+        else {
+            return false;
+        };
+        let gone = mobile.cell != Some(cell);
+        !(gone && self.in_flight_survives) && !self.hears(host, cell, started)
     }
 
     /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
@@ -89,17 +111,20 @@ impl World {
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
         self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
         let Some(packet) = self.police(node, packet, from) else { return };
-        let mut arrival = Arrival { from: Some(from), tunnelled: false };
+        let mut arrival = Arrival { from: Some(from), tunnel: None };
         let addr = self.nodes[node.0 as usize].addr;
         loop {
-            let header = self.cx.pool[&packet].header();
-            if header.dst != addr {
+            let IpHeader { src, dst, .. } = *self.cx.pool[&packet].header();
+            if dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            if tunnel::decap(&packet, Place::Node(node), &mut self.cx).is_none() {
-                return self.deliver(node, packet);
+            match tunnel::decap(&packet, self.tunnel_ecn, Place::Node(node), &mut self.cx) {
+                Exit::Bare => return self.deliver(node, packet),
+                Exit::Left => arrival.tunnel = Some(src),
+                Exit::Congested => {
+                    return self.cx.lose(packet, DropReason::TunnelCongestion, Place::Node(node));
+                }
             }
-            arrival.tunnelled = true;
         }
     }
 
@@ -123,6 +148,8 @@ impl World {
         if from_agent && self.cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
+        let action = if policer.drop { "dropped" } else { "cleared" };
+        self.cx.probes.policed(self.cx.now, node, &self.cx.pool[&packet], action);
         if policer.drop {
             self.cx.lose(packet, DropReason::PolicedMark, Place::Node(node));
             return None;
@@ -155,8 +182,8 @@ impl World {
         let here = &self.nodes[node.0 as usize];
         let from = || arrival.from.map(|from| self.nodes[from.0 as usize].addr);
         let signal = self.cx.pool[&packet].is_signal();
-        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnelled, lost };
-        if let Some(HostRoute { via, watch }) = here.routes.host(dst, from) {
+        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnel.is_some(), lost };
+        if let Some(HostRoute { via, watch }) = here.routes.host(dst, arrival.tunnel, from) {
             if watch && !signal {
                 self.agent_input(node, data(false));
             }
@@ -165,7 +192,7 @@ impl World {
         // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
         // routed home, or it would come back for ever. The home agent's own subnet has no link either.
         let at_home = dst.subnet() == here.addr.subnet();
-        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnelled || at_home) {
+        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnel.is_some() || at_home) {
             if !signal {
                 self.agent_input(node, data(true));
             }
@@ -182,7 +209,7 @@ impl World {
         }
     }
 
-    fn is_mobile(&self, addr: Addr) -> bool {
+    pub(crate) fn is_mobile(&self, addr: Addr) -> bool {
         self.node_of.get(&addr).is_some_and(|node| self.nodes[node.0 as usize].mobile.is_some())
     }
 
@@ -205,10 +232,15 @@ impl World {
             },
             Via::Air => self.send_air(node, packet),
             Via::Buffer => self.hold(node, packet, host),
+            Via::Behind => self.hold_behind(node, packet, host),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let overhead = self.tunnel_overhead;
-                match tunnel::encap(packet, ends, overhead, Place::Node(node), &mut self.cx) {
+                let overhead = match here.serves {
+                    Some(_) => self.forwarding_overhead,
+                    None => self.tunnel_overhead,
+                };
+                let shape = (overhead, self.tunnel_ecn);
+                match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
                     Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
                 }
@@ -224,7 +256,7 @@ impl World {
         }
     }
 
-    fn send_air(&mut self, node: NodeId, packet: PacketId) {
+    pub(crate) fn send_air(&mut self, node: NodeId, packet: PacketId) {
         let here = &self.nodes[node.0 as usize];
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
@@ -234,7 +266,7 @@ impl World {
     }
 
     /// A packet for a host that has left: into its buffer, or straight through it.
-    fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+    pub(crate) fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
         if self.cx.pool[&packet].is_signal() {
             // Signalling is repeated by those who need it; held back, it would only be stale.
             return self.send_air(node, packet);
@@ -247,7 +279,7 @@ impl World {
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, host, (via, mark)),
             Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
-            Mode::Ordering { .. } if self.cx.pool[&packet].inner.tos.dscp() != Dscp::default() => {
+            Mode::Ordering { .. } if self.cx.is_marked(&packet) => {
                 self.pass(node, packet, host, (Via::Air, None));
             }
             Mode::Ordering { wait, until } => {
@@ -258,6 +290,16 @@ impl World {
                 }
                 buffer.push(packet, place, &mut self.cx);
             }
+        }
+    }
+
+    /// A packet that must not go before what comes into the host's buffer.
+    fn hold_behind(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+        let place = Place::Node(node);
+        self.cx.trace(&packet, Stop::BufferHold, place);
+        match self.nodes[node.0 as usize].buffers.get_mut(&host) {
+            Some(buffer) => buffer.push_behind(packet, place, &mut self.cx),
+            None => self.cx.lose(packet, DropReason::Detached, place),
         }
     }
 
@@ -296,7 +338,7 @@ impl World {
         self.send_via(node, packet, host, via);
     }
 
-    fn deliver(&mut self, node: NodeId, packet: PacketId) {
+    pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId) {
         match self.cx.pool[&packet].body {
             Body::Signal(id) => {
                 let from = self.cx.pool.deliver(packet).inner.src;
@@ -313,6 +355,9 @@ impl World {
         let message = self.cx.probes.received(self.cx.now, id);
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
+            if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {
+                continue;
+            }
             self.agent_input(host, Input::Message { from, message: message.clone() });
         }
     }

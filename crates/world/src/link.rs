@@ -7,10 +7,12 @@
 
 use crate::cx::{Cx, Place};
 use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::forced::{ForcedDrops, LinkChange};
+use crate::line::{Line, Queue};
 use crate::probe::Stop;
 use roamlab_engine::{Duration, Rate, Time};
-use roamlab_packet::{Packet, PacketId};
-use roamlab_qdisc::{Qdisc, QdiscCx, QueueDisc};
+use roamlab_packet::{DropReason, Packet, PacketId};
+use roamlab_qdisc::Qdisc;
 use std::collections::VecDeque;
 
 /// Where a link ends.
@@ -27,6 +29,8 @@ pub enum End {
 pub struct InFlight {
     /// When its transmission began.
     pub started: Time,
+    /// When its transmission ends.
+    sent: Time,
     /// When it arrives.
     arrival: Time,
     /// The reserved insertion number of its arrival.
@@ -56,11 +60,17 @@ pub struct Link {
     pub to: End,
     /// Its propagation delay.
     pub delay: Duration,
-    /// Whether its queue is recorded.
-    pub recorded: bool,
+    /// Whether what arrives at its far end is received.
+    pub up: bool,
+    /// What it loses by order of the scenario.
+    pub forced: Vec<ForcedDrops>,
+    /// How it changes in mid-run.
+    pub changes: Vec<LinkChange>,
+    /// What waits for it.
+    pub line: Line,
+    /// The rate of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
-    queue: Qdisc,
     /// Signalling that overtakes data; `None`: it waits in the queue like everybody.
     overtaking: Option<VecDeque<PacketId>>,
     sending: Option<Sending>,
@@ -82,10 +92,12 @@ impl Link {
             from,
             to,
             delay,
-            recorded: false,
+            up: true,
+            forced: Vec::new(),
+            changes: Vec::new(),
+            line: Line::Shared(Queue::new(queue, rate, false)),
             rate,
             remainder: 0,
-            queue,
             overtaking: signalling_priority.then(VecDeque::new),
             sending: None,
             in_flight: VecDeque::new(),
@@ -96,15 +108,14 @@ impl Link {
     /// Takes a packet in; starts it if the link is idle.
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
-        self.fall_idle(cx);
+        let forced = self.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+        if forced.fold(false, |lost, strikes| lost | strikes) {
+            return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
+        }
+        self.fall_idle(id, cx);
         match &mut self.overtaking {
-            Some(control) if cx.pool[&packet].is_signal() => control.push_back(packet),
-            _ => {
-                cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
-                self.queue.enqueue(packet, &mut qdisc_cx(self.rate, cx));
-                cx.settle_drops(Place::Link(id));
-                self.sample(id, cx);
-            }
+            Some(control) if cx.pool[&packet].may_overtake() => control.push_back(packet),
+            _ => self.line.enqueue(id, packet, cx),
         }
         if self.sending.is_none() {
             self.remainder = 0;
@@ -117,12 +128,23 @@ impl Link {
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
-        let sent = self.in_flight.back().filter(|sent| sent.arrival == cx.now + self.delay);
+        let sent = self.in_flight.back().filter(|sent| sent.sent == cx.now);
         if let Some(sent) = sent {
             cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
         }
         self.start(id, cx);
         self.sending.is_some()
+    }
+
+    /// The change of this number takes place. A transmission under way ends when it would have, and what is in flight
+    /// arrives when it would have; only whether it is received is decided where it arrives.
+    pub fn change(&mut self, index: u32) {
+        let LinkChange { rate, delay, up, .. } = self.changes[index as usize];
+        if let Some(rate) = rate {
+            self.line.set_rate(rate);
+        }
+        self.delay = delay.unwrap_or(self.delay);
+        self.up = up.unwrap_or(self.up);
     }
 
     /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
@@ -142,7 +164,7 @@ impl Link {
         wanted: &dyn Fn(&Packet) -> bool,
         cx: &mut Cx,
     ) -> Vec<PacketId> {
-        self.fall_idle(cx);
+        self.fall_idle(id, cx);
         let mut taken = Vec::new();
         if in_flight_too {
             for flying in std::mem::take(&mut self.in_flight) {
@@ -153,7 +175,7 @@ impl Link {
                 }
             }
         }
-        taken.extend(self.queue.extract(wanted, &mut qdisc_cx(self.rate, cx)));
+        taken.extend(self.line.extract(wanted, cx));
         if let Some(control) = &mut self.overtaking {
             for packet in std::mem::take(control) {
                 if wanted(&cx.pool[&packet]) {
@@ -163,7 +185,7 @@ impl Link {
                 }
             }
         }
-        self.sample(id, cx);
+        self.line.sample(id, cx);
         taken
     }
 
@@ -181,30 +203,29 @@ impl Link {
     /// Packets inside: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let overtaking = self.overtaking.as_ref().map_or(0, VecDeque::len);
-        (self.queue.packets() + overtaking + self.in_flight.len()) as u64
+        (self.line.packets() + overtaking + self.in_flight.len()) as u64
     }
 
     fn start(&mut self, id: LinkId, cx: &mut Cx) {
         let urgent = self.overtaking.as_mut().and_then(VecDeque::pop_front);
-        let next = match urgent {
-            Some(packet) => Some(packet),
-            None => {
-                let next = self.queue.dequeue(&mut qdisc_cx(self.rate, cx));
-                cx.settle_drops(Place::Link(id));
-                if next.is_some() {
-                    self.sample(id, cx);
-                }
-                next
-            }
-        };
+        let next = urgent.or_else(|| self.line.dequeue(id, cx.now, cx));
         self.sending = None;
         let Some(packet) = next else { return };
-        let size = cx.pool[&packet].wire_size();
-        let end = cx.now + self.rate.transmission_time(size, &mut self.remainder);
+        let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header().dst);
+        let rate = self.line.rate(dst);
+        if rate != self.rate {
+            (self.rate, self.remainder) = (rate, 0);
+        }
+        let transmission = self.rate.transmission_time(size, &mut self.remainder);
+        let end = cx.now + transmission;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
         self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
-        let (arrival, place) = (end + self.delay, cx.scheduler.reserve());
-        self.in_flight.push_back(InFlight { started: cx.now, arrival, place, packet });
+        let place = cx.scheduler.reserve();
+        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
+        let ahead =
+            self.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| end + self.delay < ahead);
+        let arrival = ahead.map_or(end + self.delay, |ahead| ahead + transmission);
+        self.in_flight.push_back(InFlight { started: cx.now, sent: end, arrival, place, packet });
         self.arm_head(id, cx);
         self.await_end(id, cx);
     }
@@ -212,7 +233,7 @@ impl Link {
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let Some(sending) = self.sending.as_mut().filter(|sending| !sending.awaited) else { return };
-        let waits = self.queue.packets() > 0 || self.overtaking.as_ref().is_some_and(|line| !line.is_empty());
+        let waits = self.line.packets() > 0 || self.overtaking.as_ref().is_some_and(|line| !line.is_empty());
         if waits || self.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
             sending.awaited = true;
             cx.scheduler.push_at(sending.end, sending.place, Event::LinkTxDone { link: id });
@@ -220,12 +241,11 @@ impl Link {
     }
 
     /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
-    fn fall_idle(&mut self, cx: &mut Cx) {
+    fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
         let Some(Sending { end, place, awaited: false }) = self.sending else { return };
         if cx.scheduler.is_past(end, place) {
             self.sending = None;
-            let mut then = QdiscCx { now: end, ..qdisc_cx(self.rate, cx) };
-            let waiting = self.queue.dequeue(&mut then);
+            let waiting = self.line.dequeue(id, end, cx);
             debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self.name);
         }
     }
@@ -239,14 +259,4 @@ impl Link {
             cx.scheduler.push_at(head.arrival, head.place, Event::LinkHead { link: id });
         }
     }
-
-    fn sample(&self, id: LinkId, cx: &mut Cx) {
-        if self.recorded {
-            cx.probes.queue(cx.now, id, self.queue.packets(), self.queue.bytes(), self.queue.gauges());
-        }
-    }
-}
-
-fn qdisc_cx(rate: Rate, cx: &mut Cx) -> QdiscCx<'_> {
-    QdiscCx { now: cx.now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }

@@ -3,11 +3,11 @@
 use crate::buffer::HostBuffer;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
-use roamlab_engine::Time;
-use roamlab_mobility::mobile_ip::MobileIp;
+use roamlab_engine::{Duration, Time};
+use roamlab_mobility::MobilityAgent;
 use roamlab_packet::{Addr, PacketId};
-use roamlab_radio::Motion;
-use std::collections::{BTreeMap, VecDeque};
+use roamlab_radio::{Meter, Motion, Signal};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A node.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Node {
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
     /// Its mobility agent; boxed, because most nodes have none and every hop reads its node.
-    pub agent: Option<Box<MobileIp>>,
+    pub agent: Option<Box<MobilityAgent>>,
     /// When the agent's pending wake-up is due.
     pub agent_armed: Time,
     /// Base stations hang off it.
@@ -74,10 +74,16 @@ pub struct Mobile {
     pub cell: Option<CellId>,
     /// The cell it left last, and when.
     pub left: Option<(CellId, Time)>,
+    /// The cell that its agent wants it in, and when layer 2 is to be up.
+    pub entering: Option<(CellId, Time)>,
     /// Its uplinks, one for each cell it visits.
     pub uplinks: BTreeMap<CellId, LinkId>,
+    /// What it measures.
+    pub measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
     pub waiting: VecDeque<PacketId>,
+    /// If its layer 2 drops duplicates: which packets it got last, by the serial number of the first copy.
+    pub received: BTreeSet<u64>,
 }
 
 impl Mobile {
@@ -86,8 +92,38 @@ impl Mobile {
     /// ASSUMPTION: the transmit queue of a host's interface survives a change of cell, as Linux's does.
     pub const WAITING_LIMIT: usize = 1000;
 
+    /// Packets that a host remembers as received: half the space of 12-bit PDCP numbers (TS 36.323 §6.3.5).
+    const REMEMBERED: usize = 2048;
+
+    /// Whether this is the first copy of a packet that it gets.
+    pub fn is_new(&mut self, copy_of: u64) -> bool {
+        let new = self.received.insert(copy_of);
+        if self.received.len() > Mobile::REMEMBERED {
+            self.received.pop_first();
+        }
+        new
+    }
+
     /// The uplink to the present cell.
     pub fn uplink(&self) -> Option<LinkId> {
         self.uplinks.get(&self.cell?).copied()
     }
+
+    /// Whether it is in `cell` and can hear it.
+    ///
+    /// ASSUMPTION: what is sent while a cell cannot be heard is lost; layer 2 does not repeat it when it can be again.
+    pub fn is_in(&self, cell: CellId) -> bool {
+        self.cell == Some(cell) && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
+    }
+}
+
+/// How a mobile host measures its cells, which are numbered as in the world.
+#[derive(Debug)]
+pub struct Measuring {
+    /// How strong the cells are.
+    pub signal: Signal,
+    /// What it makes of that.
+    pub meter: Meter,
+    /// Time between measurements.
+    pub period: Duration,
 }

@@ -5,7 +5,7 @@ use crate::event::{LinkId, NodeId};
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use std::collections::BTreeMap;
 
@@ -119,6 +119,8 @@ table! {
         average: f64,
         /// Its drop probability.
         probability: f64,
+        /// Waiting packets with the mark of forwarded ones.
+        marked: u32,
     }
 }
 
@@ -161,6 +163,34 @@ table! {
         seq: u32,
         /// The lost packet that caused it, or 0.
         cause_serial: u64,
+        /// Of a timeout: whether it was genuine; otherwise empty.
+        timeout: &'static str,
+    }
+}
+
+table! {
+    /// What happened to packets.
+    PacketEvents, PacketEvent {
+        /// When.
+        time_ns: Time,
+        /// "send", "enqueue" or "drop".
+        event: &'static str,
+        /// Where.
+        place: Place,
+        /// Which flow.
+        flow: FlowId,
+        /// What kind of packet.
+        kind: &'static str,
+        /// Segment or datagram number; of an acknowledgement the segment expected next.
+        number: u32,
+        /// Size on the wire, tunnel headers included.
+        wire_bytes: u64,
+        /// The segment has been sent before.
+        retransmission: bool,
+        /// ("enqueue") packets that waited before it.
+        waiting: u32,
+        /// The packet's number.
+        serial: u64,
     }
 }
 
@@ -225,6 +255,24 @@ table! {
 }
 
 table! {
+    /// Marks from outside that were policed.
+    Policing, Policed {
+        /// When.
+        time_ns: Time,
+        /// Where.
+        node: NodeId,
+        /// Of which flow.
+        flow: FlowId,
+        /// Segment or datagram number; 0 for an acknowledgement.
+        seq: u32,
+        /// The packet's number.
+        serial: u64,
+        /// What became of it: "cleared" or "dropped".
+        action: &'static str,
+    }
+}
+
+table! {
     /// The stops of a traced packet.
     Trace, TraceLine {
         /// When.
@@ -251,6 +299,8 @@ pub struct Wanted {
     pub deliveries: bool,
     /// One row per TCP state change.
     pub tcp: bool,
+    /// One row per packet sent, enqueued or lost.
+    pub packets: bool,
 }
 
 /// The record.
@@ -264,10 +314,14 @@ pub struct Probes {
     pub drops: Drops,
     /// TCP state.
     pub tcp: TcpChanges,
+    /// What happened to packets.
+    pub packets: PacketEvents,
     /// Handover phases.
     pub handovers: Handovers,
     /// Packets out of buffers.
     pub releases: Releases,
+    /// Foreign marks.
+    pub policing: Policing,
     /// Signalling.
     pub signalling: Signalling,
     /// The traced packet's way.
@@ -276,6 +330,8 @@ pub struct Probes {
     pub wanted: Wanted,
     /// The packet to trace.
     pub traced: Option<u64>,
+    /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
+    pub odd_ecn: u64,
     messages: Vec<Message>,
     /// The last loss of each segment, to name the cause of a retransmission.
     last_loss: BTreeMap<(FlowId, u32), u64>,
@@ -321,14 +377,13 @@ impl Probes {
     }
 
     /// A packet was lost.
-    pub fn lost(&mut self, now: Time, packet: &Packet, reason: DropReason, place: Place) {
+    pub fn lost(&mut self, now: Time, packet: &Packet, (reason, marked): (DropReason, bool), place: Place) {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
         let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
-        if is_data && reason != DropReason::CopyReleased {
+        if is_data && reason.loses_data() {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
-        let marked = packet.inner.tos.dscp() != roamlab_packet::Dscp::default();
         self.drops.push(Drop {
             time_ns: now,
             place,
@@ -340,10 +395,39 @@ impl Probes {
         });
     }
 
+    /// Something happened to a packet.
+    pub fn packet(&mut self, now: Time, event: &'static str, packet: &Packet, place: Place, waiting: usize) {
+        let (kind, number, retransmission) = match packet.body {
+            Body::Tcp(header) if header.payload > 0 => ("data", header.seq, header.retransmission),
+            Body::Tcp(header) if header.flags.has(TcpFlags::ACK) => ("ack", header.ack, false),
+            Body::Tcp(header) => ("syn", header.seq, header.retransmission),
+            Body::Udp(header) => ("datagram", header.seq, false),
+            Body::Signal(MessageId(id)) => ("signal", id, false),
+        };
+        self.packets.push(PacketEvent {
+            time_ns: now,
+            event,
+            place,
+            flow: packet.flow,
+            kind,
+            number,
+            wire_bytes: packet.wire_size().0,
+            retransmission,
+            waiting: waiting as u32,
+            serial: packet.serial,
+        });
+    }
+
     /// A packet left `host`'s buffer at a base station.
     pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
+    }
+
+    /// A mark from outside was policed at `node`.
+    pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
+        let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
+        self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
     }
 
     /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
@@ -360,6 +444,7 @@ impl Probes {
             bytes: bytes.0,
             average: gauges.average,
             probability: gauges.probability,
+            marked: gauges.marked as u32,
         });
     }
 

@@ -23,7 +23,7 @@ pub struct RouteTable {
     pub default: Option<LinkId>,
     /// Link towards each subnet, by its number.
     prefixes: Vec<Option<LinkId>>,
-    /// Host routes, by host and adjacent node that the packet comes from (`None`: from anywhere).
+    /// Host routes, by host and adjacent node or tunnel that the packet comes from (`None`: from anywhere).
     hosts: BTreeMap<(Addr, Option<Addr>), HostRoute>,
 }
 
@@ -33,14 +33,19 @@ impl RouteTable {
         self.prefixes.get(dst.subnet()).copied().flatten().or(self.default)
     }
 
-    /// The host route for `dst` for a packet that came from the adjacent node `from`, who is asked for only if
-    /// there are host routes.
-    pub fn host(&self, dst: Addr, from: impl FnOnce() -> Option<Addr>) -> Option<HostRoute> {
+    /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
+    /// `from`, who is asked for only if there are host routes.
+    pub fn host(
+        &self,
+        dst: Addr,
+        tunnel: Option<Addr>,
+        from: impl FnOnce() -> Option<Addr>,
+    ) -> Option<HostRoute> {
         if self.hosts.is_empty() {
             return None;
         }
-        let from = from();
-        let specific = from.and_then(|_| self.hosts.get(&(dst, from)));
+        let mut origins = tunnel.into_iter().chain(from());
+        let specific = origins.find_map(|origin| self.hosts.get(&(dst, Some(origin))));
         specific.or_else(|| self.hosts.get(&(dst, None))).copied()
     }
 
@@ -131,10 +136,10 @@ mod tests {
         let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), watch: false };
         table.set_host(host, None, to_bs);
         table.set_host(host, Some(old_bs), to_new);
-        assert_eq!(table.host(host, || None), Some(to_bs));
-        assert_eq!(table.host(host, || Some(Addr::new(7, 0))), Some(to_bs));
-        assert_eq!(table.host(host, || Some(old_bs)), Some(to_new));
+        assert_eq!(table.host(host, None, || None), Some(to_bs));
+        assert_eq!(table.host(host, None, || Some(Addr::new(7, 0))), Some(to_bs));
+        assert_eq!(table.host(host, None, || Some(old_bs)), Some(to_new));
         table.clear_host(host, Some(old_bs));
-        assert_eq!(table.host(host, || Some(old_bs)), Some(to_bs));
+        assert_eq!(table.host(host, None, || Some(old_bs)), Some(to_bs));
     }
 }

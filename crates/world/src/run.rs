@@ -4,9 +4,10 @@ use crate::build::build;
 use crate::check::SIGNALLING;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
+use crate::timeouts::Verdict;
 use crate::world::{LawViolation, World};
 use roamlab_engine::Time;
-use roamlab_packet::DropReason;
+use roamlab_packet::{DropReason, FlowId};
 
 /// What determines a run beside its scenario.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -41,35 +42,60 @@ pub fn run(
     let mut world = build(scenario, draw);
     let end = Time::ZERO + scenario.run.duration;
     world.run(end, keep_going)?;
-    Ok(tables(world, end))
+    let spurious = judge_timeouts(&mut world);
+    Ok(tables(world, end, spurious))
 }
 
-fn tables(world: World, end: Time) -> Vec<Table> {
+/// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.
+fn judge_timeouts(world: &mut World) -> Vec<u64> {
+    let World { flows, cx, .. } = world;
+    let judge = |(id, flow): (usize, &crate::flow::Flow)| {
+        let verdicts = flow.timeouts.verdicts(FlowId(id as u32), cx.pool.inside());
+        for &(row, verdict) in &verdicts {
+            if let Some(row) = row {
+                cx.probes.tcp.timeout[row] = verdict.name();
+            }
+        }
+        verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Spurious).count() as u64
+    };
+    flows.iter().enumerate().map(judge).collect()
+}
+
+fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
     let names = Names {
         nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
-        links: world.links.iter().map(|link| link.name.clone()).collect(),
+        links: world
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .chain(world.bearers.iter().cloned())
+            .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
     };
-    let flows = flow_table(&world, &names, end);
+    let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
+    let links = link_table(&world);
     let probes = world.cx.probes;
     let table = |name, columns| Table { name, columns };
     vec![
         table("flows", flows),
+        table("links", links),
         table("census", census),
         table("deliveries", probes.deliveries.into_columns(&names)),
         table("queue", probes.queues.into_columns(&names)),
         table("drops", probes.drops.into_columns(&names)),
         table("tcp", probes.tcp.into_columns(&names)),
+        table("packets", probes.packets.into_columns(&names)),
         table("handovers", probes.handovers.into_columns(&names)),
         table("releases", probes.releases.into_columns(&names)),
+        table("policing", probes.policing.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
     ]
 }
 
-fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Column)> {
+fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Vec<(&'static str, Column)> {
     let flows = &world.flows;
     let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
@@ -94,19 +120,30 @@ fn flow_table(world: &World, names: &Names, end: Time) -> Vec<(&'static str, Col
         ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
         ("dropped_pkts", Column::U64(losses_by_flow(world))),
         ("timeouts", count(&|stats| stats.timeouts)),
+        ("spurious_timeouts", Column::U64(spurious)),
         ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
         ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
         ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
+        ("completed_ns", Column::I64(flows.iter().map(|flow| time(flow.completed())).collect())),
     ]
 }
 
-/// Packets of each flow that were lost, acknowledgements included, copies that were let go excluded.
+fn link_table(world: &World) -> Vec<(&'static str, Column)> {
+    let links = &world.links;
+    vec![
+        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("offered_pkts", Column::U64(links.iter().map(|link| link.line.offered().0).collect())),
+        ("marked_pkts", Column::U64(links.iter().map(|link| link.line.offered().1).collect())),
+    ]
+}
+
+/// Packets of each flow that were lost, acknowledgements included, copies excluded.
 fn losses_by_flow(world: &World) -> Vec<u64> {
     let mut losses = vec![0; world.flows.len()];
     let drops = &world.cx.probes.drops;
     for (flow, reason) in drops.flow.iter().zip(&drops.reason) {
-        if *reason != DropReason::CopyReleased
+        if reason.loses_data()
             && let Some(losses) = losses.get_mut(flow.0 as usize)
         {
             *losses += 1;
@@ -125,6 +162,7 @@ fn census_table(world: &World) -> Vec<(&'static str, Column)> {
         ("delivered", census.delivered),
         ("inside", census.inside()),
     ];
+    rows.push(("odd-tunnel-ecn", world.cx.probes.odd_ecn));
     rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
     vec![
         ("name", Column::words(rows.iter().map(|(name, _)| *name))),

@@ -2,10 +2,12 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 use crate::locate::{Located, Problem, Source};
-use roamlab_engine::{Bytes, Duration, Packets, Rate};
+use crate::tunnel::TunnelEcn;
+use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
+use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{HardHandover, Visit};
+use roamlab_radio::{HardHandover, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TcpSpec};
 use schemars::JsonSchema;
@@ -57,6 +59,10 @@ pub struct RunSpec {
     /// The TCP profile that fills in what a flow's `tcp` table leaves out.
     #[serde(default)]
     pub profile: Profile,
+    /// Where random numbers come from. "chacha" (default): every component has a stream of its own. "ns2": all share
+    /// ns-2's generator, and TCP clocks are drawn as ns-2 draws them, so that a run of ns-2 can be repeated.
+    #[serde(default)]
+    pub random_numbers: RandomNumbers,
 }
 
 /// Properties of the network as a whole.
@@ -65,6 +71,8 @@ pub struct RunSpec {
 pub struct NetworkSpec {
     /// Bytes that a tunnel header adds on the wire (IP-in-IP: RFC 2003).
     pub tunnel_overhead: Bytes,
+    /// What the entry of a tunnel writes into the outer ECN field; the exit follows RFC 6040.
+    pub tunnel_ecn: TunnelEcn,
     /// Signalling overtakes data that waits for a link.
     pub signalling_priority: bool,
     /// What access routers and base stations do with the mark of forwarded packets on packets from outside.
@@ -79,6 +87,7 @@ impl Default for NetworkSpec {
     fn default() -> Self {
         NetworkSpec {
             tunnel_overhead: Bytes(20),
+            tunnel_ecn: TunnelEcn::default(),
             signalling_priority: true,
             foreign_marks: ForeignMarks::Clear,
             queue: QueueSpec::droptail(Packets(1000)),
@@ -116,6 +125,44 @@ pub struct LinkSpec {
     /// Queue from the second node to the first; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_queue: Option<QueueSpec>,
+    /// Packets that are lost on entering the link from the first node to the second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<DropSpec>,
+    /// Packets that are lost on entering the link from the second node to the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverse_drops: Vec<DropSpec>,
+    /// Changes of the link in mid-run, both ways.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeSpec>,
+}
+
+/// Packets that a link loses, by their ordinals. They are lost before its queue, as by ns-2's error model with a list.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DropSpec {
+    /// Only packets of this flow are counted and lost; absent: all that enter the link, signalling included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Which of them, counted from 0 in the order in which they enter: a SYN counts, and so does a retransmission.
+    #[schemars(extend("examples" = [[40, 41]]))]
+    pub packets: Vec<u64>,
+}
+
+/// A change of a link in mid-run. What is left out stays as it is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeSpec {
+    /// When.
+    pub at: Duration,
+    /// Its rate for transmissions that begin later, each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its propagation delay for transmissions that begin later, each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+    /// Whether it works. On a link that is down packets wait and are sent as ever, but are lost where they arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<bool>,
 }
 
 /// A cell: a base station behind an access router, and its air link.
@@ -132,6 +179,74 @@ pub struct CellSpec {
     pub queue: QueueSpec,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
+    /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has a queue of its own, and
+    /// `queue` is left to broadcasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<SchedulerSpec>,
+    /// The hosts' own queues behind the scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearers: Option<BearersSpec>,
+    /// How strongly it sends, and where from, if hosts measure by position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmitter: Option<Transmitter>,
+    /// How much better than measured it counts in event A3, in dB (Ocn and Ocp of TS 36.331 §5.5.4.4); -24 to 24.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub individual_offset_db: f64,
+}
+
+impl CellSpec {
+    /// The bearer of a host, with the defaults of all bearers filled in.
+    pub fn bearer_of(&self, host: &str) -> Bearer {
+        let bearers = self.bearers.clone().unwrap_or_default();
+        let BearerSpec { weight, rate, queue } = bearers.hosts.get(host).cloned().unwrap_or_default();
+        Bearer { weight, rate, queue: queue.unwrap_or(bearers.queue) }
+    }
+}
+
+/// The hosts' queues behind a cell's scheduler.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BearersSpec {
+    /// Queue of a host that has none of its own here.
+    pub queue: QueueSpec,
+    /// What some hosts have of their own, by name.
+    pub hosts: BTreeMap<String, BearerSpec>,
+}
+
+impl Default for BearersSpec {
+    fn default() -> Self {
+        BearersSpec { queue: QueueSpec::droptail(Packets(200)), hosts: BTreeMap::new() }
+    }
+}
+
+/// One host's bearer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BearerSpec {
+    /// Its weight; of the schedulers, `wfq` heeds it.
+    pub weight: f64,
+    /// Rate of the host's air link here, each way; absent: the cell's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Its queue; absent: that of all bearers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+}
+
+impl Default for BearerSpec {
+    fn default() -> Self {
+        BearerSpec { weight: 1.0, rate: None, queue: None }
+    }
+}
+
+/// One host's bearer, with the defaults of all bearers filled in.
+pub struct Bearer {
+    /// Its weight.
+    pub weight: f64,
+    /// Rate of the host's air link; `None`: the cell's.
+    pub rate: Option<Rate>,
+    /// Its queue.
+    pub queue: QueueSpec,
 }
 
 /// The link between an access router and a base station.
@@ -142,6 +257,12 @@ pub struct BackhaulSpec {
     pub rate: Rate,
     /// Propagation delay, each way.
     pub delay: Duration,
+    /// Queue from the router to the base station; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueSpec>,
+    /// Queue from the base station to the router; absent: `network.queue`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_queue: Option<QueueSpec>,
 }
 
 /// A mobile host.
@@ -154,6 +275,9 @@ pub struct HostSpec {
     pub home: String,
     /// The cells it visits.
     pub visits: Vec<Visit>,
+    /// The way it goes, if it measures by position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory: Option<Trajectory>,
 }
 
 /// A flow of data.
@@ -168,6 +292,10 @@ pub struct FlowSpec {
     /// TCP, and how; absent: UDP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSpec>,
+    /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
+    #[serde(default)]
+    #[schemars(with = "u8", range(max = 63))]
+    pub dscp: Dscp,
     /// The application.
     pub app: AppSpec,
 }
@@ -196,16 +324,23 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
-    /// Queues of which each change is recorded, by link name ("bs2/air", "r1->r2", "mh->bs2"); absent: the downlinks
-    /// of all cells and the wired links with a queue of their own.
+    /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
+    pub packets: bool,
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh"); absent: the
+    /// downlinks of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        RecordSpec { deliveries: true, tcp: true, queues: None }
+        RecordSpec { deliveries: true, tcp: true, packets: false, queues: None }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// Exactly two names. Serde's own arrays take the first two of a longer TOML list.
@@ -228,12 +363,22 @@ impl Scenario {
         Ok(scenario)
     }
 
+    /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
+    ///
+    /// # Errors
+    /// The problem with its place in `file`: ns-2's generator takes 1 to 2^31 − 2.
+    pub fn check_seed(&self, seed: u64, text: &str, file: &str) -> Result<(), Box<Located>> {
+        let source = Source::new(text, file);
+        crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
+    }
+
     /// The scenario with every default filled in, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Names of all links that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks.
+    /// Names of all queues that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks,
+    /// "cell/air/host" for those behind a scheduler.
     pub fn queue_names(&self) -> impl Iterator<Item = String> + use<'_> {
         let wired = self.links.iter().flat_map(|link| {
             let [left, right] = &link.between;
@@ -245,8 +390,28 @@ impl Scenario {
         let uplinks = self
             .hosts
             .iter()
-            .flat_map(|host| host.visits.iter().map(|visit| format!("{}->{}", host.name, visit.cell)));
-        wired.chain(backhaul).chain(uplinks).chain(self.cells.keys().map(|name| format!("{name}/air")))
+            .flat_map(|host| self.cells_of(host).into_iter().map(|cell| format!("{}->{cell}", host.name)));
+        let scheduled = |cell: &&str| self.cells[*cell].scheduler.is_some();
+        let bearers = self.hosts.iter().flat_map(move |host| {
+            let cells = self.cells_of(host).into_iter().filter(scheduled);
+            cells.map(|cell| format!("{cell}/air/{}", host.name)).collect::<Vec<_>>()
+        });
+        let air = self.cells.keys().map(|name| format!("{name}/air"));
+        wired.chain(backhaul).chain(uplinks).chain(air).chain(bearers)
+    }
+
+    /// The cells that a host can enter: those of its visits; by position, all.
+    pub fn cells_of<'a>(&'a self, host: &'a HostSpec) -> Vec<&'a str> {
+        if self.radio.measurement.as_ref().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
+            return self.cells.keys().map(String::as_str).collect();
+        }
+        let mut cells = Vec::new();
+        for visit in &host.visits {
+            if !cells.contains(&visit.cell.as_str()) {
+                cells.push(visit.cell.as_str());
+            }
+        }
+        cells
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -43,7 +43,7 @@ impl Column {
 pub struct Names {
     /// Nodes, by [`NodeId`].
     pub nodes: Vec<String>,
-    /// Links, by [`LinkId`].
+    /// Links, by [`LinkId`], and behind them the queues of hosts behind schedulers.
     pub links: Vec<String>,
     /// Flows, by [`FlowId`]; the last name stands for signalling.
     pub flows: Vec<String>,

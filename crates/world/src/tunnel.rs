@@ -1,21 +1,64 @@
-//! IP-in-IP tunnels (RFC 2003): one outer header, ToS copied both ways.
+//! IP-in-IP tunnels (RFC 2003): one outer header; the code point is copied both ways, the ECN field by RFC 6040.
 
 use crate::cx::{Cx, Place};
 use crate::probe::Stop;
 use roamlab_engine::Bytes;
-use roamlab_packet::{Addr, IpHeader, PacketId};
+use roamlab_packet::{Addr, Ecn, IpHeader, PacketId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the entry of a tunnel writes into the ECN field of the outer header. The exit is the same for all.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TunnelEcn {
+    /// A copy of the inner field (RFC 6040 §4.1, normal mode).
+    #[default]
+    Normal,
+    /// Not-ECT, for an exit that does not understand ECN (RFC 6040 §4.1, compatibility mode).
+    Compatibility,
+    /// ECT(0) where the inner field is Not-ECT, so that queues on the way mark every packet ([lte] §V.B); a copy
+    /// otherwise. What such a queue marks and its receiver cannot echo is lost at the exit.
+    AlwaysEct,
+}
+
+impl TunnelEcn {
+    /// The outer field at the entry.
+    pub fn enter(self, inner: Ecn) -> Ecn {
+        match (self, inner) {
+            (TunnelEcn::Compatibility, _) => Ecn::NotEct,
+            (TunnelEcn::AlwaysEct, Ecn::NotEct) => Ecn::Ect0,
+            (TunnelEcn::Normal | TunnelEcn::AlwaysEct, inner) => inner,
+        }
+    }
+
+    /// The inner field at the exit (`None`: the packet is to be dropped), and whether the combination is one that
+    /// nothing on a sound path brings about and that is to be logged (RFC 6040 §4.2, figure 4).
+    pub fn leave(self, inner: Ecn, outer: Ecn) -> (Option<Ecn>, bool) {
+        match (inner, outer) {
+            (Ecn::NotEct, Ecn::Ce) => (None, self != TunnelEcn::AlwaysEct),
+            (Ecn::NotEct, Ecn::Ect0) => (Some(Ecn::NotEct), self != TunnelEcn::AlwaysEct),
+            (Ecn::NotEct, Ecn::Ect1) => (Some(Ecn::NotEct), true),
+            (Ecn::Ect1, Ecn::Ect0) => (Some(Ecn::Ect1), true),
+            (Ecn::Ce, Ecn::Ect1) => (Some(Ecn::Ce), true),
+            (Ecn::Ect0, Ecn::Ect1) => (Some(Ecn::Ect1), false),
+            (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => (Some(Ecn::Ce), false),
+            (inner, _) => (Some(inner), false),
+        }
+    }
+}
 
 /// Puts the packet into a tunnel; gives it back as the error if it is in too many tunnels already.
 ///
-/// The ToS octet of the header inside is copied outwards (RFC 2983 §4, uniform model).
+/// The code point of the header inside is copied outwards (RFC 2983 §4, uniform model).
 pub fn encap(
     packet: PacketId,
     (src, dst): (Addr, Addr),
-    overhead: Bytes,
+    (overhead, ecn): (Bytes, TunnelEcn),
     place: Place,
     cx: &mut Cx,
 ) -> Result<PacketId, PacketId> {
-    let tos = cx.pool[&packet].header().tos;
+    let inner = cx.pool[&packet].header().tos;
+    let tos = inner.with_ecn(ecn.enter(inner.ecn()));
     let outer = IpHeader { overhead: overhead.0 as u16, ..IpHeader::new(src, dst, tos) };
     if !cx.pool[&packet].encapsulate(outer) {
         return Err(packet);
@@ -24,13 +67,27 @@ pub fn encap(
     Ok(packet)
 }
 
-/// Takes the packet out of its outermost tunnel; the ToS octet is copied inwards, so a mark set on the way
-/// survives. Returns the tunnel header.
-pub fn decap(packet: &PacketId, place: Place, cx: &mut Cx) -> Option<IpHeader> {
-    let outer = cx.pool[packet].decapsulate()?;
-    cx.pool[packet].header_mut().tos = outer.tos;
-    cx.trace(packet, Stop::TunnelDecap, place);
-    Some(outer)
+/// How a packet stands at a node that its outermost header is addressed to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It is in no tunnel.
+    Bare,
+    /// It left a tunnel.
+    Left,
+    /// It left a tunnel on whose way congestion was marked, and its receiver would not see the mark.
+    Congested,
+}
+
+/// Takes the packet out of its outermost tunnel, if it is in one. The code point is copied inwards, so a mark set on
+/// the way survives.
+pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Place, cx: &mut Cx) -> Exit {
+    let Some(outer) = cx.pool[packet].decapsulate() else { return Exit::Bare };
+    let header = cx.pool[packet].header_mut();
+    let (left, odd) = ecn.leave(header.tos.ecn(), outer.tos.ecn());
+    header.tos = outer.tos.with_ecn(left.unwrap_or(Ecn::NotEct));
+    cx.probes.odd_ecn += u64::from(odd);
+    cx.trace_with(packet, Stop::TunnelDecap, place, if odd { "odd-ecn" } else { "" });
+    if left.is_some() { Exit::Left } else { Exit::Congested }
 }
 
 #[cfg(test)]
@@ -41,6 +98,7 @@ mod tests {
     use roamlab_packet::{Body, Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
 
     const HERE: Place = Place::Node(NodeId(0));
+    const IP_IN_IP: (Bytes, TunnelEcn) = (Bytes(20), TunnelEcn::Normal);
     const ENDS: (Addr, Addr) = (Addr::new(3, 0), Addr::new(4, 0));
 
     fn packet(tos: Tos, cx: &mut Cx) -> PacketId {
@@ -52,14 +110,18 @@ mod tests {
     fn the_type_of_service_is_copied_outwards_and_inwards() {
         let mut cx = Cx::default();
         let marked = Tos::default().with_dscp(Dscp::FORWARDED).with_ecn(Ecn::Ect0);
-        let packet = encap(packet(marked, &mut cx), ENDS, Bytes(20), HERE, &mut cx).unwrap();
+        let packet = encap(packet(marked, &mut cx), ENDS, IP_IN_IP, HERE, &mut cx).unwrap();
         assert_eq!((cx.pool[&packet].header().tos, cx.pool[&packet].wire_size()), (marked, Bytes(532)));
         let congested = Tos::default().with_ecn(Ecn::Ce);
         cx.pool[&packet].header_mut().tos = congested;
         assert_eq!(cx.pool[&packet].inner.tos, marked, "on the way only the outer header changes");
-        assert_eq!(decap(&packet, HERE, &mut cx).map(|outer| (outer.src, outer.dst)), Some(ENDS));
+        assert_eq!(
+            *cx.pool[&packet].header(),
+            IpHeader { overhead: 20, ..IpHeader::new(ENDS.0, ENDS.1, congested) }
+        );
+        assert_eq!(decap(&packet, TunnelEcn::Normal, HERE, &mut cx), Exit::Left);
         assert_eq!(cx.pool[&packet].inner.tos, congested, "the way's marks, set or cleared, survive");
-        assert_eq!(decap(&packet, HERE, &mut cx), None);
+        assert_eq!(decap(&packet, TunnelEcn::Normal, HERE, &mut cx), Exit::Bare);
     }
 
     #[test]
@@ -68,12 +130,79 @@ mod tests {
         let mut packet = packet(Tos::default(), &mut cx);
         let mut depth = 0;
         packet = loop {
-            match encap(packet, ENDS, Bytes(20), HERE, &mut cx) {
+            match encap(packet, ENDS, IP_IN_IP, HERE, &mut cx) {
                 Ok(deeper) => packet = deeper,
                 Err(refused) => break refused,
             }
             depth += 1;
         };
         assert_eq!((depth, cx.pool[&packet].wire_size()), (3, Bytes(512 + 60)));
+    }
+
+    const MODES: [TunnelEcn; 3] = [TunnelEcn::Normal, TunnelEcn::Compatibility, TunnelEcn::AlwaysEct];
+
+    /// Not-ECT, ECT(0), ECT(1), CE: the rows and columns of RFC 6040's figure 4.
+    const FIELDS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+    /// RFC 6040, figure 4, with its exclamation marks as `!`: rows are inner fields, columns outer ones.
+    const FIGURE_4: [[&str; 4]; 4] = [
+        ["Not-ECT", "Not-ECT!", "Not-ECT!", "drop!"],
+        ["ECT(0)", "ECT(0)", "ECT(1)", "CE"],
+        ["ECT(1)", "ECT(1)!", "ECT(1)", "CE"],
+        ["CE", "CE", "CE!", "CE"],
+    ];
+
+    fn name(field: Ecn) -> &'static str {
+        match field {
+            Ecn::NotEct => "Not-ECT",
+            Ecn::Ect0 => "ECT(0)",
+            Ecn::Ect1 => "ECT(1)",
+            Ecn::Ce => "CE",
+        }
+    }
+
+    /// What a packet looks like behind a tunnel's exit: its inner field, or its loss, and `!` if that was counted.
+    fn behind(mode: TunnelEcn, inner: Ecn, outer: Ecn) -> String {
+        let mut cx = Cx::default();
+        let packet = packet(Tos::default().with_ecn(inner), &mut cx);
+        let packet = encap(packet, ENDS, (Bytes(20), mode), HERE, &mut cx).unwrap();
+        let header = cx.pool[&packet].header_mut();
+        header.tos = header.tos.with_ecn(outer);
+        let exit = decap(&packet, mode, HERE, &mut cx);
+        let left = if exit == Exit::Congested { "drop" } else { name(cx.pool[&packet].inner.tos.ecn()) };
+        format!("{left}{}", if cx.probes.odd_ecn > 0 { "!" } else { "" })
+    }
+
+    #[test]
+    fn the_exit_is_that_of_rfc_6040_in_every_mode() {
+        for mode in MODES {
+            for (row, inner) in FIELDS.into_iter().enumerate() {
+                for (column, outer) in FIELDS.into_iter().enumerate() {
+                    let mut expected = FIGURE_4[row][column].to_owned();
+                    if mode == TunnelEcn::AlwaysEct && row == 0 && [1, 3].contains(&column) {
+                        // This mode's own entry sends Not-ECT out as ECT(0), and queues mark that.
+                        expected.retain(|letter| letter != '!');
+                    }
+                    assert_eq!(behind(mode, inner, outer), expected, "{mode:?}: {inner:?} in {outer:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_entry_is_that_of_the_mode() {
+        let outer = |mode: TunnelEcn| FIELDS.map(|inner| name(mode.enter(inner)));
+        assert_eq!(outer(TunnelEcn::Normal), ["Not-ECT", "ECT(0)", "ECT(1)", "CE"]);
+        assert_eq!(outer(TunnelEcn::Compatibility), ["Not-ECT"; 4]);
+        assert_eq!(outer(TunnelEcn::AlwaysEct), ["ECT(0)", "ECT(0)", "ECT(1)", "CE"]);
+    }
+
+    #[test]
+    fn an_undisturbed_tunnel_changes_no_field_and_logs_nothing() {
+        for mode in MODES {
+            for inner in FIELDS {
+                assert_eq!(behind(mode, inner, mode.enter(inner)), name(inner), "{mode:?}");
+            }
+        }
     }
 }

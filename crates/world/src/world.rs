@@ -6,8 +6,9 @@ use crate::fault::Fault;
 use crate::flow::Flow;
 use crate::link::Link;
 use crate::node::{Cell, Node};
+use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::message::SizeOptions;
+use roamlab_mobility::message::Sizing;
 use roamlab_packet::{Addr, Dscp, PacketId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +18,32 @@ use std::fmt;
 pub struct Buffering {
     /// Packets that one host's buffer holds.
     pub limit: usize,
-    /// Layer 2 says which packets the host has got.
-    pub layer2_ack: bool,
+    /// Which of the packets that it has sent it still has.
+    pub keeps: Keeps,
+}
+
+/// Which of the packets that a base station has sent to a host that leaves it still has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// Those that will not arrive: layer 2 says which packets the host has got.
+    Unacknowledged,
+    /// Copies of what it sent last.
+    Sent,
+    /// Copies of what is in flight, which layer 2 has not acknowledged yet.
+    InFlight,
+    /// None.
+    Nothing,
+}
+
+/// A prediction that a host will turn to another cell.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// When the base station that has the host is told.
+    pub at: Time,
+    /// The host.
+    pub host: NodeId,
+    /// The base station that it is expected at.
+    pub base_station: Addr,
 }
 
 /// What becomes of a mark that comes from outside.
@@ -39,6 +64,8 @@ pub struct World {
     pub nodes: Vec<Node>,
     /// Links, by [`LinkId`].
     pub links: Vec<Link>,
+    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
+    pub bearers: Vec<String>,
     /// Cells, by [`CellId`](crate::event::CellId).
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).
@@ -47,6 +74,12 @@ pub struct World {
     pub node_of: BTreeMap<Addr, NodeId>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,
+    /// Bytes a tunnel header adds that a base station puts on.
+    pub forwarding_overhead: Bytes,
+    /// Hosts drop packets that they have got already.
+    pub drops_duplicates: bool,
+    /// What happens to the ECN field in tunnels.
+    pub tunnel_ecn: TunnelEcn,
     /// Buffering at base stations.
     pub buffering: Option<Buffering>,
     /// Packets in flight when a host leaves its cell still arrive.
@@ -55,10 +88,12 @@ pub struct World {
     pub policer: Option<Policer>,
     /// Faults to inject into the signalling.
     pub faults: Vec<Fault>,
+    /// Handovers that base stations will be told of in advance, right or wrong.
+    pub predictions: Vec<Prediction>,
     /// Messages held back by a fault, with the node they are at.
     pub delayed: Vec<Option<(NodeId, PacketId)>>,
     /// What the sizes of signalling messages depend on.
-    pub message_options: SizeOptions,
+    pub sizing: Sizing,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
     pub events: u64,
@@ -128,12 +163,16 @@ impl World {
                 self.events -= u64::from(!started);
             }
             Event::LinkHead { link } => self.link_head(link),
+            Event::LinkChange { link, index } => self.links[link.0 as usize].change(index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
             Event::Agent { node } => self.agent_wake(node),
             Event::Motion { node } => self.move_host(node),
+            Event::Entry { node } => self.commanded_entry(node),
+            Event::Measurement { node } => self.measure(node),
             Event::Ordered { node } => self.order_restored(node),
             Event::Delayed { slot } => self.release_delayed(slot),
+            Event::Prediction { number } => self.predict(number),
         }
     }
 

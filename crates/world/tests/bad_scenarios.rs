@@ -11,6 +11,10 @@ const VALID: &str = include_str!("bad_scenarios/valid.toml");
 
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
 
+const AIR: &str = "delay = \"3 ms\"";
+
+const RADIO: &str = "[radio]\ngap = \"30 ms\"";
+
 /// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
 type Edit = (&'static str, &'static str, &'static str);
 
@@ -106,6 +110,8 @@ const NAMES: &[Edit] = &[
     ("unknown tcp variant", "\"reno\"", "\"renoo\""),
     ("unknown mobility protocol", "\"mobile-ip\"", "\"mobile-ipv6\""),
     ("unknown application", "\"ftp\"", "\"ftpp\""),
+    ("unknown scheduler", AIR, "delay = \"3 ms\"\nscheduler = { kind = \"fair\" }"),
+    ("unknown mode of tunnels", "\"20 B\"", "\"20 B\"\ntunnel_ecn = \"copy\""),
     ("unknown place of a buffer", "\"base-station\"", "\"router\""),
     (
         "unknown node of a flow",
@@ -159,6 +165,49 @@ const SENSE: &[Edit] = &[
     ("beacons without a pause", "route_optimisation = true", "beacon_interval = \"0 s\""),
     ("a hold time of zero", "limit = \"64 pkt\"", "hold = \"0 s\""),
     ("beacon of 10^18 bytes", "route_optimisation = true", "sizes = { beacon = \"1000000000 GB\" }"),
+    ("a code point of seven bits", "app = { kind = \"ftp\"", "dscp = 64\napp = { kind = \"ftp\""),
+    ("measurements without a pause", RADIO, "[radio.measurement]\nperiod = \"0 s\""),
+    ("a peak that is not heard", RADIO, "[radio.measurement]\npeak_dbm = -130.0"),
+    ("a cell that does not fade", RADIO, "[radio.measurement]\nslope_db_per_s = 0.0"),
+    ("an audible level that is no number", RADIO, "[radio.measurement]\naudible_dbm = nan"),
+    ("shadowing of no distance", RADIO, "[radio.measurement]\npath_loss = { correlation_m = 0.0 }"),
+    (
+        "an offset of a cell beyond the standard",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nindividual_offset_db = 30",
+    ),
+    (
+        "a transmitter nobody measures",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\ntransmitter = { position_m = [0, 0] }",
+    ),
+    (
+        "a trajectory nobody measures",
+        "home = \"ha\"",
+        "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
+    ),
+    ("a host that is nowhere", RADIO, "[radio.measurement]\nsignal = \"positions\""),
+    (
+        "a time constant of zero",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"proportional-fair\", time_constant = \"0 s\" }",
+    ),
+    ("bearers without a scheduler", AIR, "delay = \"3 ms\"\nbearers = { hosts = { mh = { weight = 2 } } }"),
+    (
+        "a bearer of no host",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mn = { weight = 2 } } }",
+    ),
+    (
+        "a bearer of no weight",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mh = { weight = 0 } } }",
+    ),
+    (
+        "a bearer that holds nothing",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { queue = { kind = \"droptail\", limit = \"0 pkt\" } }",
+    ),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];

@@ -121,7 +121,7 @@ impl MobileHost {
     }
 
     fn send_request(&mut self, base_station: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
-        self.identification = Identification(now.as_nanos().max(self.identification.0 + 1));
+        self.identification = self.identification.newer(now);
         let previous = if self.params.smooth_handoff {
             self.visited.iter().copied().filter(|visited| *visited != agent).collect()
         } else {

@@ -59,10 +59,10 @@
 //! DEVIATION: no de-registration: no cell belongs to a home network. No simultaneous bindings. The acknowledge to a
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 
+use crate::backoff::Backoff;
 use crate::message::SizeOptions;
-use crate::{Action, Agent, Input};
-use roamlab_engine::{Duration, Packets, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_engine::{Duration, Packets};
+use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -278,66 +278,9 @@ impl Default for BufferParams {
     }
 }
 
-/// A retransmission timer: fires at `at`, each time after twice the interval.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Backoff {
-    at: Time,
-    interval: Duration,
-}
-
-impl Backoff {
-    fn start(now: Time, interval: Duration) -> Backoff {
-        Backoff { at: now + interval, interval }
-    }
-
-    /// The timer after it fired at `now`.
-    fn again(self, now: Time) -> Backoff {
-        Backoff::start(now, self.interval * 2)
-    }
-}
-
-macro_rules! roles {
-    ($($(#[$doc:meta])* $role:ident,)+) => {
-        /// A role of Mobile IP at one node.
-        #[derive(Clone, Debug)]
-        pub enum MobileIp {
-            $($(#[$doc])* $role($role),)+
-        }
-
-        $(impl From<$role> for MobileIp {
-            fn from(role: $role) -> MobileIp {
-                MobileIp::$role(role)
-            }
-        })+
-
-        impl MobileIp {
-            /// The role's state for `host` in one word, for records and tables.
-            pub fn state(&self, host: Addr) -> &'static str {
-                match self {
-                    $(MobileIp::$role(role) => role.state(host),)+
-                }
-            }
-        }
-
-        impl Agent for MobileIp {
-            type Params = Params;
-
-            fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
-                match self {
-                    $(MobileIp::$role(role) => role.on(input, now, out),)+
-                }
-            }
-
-            fn next_deadline(&self) -> Option<Time> {
-                match self {
-                    $(MobileIp::$role(role) => role.next_deadline(),)+
-                }
-            }
-        }
-    };
-}
-
-roles! {
+crate::roles! {
+    /// A role of Mobile IP at one node.
+    MobileIp with Params:
     /// At a mobile host.
     MobileHost,
     /// At a base station.

@@ -1,8 +1,9 @@
 //! Numbers from the paper of 1993, from [mblue] table II, and from a recording of ns-2.35.
 
+use super::detector::whole_packets;
 use super::*;
 use crate::conformance::{Bench, PLAIN, check, packet};
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Packets, Rate, Time};
 use roamlab_packet::Ecn;
 
 /// Average = queue length, so that a test can set it.
@@ -49,8 +50,8 @@ fn the_average_follows_eq_1() {
     for _ in 0..500 {
         test(&mut detector, arrival(30.0), 1.0);
     }
-    assert!((detector.average() - 30.0 * (1.0 - libm::pow(0.998, 500.0))).abs() < 1e-9);
-    assert!((detector.average() / 30.0 - (1.0 - libm::exp(-1.0))).abs() < 0.001);
+    assert!((detector.average - 30.0 * (1.0 - libm::pow(0.998, 500.0))).abs() < 1e-9);
+    assert!((detector.average / 30.0 - (1.0 - libm::exp(-1.0))).abs() < 0.001);
 }
 
 #[test]
@@ -279,7 +280,7 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
         match bench.last_reason() {
             Some(reason) => Err(reason),
             None => {
-                let last = bench.queue.fifo.pop_last(|_| true, &bench.pool).expect("it waits");
+                let last = bench.queue.fifo.pop_last(&bench.pool).expect("it waits");
                 Ok(bench.pool[&last].inner.tos.ecn())
             }
         }
@@ -371,6 +372,6 @@ fn it_decides_as_ns2_did_draw_for_draw() {
     assert_eq!(lost, 64);
     assert!(draws > 1000, "most arrivals were put to the test: {draws}");
     // The recording's last line: ave 12.8686, prob1 0.00573713.
-    assert!((detector.average() - 12.8686).abs() < 5e-5, "{}", detector.average());
+    assert!((detector.average - 12.8686).abs() < 5e-5, "{}", detector.average);
     assert!((detector.p_b - 0.00573713).abs() < 5e-9, "{}", detector.p_b);
 }

@@ -51,6 +51,7 @@ pub struct TcpReceiver {
     timestamp_size: Bytes,
     ack_size: Bytes,
     delay: Duration,
+    delays_copies: bool,
     received: SeqSet,
     highest_end: u32,
     delayed: Timer,
@@ -86,6 +87,7 @@ impl TcpReceiver {
             timestamp_size: params.ack_timestamp_size,
             ack_size: params.ack_size,
             delay: params.delayed_ack,
+            delays_copies: params.ns2_quirks,
             received: SeqSet::default(),
             highest_end: 0,
             delayed: Timer::default(),
@@ -131,8 +133,11 @@ impl TcpReceiver {
         self.syn_due |= syn;
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let plain = !syn && !fin && self.delayed.deadline().is_none();
-        if self.delay > Duration::ZERO && header.seq == expected && !fills_gap && plain {
+        // ns-2 acknowledges segment 0 at once, a SYN or not.
+        let plain = header.seq > 0 && !fin && self.delayed.deadline().is_none();
+        // To ns-2 a copy of the last segment in order is in order too.
+        let in_order = header.seq == expected || (self.delays_copies && header.seq + 1 == expected);
+        if self.delay > Duration::ZERO && in_order && !fills_gap && plain {
             self.delayed.start(now, self.delay);
         } else {
             self.acknowledge(now);
@@ -204,6 +209,11 @@ impl TcpReceiver {
         self.received.base()
     }
 
+    /// Whether a segment has arrived.
+    pub fn has(&self, seq: u32) -> bool {
+        self.received.contains(seq)
+    }
+
     fn acknowledge(&mut self, now: Time) {
         self.delayed.stop();
         let mut sacks = SackBlocks::default();
@@ -220,10 +230,11 @@ impl TcpReceiver {
             option += self.timestamp_size.0;
         }
         let mut flags = TcpFlags::ACK;
-        if std::mem::take(&mut self.syn_due) && self.three_way {
+        let syn_due = std::mem::take(&mut self.syn_due);
+        if syn_due && self.three_way {
             let ecn = if self.ecn { TcpFlags::ECE } else { TcpFlags::default() };
             flags = flags.with(TcpFlags::SYN).with(ecn); // RFC 3168 §6.1.1
-        } else if self.echoes {
+        } else if self.echoes || syn_due && self.ecn {
             flags = flags.with(TcpFlags::ECE);
         }
         if self.closed() && self.three_way {

@@ -53,6 +53,15 @@ impl TcpSender {
         state.permit_window();
     }
 
+    /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
+    /// is still sent again.
+    pub fn stop(&mut self) {
+        let state = &mut self.state;
+        if state.fin.is_none() {
+            state.end = state.snd_max;
+        }
+    }
+
     /// The application has no more to send: a FIN follows the last segment (RFC 9293 §3.6).
     pub fn close(&mut self) {
         let state = &mut self.state;
@@ -75,9 +84,10 @@ impl TcpSender {
         self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
         let window_changed = state.take_window(header, now);
         state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
-        state.ece = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
+        state.ece = echoes && !state.answers_syn(header.ack);
         let before = (state.window.cwnd, state.window.ssthresh);
-        if state.ece {
+        if echoes {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
@@ -123,7 +133,7 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
-            if self.state.cwr && !retransmission {
+            if self.state.cwr && (!retransmission || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }

@@ -337,9 +337,18 @@ impl SendState {
         self.spurious = spurious;
     }
 
+    /// Whether an ACK answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
+    /// congestion if the other end understands it.
+    pub fn answers_syn(&self, ack: u32) -> bool {
+        self.params.handshake == Handshake::Syn && ack == 1
+    }
+
     /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
     pub fn ecn_echo(&mut self, ack: u32, now: Time) {
-        if !self.params.ecn || ack <= self.recovery_point {
+        // ns-2 answers the first echo after a timeout, whichever window it is about.
+        let first_since_timeout = self.params.ns2_quirks && self.last_cut == LastCut::Timeout;
+        let is_news = ack > self.recovery_point && !self.answers_syn(ack);
+        if !self.params.ecn || !is_news && !first_since_timeout {
             return;
         }
         self.recovery_point = self.snd_max;
@@ -351,13 +360,21 @@ impl SendState {
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.watch(true, now);
+        // ns-2 does not cut ssthresh twice in a window, and goes on to call it cut by an echo.
+        let paid_for =
+            self.params.ns2_quirks && self.last_cut == LastCut::Ecn && self.una < self.recovery_point;
+        let ssthresh = self.window.ssthresh;
         self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         self.timeouts += 1;
         self.cut(Loss::Timeout);
-        self.last_cut = LastCut::Timeout;
+        if paid_for {
+            self.window.ssthresh = ssthresh;
+        } else {
+            self.last_cut = LastCut::Timeout;
+        }
         self.dup_acks = 0;
         self.limited_transmits = 0;
         self.rtt.back_off();

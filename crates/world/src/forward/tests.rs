@@ -3,7 +3,7 @@
 use crate::build::build;
 use crate::run::Draw;
 use crate::scenario::Scenario;
-use crate::tunnel;
+use crate::tunnel::{self, TunnelEcn};
 use crate::world::World;
 use crate::{cx::Place, event::NodeId, probe::Stop};
 use roamlab_engine::{Bytes, Duration, Time};
@@ -111,6 +111,54 @@ fn a_mark_from_the_core_is_policed_at_the_access_router() {
 }
 
 #[test]
+fn the_record_says_who_policed_what() {
+    for (marks, from, to, expected) in [
+        ("clear", "ch", "server", Some(("fa1", "cleared"))),
+        ("drop", "ch", "server", Some(("fa1", "dropped"))),
+        ("honour", "ch", "server", None),
+        ("clear", "mh", "server", Some(("bs1", "cleared"))),
+        ("drop", "bs1", "server", None),
+    ] {
+        let mut world = world(marks, "delivered");
+        let packet = marked(&mut world, from, to);
+        let (serial, source) = (world.cx.pool[&packet].serial, node(&world, from));
+        world.send(source, packet);
+        end(&mut world);
+        let record = &world.cx.probes.policing;
+        let who = record.node.first().map(|node| world.nodes[node.0 as usize].name.as_str());
+        assert_eq!(who.zip(record.action.first().copied()), expected, "{marks}, {from} to {to}");
+        assert!(record.serial.iter().all(|&policed| policed == serial), "once, and no other packet");
+        assert!(record.serial.len() <= 1);
+    }
+}
+
+/// Priority packets that the queue of bs1's air got, when a correspondent marks its own.
+fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
+    let flow = "[[flows]]\nname = \"spoofer\"\npath = [\"ch\", \"mh\"]\ndscp = 3\n\
+                app = { kind = \"cbr\", start = \"100 ms\", rate = \"100 kbit/s\", packet = \"200 B\" }\n";
+    let text = SCENARIO.replace("MARKS", marks).replace("FATE", "delivered");
+    let text = text.replace("kind = \"mobile-ip\"", &format!("kind = \"mobile-ip\", {mobility}"));
+    let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
+    let mut world = build(&scenario, Draw::default());
+    run_until(&mut world, 600_000);
+    let air = world.links.iter().find(|link| link.name == "bs1/air").unwrap();
+    air.line.offered()
+}
+
+#[test]
+fn a_sender_in_the_core_cannot_give_itself_priority() {
+    // Through the home agent's tunnel, and through its own once it knows the care-of address.
+    for mobility in ["route_optimisation = false", "route_optimisation = true"] {
+        let (offered, marked) = spoofed_on_the_air("clear", mobility);
+        assert!(offered > 20, "{offered} arrive");
+        assert_eq!(marked, 0, "remarked");
+        assert_eq!(spoofed_on_the_air("drop", mobility).0, 0, "none arrives");
+        let (offered, marked) = spoofed_on_the_air("honour", mobility);
+        assert!(offered > 20 && marked == offered, "believed: {marked} of {offered}");
+    }
+}
+
+#[test]
 fn a_mark_from_a_mobile_host_is_policed_at_its_base_station() {
     assert_eq!(sent("clear", "mh", "server"), reached("server", false));
     assert_eq!(sent("drop", "mh", "server"), policed("bs1"));
@@ -130,7 +178,8 @@ fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
     let packet = marked(&mut world, "ch", "server");
     let (src, fa1) = (node(&world, from), node(&world, "fa1"));
     let ends = (world.nodes[src.0 as usize].addr, world.nodes[fa1.0 as usize].addr);
-    let packet = tunnel::encap(packet, ends, Bytes(20), Place::Node(src), &mut world.cx).unwrap();
+    let packet =
+        tunnel::encap(packet, ends, (Bytes(20), TunnelEcn::Normal), Place::Node(src), &mut world.cx).unwrap();
     world.send(src, packet);
     end(&mut world)
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from roamlab import metrics
+from roamlab.metrics import count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 
 if TYPE_CHECKING:
@@ -34,20 +35,6 @@ full, after the last packet forwarded on the old path has left."""
 AFTERMATH_S = 3.0
 """How long after a handoff the windows are correlated."""
 
-_CUTS = ("fast-retransmit", "timeout")
-
-
-def _text(column: str) -> pl.Expr:
-    return pl.col(column).cast(pl.String)
-
-
-def _seconds(frame: pl.DataFrame, column: str = "time_ns") -> NDArray[np.float64]:
-    return frame[column].to_numpy().astype(np.float64) / NS
-
-
-def _between(times: NDArray[np.float64], start: float, end: float) -> int:
-    return int(np.count_nonzero((times >= start) & (times < end)))
-
 
 CURVE_S = np.arange(9.5, 13.001, 0.05)
 """Where fig. 12 is sampled."""
@@ -56,32 +43,27 @@ WINDOW_S = 0.5
 """Throughput over time is averaged over windows this long."""
 
 
-def _arrivals(results: Results, flow: str) -> NDArray[np.float64]:
-    """When segments of `flow` were delivered for the first time, in s."""
-    return _seconds(results.deliveries.filter((_text("flow") == flow) & pl.col("fresh")))
-
-
 def received(results: Results, flow: str, start: float, end: float) -> int:
     """Segments of `flow` delivered for the first time in [start, end) s."""
-    return _between(_arrivals(results, flow), start, end)
+    return count(metrics.arrivals(results, flow), start, end)
 
 
 def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
     """Packets lost at the new base station within `span` s after a handoff."""
-    at_air = results.drops.filter(_text("place") == AIR)
-    return _between(_seconds(at_air), handoff, handoff + span)
+    at_air = results.drops.filter(text("place") == AIR)
+    return count(seconds(at_air), handoff, handoff + span)
 
 
 def overflows_after(results: Results, handoff: float) -> int:
     """Of these within 1 s, those because the queue was physically full."""
-    full = _text("reason").is_in(["queue-overflow", "marked-overflow"])
-    return _between(_seconds(results.drops.filter((_text("place") == AIR) & full)), handoff, handoff + 1.0)
+    full = text("reason").is_in(["queue-overflow", "marked-overflow"])
+    return count(seconds(results.drops.filter((text("place") == AIR) & full)), handoff, handoff + 1.0)
 
 
 def marked_drops(results: Results, handoff: float) -> int:
     """Forwarded packets lost at the new base station within 1 s."""
-    marked = results.drops.filter((_text("place") == AIR) & pl.col("marked"))
-    return _between(_seconds(marked), handoff, handoff + 1.0)
+    marked = results.drops.filter((text("place") == AIR) & pl.col("marked"))
+    return count(seconds(marked), handoff, handoff + 1.0)
 
 
 def _forwarded(results: Results) -> pl.DataFrame:
@@ -91,12 +73,12 @@ def _forwarded(results: Results) -> pl.DataFrame:
 
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return _between(_seconds(_forwarded(results)), handoff, handoff + T_H_S)
+    return count(seconds(_forwarded(results)), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = _seconds(_forwarded(results))
+    times = seconds(_forwarded(results))
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
@@ -104,31 +86,14 @@ def burst(results: Results, handoff: float) -> int:
 
 def cutting_flows(results: Results, handoff: float) -> int:
     """Flows that cut their window within `SYNC_S` after a handoff."""
-    cuts = results.tcp.filter(_text("event").is_in(_CUTS))
-    times = _seconds(cuts)
-    soon = cuts.filter(pl.Series((times >= handoff) & (times < handoff + SYNC_S)))
-    return soon["flow"].n_unique()
+    return metrics.cutting_flows(results, handoff, handoff + SYNC_S)
 
 
 def window_correlation(results: Results, handoff: float) -> float:
-    """Mean correlation of the flows' windows, pair by pair, in the `AFTERMATH_S` after a handoff.
-
-    The windows in use, min(cwnd, 64), each 50 ms. A window that never changes correlates with nothing: 0.
-    """
-    grid = np.arange(handoff, handoff + AFTERMATH_S, 0.05)
-    windows = []
-    for flow in FLOWS:
-        changes = results.tcp.filter(_text("flow") == flow)
-        times, cwnd = _seconds(changes), changes["cwnd"].to_numpy()
-        at = np.searchsorted(times, grid, side="right") - 1
-        windows.append(np.minimum(np.where(at >= 0, cwnd[np.maximum(at, 0)], 1.0), WINDOW_PKTS))
-    return float(np.mean([_correlation(left, right) for left, right in combinations(windows, 2)]))
-
-
-def _correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    if np.ptp(left) == 0.0 or np.ptp(right) == 0.0:
-        return 0.0
-    return float(np.corrcoef(left, right)[0, 1])
+    """Mean correlation of the flows' windows in use, each 50 ms, in the `AFTERMATH_S` after a handoff."""
+    return metrics.window_correlation(
+        results, FLOWS, handoff, handoff + AFTERMATH_S, largest=float(WINDOW_PKTS)
+    )
 
 
 @dataclass(frozen=True)
@@ -164,7 +129,7 @@ def queue_trace(results: Results) -> QueueTrace:
     """The new base station's queue."""
     samples = results.queue(AIR)
     columns = (samples[name].to_numpy().astype(np.float64) for name in ("packets", "average", "probability"))
-    return QueueTrace(_seconds(samples), *columns)
+    return QueueTrace(seconds(samples), *columns)
 
 
 @dataclass(frozen=True)
@@ -201,7 +166,9 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         peak_average=float(after.average.max(initial=0.0)),
         peak_probability=float(after.probability.max(initial=0.0)),
         lowest_probability=float(after.probability.min(initial=1.0)),
-        curve=tuple(np.searchsorted(_arrivals(results, "moving"), CURVE_S, side="right").astype(float)),
+        curve=tuple(
+            np.searchsorted(metrics.arrivals(results, "moving"), CURVE_S, side="right").astype(float)
+        ),
     )
 
 
@@ -234,7 +201,9 @@ def three_handoffs(
     moving = total(results, "moving", "delivered_bytes")
     residents = float(results.flows["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
-    windows, _ = np.histogram(_arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
+    windows, _ = np.histogram(
+        metrics.arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
+    )
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
         drops=tuple(drops_after(results, at) for at in visits),
@@ -252,32 +221,32 @@ def three_handoffs(
 
 def phase(results: Results, name: str, after: float = ALONE_S) -> float:
     """When a phase of the handover after `after` s was first noted, in s."""
-    rows = results.handovers.filter(_text("phase") == name)
-    times = _seconds(rows)
+    rows = results.handovers.filter(text("phase") == name)
+    times = seconds(rows)
     later = times[times >= after]
     return float(later.min()) if later.size else float("nan")
 
 
 def last_loss(results: Results, flow: str) -> float:
     """When the last packet of `flow` was lost, in s."""
-    return float(_seconds(results.drops.filter(_text("flow") == flow)).max())
+    return float(seconds(results.drops.filter(text("flow") == flow)).max())
 
 
 def least_delay(results: Results, flow: str, start: float, end: float) -> float:
     """The least one-way delay of packets of `flow` that arrived in [start, end), in s."""
-    arrived = results.deliveries.filter(_text("flow") == flow)
-    times, sent = _seconds(arrived), _seconds(arrived, "sent_ns")
+    arrived = results.deliveries.filter(text("flow") == flow)
+    times, sent = seconds(arrived), seconds(arrived, "sent_ns")
     chosen = (times >= start) & (times < end)
     return float((times - sent)[chosen].min())
 
 
 def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     """The largest message of this name sent after `after` s, in bytes."""
-    rows = results.signalling.filter((_text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
+    rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
     size = rows["size_bytes"].max()
     return int(size) if isinstance(size, int) else 0
 
 
 def total(results: Results, flow: str, column: str) -> int:
     """A total of a flow."""
-    return int(results.flows.filter(_text("flow") == flow)[column].item())
+    return int(metrics.total(results, flow, column))

@@ -332,6 +332,7 @@ impl Bus {
                 (delay(at, end), Event::Packet { at: end, from: None, tunnelled: true, packet })
             }
             Via::Air => (delay(at, HOST), Event::AirPacket { base_station: at, packet }),
+            Via::Behind => unreachable!("Mobile IP has one line"),
             Via::Buffer => {
                 let Some(buffer) = self.buffers.get_mut(&at) else {
                     return self.lost.push((self.now, at, packet.number));

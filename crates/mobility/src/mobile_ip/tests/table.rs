@@ -3,10 +3,10 @@
 use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, HOST, ms, name};
 use crate::message::{Identification, ReplyCode};
 use crate::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, Params};
-use crate::{Action, Agent, Input, L2Trigger, Message, Via};
+use crate::transitions::{Setup, Words, transitions};
+use crate::{Input, L2Trigger, Message};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use std::fmt::Write as _;
 
 const LIFETIME: Duration = Duration::from_secs(300);
 
@@ -87,53 +87,10 @@ fn forward(from: Addr, millis: u64) -> Input {
     message(from, Message::Forward { host: HOST, identification: id(millis) })
 }
 
-/// A state, and how to reach it: inputs with their times in ms.
-type Setup<'a> = (&'a str, &'a [(u64, Input)]);
-
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
 fn table(agent: &MobileIp, states: &[Setup<'_>], after: Time, inputs: &[(&str, Time, Input)]) -> String {
-    let mut text = String::new();
-    for (state, setup) in states {
-        let mut reached = agent.clone();
-        let mut ignored = Vec::new();
-        for (at, input) in *setup {
-            reached.on(input.clone(), ms(*at), &mut ignored);
-        }
-        let _ = writeln!(text, "{state} = {}", reached.state(HOST));
-        for (label, delay, input) in inputs {
-            let mut next = reached.clone();
-            let mut actions = Vec::new();
-            let now = after + delay.since(Time::ZERO);
-            next.on(input.clone(), now, &mut actions);
-            let described: Vec<_> = actions.iter().map(describe).collect();
-            let _ = writeln!(text, "  {label:<34} -> {:<11} {}", next.state(HOST), described.join("; "));
-        }
-    }
-    text
-}
-
-fn describe(action: &Action) -> String {
-    let via = |via: &Via| match via {
-        Via::Neighbour(next) => name(*next),
-        Via::Air => "air".into(),
-        Via::Tunnel(end) => format!("tunnel to {}", name(*end)),
-        Via::Buffer => "buffer".into(),
-    };
-    let source = |from: &Option<Addr>| from.map_or(String::new(), |from| format!(" from {}", name(from)));
-    match action {
-        Action::Send { to, message } => format!("{}{} to {}", message.name(), detail(message), name(*to)),
-        Action::SetRoute { from, via: to, watch, .. } => {
-            format!("route{}: {}{}", source(from), via(to), if *watch { ", watched" } else { "" })
-        }
-        Action::ClearRoute { from, .. } => format!("no route{}", source(from)),
-        Action::StartBuffering { .. } => "start buffering".into(),
-        Action::Release { via: to, mark, .. } => {
-            format!("release: {}{}", via(to), if mark.is_some() { ", marked" } else { "" })
-        }
-        Action::AwaitForwarded { .. } => "await forwarded packets".into(),
-        Action::DiscardBuffer { .. } => "discard buffer".into(),
-        Action::Note { phase, .. } => format!("note {phase:?}"),
-    }
+    let words = Words { state: |agent: &MobileIp| agent.state(HOST), name, detail };
+    transitions(agent, &words, states, after, inputs)
 }
 
 fn detail(message: &Message) -> String {

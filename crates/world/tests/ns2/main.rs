@@ -3,9 +3,11 @@
 //! The recordings are in `tests/golden/ns2` of the project, or in `golden/ns2` of the folder that `ROAMLAB_DATA`
 //! names. Times there are whole microseconds, rounded; real numbers have six significant digits.
 
+mod compare;
 mod golden;
 mod live;
 mod network;
+mod plan;
 
 use golden::Run;
 use roamlab_transport::{PartialDeflation, TcpSpec};
@@ -35,8 +37,8 @@ const DIFFERENT: &[&str] = &[
 fn check(runs: &[Run]) {
     let mut failures = Vec::new();
     for run in runs {
-        let outcome = network::simulate(&run.path(), &run.spec());
-        match (golden::compare(run, &outcome), DIFFERENT.contains(&run.name.as_str())) {
+        let outcome = network::simulate(&run.plan(), &run.spec());
+        match (compare::compare(run, &outcome), DIFFERENT.contains(&run.name.as_str())) {
             (Err(why), false) => failures.push(format!("{}: {why}", run.name)),
             (Ok(()), true) => failures.push(format!("{}: agrees now", run.name)),
             (Ok(()), false) | (Err(_), true) => {}
@@ -78,6 +80,23 @@ variants! {
     vegas: "Vegas", 6, 17, 7;
 }
 
+#[test]
+fn live_shared_queues_agree() {
+    let cases = [("d", "n=9 minth=10 maxth=20 gentle=0"), ("e", "n=7 aqm=redecn")];
+    let runs: Vec<Run> = cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect();
+    check(&runs);
+}
+
+#[test]
+fn group_d_red() {
+    replay("d", &["Reno"], 7);
+}
+
+#[test]
+fn group_e_lte() {
+    replay("e", &["Reno"], 2);
+}
+
 /// Scenarios that nobody recorded, against the ns-2 that is installed; none where there is none.
 fn live(variant: &str) -> Vec<Run> {
     let mut cases = Vec::new();
@@ -109,7 +128,7 @@ fn live_runs_agree() {
 
 #[test]
 fn live_vegas_runs_mostly_agree() {
-    let agrees = |run: &Run| golden::compare(run, &network::simulate(&run.path(), &run.spec())).is_ok();
+    let agrees = |run: &Run| compare::compare(run, &network::simulate(&run.plan(), &run.spec())).is_ok();
     let runs = live("Vegas");
     let agreeing = runs.iter().filter(|run| agrees(run)).count();
     assert!(100 * agreeing >= 69 * runs.len(), "only {agreeing} of {}", runs.len());

@@ -1,6 +1,6 @@
 //! Runs the installed ns-2 on one of the recorded Tcl scenarios and reads what it did.
 
-use crate::golden::{Line, Params, Run, folder};
+use crate::golden::{Counters, Line, Params, Run, folder};
 use roamlab_transport::TcpSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,6 +20,8 @@ pub fn run(group: &str, arguments: &str) -> Option<Run> {
 pub fn run_with(group: &str, arguments: &str, settings: &str) -> Option<Run> {
     let (file, bottleneck) = match group {
         "c" => ("c_outage.tcl", ("2", "3")),
+        "d" => ("d_red.tcl", ("0", "1")),
+        "e" => ("e_lte.tcl", ("0", "1")),
         _ => ("a_single.tcl", ("1", "2")),
     };
     let serial = RUNS.fetch_add(1, Ordering::Relaxed);
@@ -44,16 +46,22 @@ pub fn run_with(group: &str, arguments: &str, settings: &str) -> Option<Run> {
     take(&wrapper);
     let [trace, variables, meta] = ["tr", "var", "meta"].map(|end| take(&format!("{prefix}.{end}")));
     let (mut lines, losses) = packets(&trace, bottleneck);
-    lines.extend(variables.lines().filter_map(variable));
-    let (params, flow) = totals(&meta);
+    lines.extend(variables_of(&variables));
+    let (params, flows) = totals(&meta);
     let params = Params::new(|key| params.get(key).cloned());
+    if params.red.is_some() {
+        lines.extend(take(&format!("{prefix}.red")).lines().filter_map(red_variable));
+    }
+    let next_uniform = meta.lines().find_map(|line| line.strip_prefix("next_uniform ")?.parse().ok());
     let name = format!("{group} {arguments}");
     Some(Run {
         name,
         group: group.into(),
         params,
-        flow,
+        flows,
         drops: losses,
+        marks: None,
+        next_uniform,
         lines: Some(lines),
         whole: true,
         spec: TcpSpec::default(),
@@ -78,17 +86,26 @@ fn packets(trace: &str, bottleneck: (&str, &str)) -> (Vec<Line>, BTreeMap<String
     let mut enqueued = "";
     for row in trace.lines() {
         let fields: Vec<&str> = row.split(' ').collect();
-        let [what, at, from, to, kind, size, .., seq, uid, _, _, _, _] = fields[..] else { continue };
-        let mut push = |event, second: String| {
-            lines.push(Line { micros: micros(at), event, first: seq.into(), second });
+        let [what, at, from, to, kind, size, flags, flow, source, _, seq, uid, ..] = fields[..] else {
+            continue;
         };
+        let mut push = |event, second: String| {
+            lines.push(Line {
+                micros: micros(at),
+                event,
+                flow: flow.parse().ok(),
+                first: seq.into(),
+                second,
+            });
+        };
+        let is_source = source.split_once('.').is_some_and(|(node, _)| node == from);
         let at_bottleneck = (from, to) == bottleneck && kind == "tcp";
         match what {
             "+" => {
-                if kind == "tcp" && from == "0" {
-                    push('S', u8::from(!sent.insert(seq)).to_string());
+                if kind == "tcp" && is_source {
+                    push('S', u8::from(!sent.insert((flow, seq))).to_string());
                 }
-                if kind == "ack" && from == "3" {
+                if kind == "ack" && is_source {
                     push('K', size.into());
                 }
                 if at_bottleneck {
@@ -98,6 +115,9 @@ fn packets(trace: &str, bottleneck: (&str, &str)) -> (Vec<Line>, BTreeMap<String
                 }
             }
             "-" if at_bottleneck => {
+                if flags.as_bytes().get(4) == Some(&b'E') {
+                    push('M', String::new());
+                }
                 waiting -= 1;
                 enqueued = if uid == enqueued { "" } else { enqueued };
             }
@@ -115,21 +135,43 @@ fn packets(trace: &str, bottleneck: (&str, &str)) -> (Vec<Line>, BTreeMap<String
     (lines, losses)
 }
 
+/// The variable trace: `# flow <number> agent <agent>` for each sender, then its changes.
+fn variables_of(trace: &str) -> Vec<Line> {
+    let agent =
+        |line: &str| line.strip_prefix("# flow ")?.split_once(" agent ").map(|(_, agent)| agent.to_owned());
+    let agents: Vec<String> = trace.lines().filter_map(agent).collect();
+    trace.lines().filter_map(|line| variable(line, &agents)).collect()
+}
+
+/// A line of RED's trace: `<a or p> <time> <value>`, both with six digits.
+fn red_variable(line: &str) -> Option<Line> {
+    let (name, rest) = line.split_once(' ')?;
+    let first = match name {
+        "a" => "ave",
+        "p" => "prob1",
+        _ => return None,
+    };
+    let (at, second) = rest.split_once(' ')?;
+    Some(Line { micros: micros(at), event: 'R', flow: None, first: first.into(), second: second.into() })
+}
+
 /// A line of the variable trace: `f t<time> a<agent> n<name> v<value>`.
-fn variable(line: &str) -> Option<Line> {
+fn variable(line: &str, agents: &[String]) -> Option<Line> {
     let mut fields = line.strip_prefix("f t")?.split(' ');
     let at = micros(fields.next()?);
-    let first = match fields.nth(1)?.strip_prefix('n')? {
+    let agent = fields.next()?.strip_prefix('a')?;
+    let flow = agents.iter().position(|other| other == agent);
+    let first = match fields.next()?.strip_prefix('n')? {
         "srtt_" => "srtt8",
         "rttvar_" => "rttvar4",
         name => name.trim_end_matches('_'),
     };
     let second = fields.next()?.strip_prefix('v')?.to_owned();
-    Some(Line { micros: at, event: 'V', first: first.into(), second })
+    Some(Line { micros: at, event: 'V', flow, first: first.into(), second })
 }
 
-/// What was asked for, and the flow's counters at the end.
-fn totals(meta: &str) -> (BTreeMap<String, String>, BTreeMap<String, f64>) {
+/// What was asked for, and the flows' counters at the end.
+fn totals(meta: &str) -> (BTreeMap<String, String>, Vec<Counters>) {
     let line =
         |start: &str| meta.lines().find_map(|line| line.strip_prefix(start)).expect("a line of that name");
     let mut params = BTreeMap::new();
@@ -155,7 +197,10 @@ fn totals(meta: &str) -> (BTreeMap<String, String>, BTreeMap<String, f64>) {
         }
         .to_owned()
     };
-    let flow = line("flow 0 ").split(' ').filter_map(|field| field.split_once('='));
-    let flow = flow.filter_map(|(key, value)| Some((name(key), value.parse().ok()?))).collect();
-    (params, flow)
+    let counters = |line: &str| -> Counters {
+        let fields = line.split(' ').filter_map(|field| field.split_once('='));
+        fields.filter_map(|(key, value)| Some((name(key), value.parse().ok()?))).collect()
+    };
+    let flows = meta.lines().filter(|line| line.starts_with("flow ")).map(counters).collect();
+    (params, flows)
 }

@@ -1,0 +1,238 @@
+//! The user plane of one host at a base station: where its packets go, and in which order.
+//!
+//! Two lines (TS 36.300 §10.1.2.3): the host's buffer takes what a source base station forwards, and a line behind it
+//! what the gateway sends directly. Direct packets wait there until the end marker of the forwarded ones, or until
+//! none has come for the reordering wait.
+//!
+//! | outlet | forwarded packets | direct packets, forwarded ones may come | direct packets, none may come |
+//! | --- | --- | --- | --- |
+//! | hold | buffer | line behind | buffer |
+//! | air | air | line behind | air |
+//! | tunnel to a target | tunnel | line behind | tunnel |
+//!
+//! An end marker from the source closes the forwarded stream: the line behind follows. An end marker for a handover
+//! away from here goes to the target when nothing is left that must precede it.
+
+use super::message::{Kind, Message};
+use super::{Forwarding, Params};
+use crate::message::Identification;
+use crate::{Action, Via};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+/// The user plane of one host at one base station.
+#[derive(Clone, Debug)]
+pub(super) struct Bearer {
+    host: Addr,
+    outlet: Outlet,
+    /// A base station that may still forward packets, which go first.
+    inflow: Option<Inflow>,
+    /// The newest handover whose end marker is about packets to here, not from here.
+    since: Identification,
+    /// An end marker that waits for what must precede it.
+    ended: Option<Identification>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Outlet {
+    Hold,
+    Air,
+    Tunnel(Addr),
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Inflow {
+    from: Addr,
+    /// When it is taken to be over; `None`: not before the host is here.
+    until: Option<Time>,
+}
+
+impl Bearer {
+    /// The bearer of a host that is attached: nothing waits, nothing is forwarded.
+    pub fn attached(host: Addr, since: Identification, out: &mut Vec<Action>) -> Bearer {
+        let bearer = Bearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
+        bearer.set_routes(out);
+        bearer
+    }
+
+    /// The bearer of a host that is expected from `source`.
+    pub fn expecting(
+        host: Addr,
+        since: Identification,
+        source: Addr,
+        params: &Params,
+        out: &mut Vec<Action>,
+    ) -> Bearer {
+        let ordered = params.forwarding != Forwarding::None && params.reordering;
+        let inflow = ordered.then_some(Inflow { from: source, until: None });
+        let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
+        out.push(Action::StartBuffering { host });
+        bearer.set_routes(out);
+        bearer
+    }
+
+    pub fn outlet(&self) -> Outlet {
+        self.outlet
+    }
+
+    /// Forwarded packets may still come.
+    pub fn waits(&self) -> bool {
+        self.inflow.is_some()
+    }
+
+    /// A handover away from here has begun to switch the path, and the gateway has no more packets for here.
+    pub fn path_has_left(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.inflow?.until
+    }
+
+    fn via(&self) -> Via {
+        match self.outlet {
+            Outlet::Hold | Outlet::Tunnel(_) => Via::Buffer,
+            Outlet::Air => Via::Air,
+        }
+    }
+
+    fn set_routes(&self, out: &mut Vec<Action>) {
+        let (host, via) = (self.host, self.via());
+        if let Some(inflow) = self.inflow {
+            out.push(Action::SetRoute { host, from: Some(inflow.from), via, watch: true });
+            out.push(Action::SetRoute { host, from: None, via: Via::Behind, watch: false });
+        } else {
+            out.push(Action::SetRoute { host, from: None, via, watch: false });
+        }
+    }
+
+    /// The host is here: what waits goes over the air.
+    pub fn to_air(&mut self, now: Time, params: &Params, out: &mut Vec<Action>) {
+        if self.outlet == Outlet::Air {
+            return;
+        }
+        self.outlet = Outlet::Air;
+        out.push(Action::Release { host: self.host, via: Via::Air, mark: None });
+        self.restart_wait(now, params);
+        self.set_routes(out);
+    }
+
+    /// The host has left without a command: what it has not got is kept.
+    pub fn hold(&mut self, out: &mut Vec<Action>) {
+        if self.outlet == Outlet::Air {
+            self.outlet = Outlet::Hold;
+            out.push(Action::StartBuffering { host: self.host });
+            self.set_routes(out);
+        }
+    }
+
+    /// What waits here and what comes goes to `target`.
+    pub fn forward(&mut self, target: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
+        if self.outlet == Outlet::Air {
+            out.push(Action::StartBuffering { host: self.host });
+        }
+        self.outlet = Outlet::Tunnel(target);
+        out.push(Action::Release { host: self.host, via: Via::Tunnel(target), mark: None });
+        self.restart_wait(now, params);
+        self.set_routes(out);
+    }
+
+    /// Nothing more goes to a target that packets were forwarded to: it is told so, behind them.
+    pub fn stop_forwarding(&self, target: Addr, id: Identification, out: &mut Vec<Action>) {
+        out.push(end_marker(self.host, id).to(target));
+    }
+
+    /// Nothing comes but what the source forwards: the end marker follows it.
+    pub fn ends_with_inflow(&mut self, id: Identification, out: &mut Vec<Action>) {
+        self.ended = Some(id);
+        self.relay_end(out);
+    }
+
+    /// Packets that `from` forwards go first, until its end marker.
+    pub fn expect_from(&mut self, from: Addr, now: Time, params: &Params, out: &mut Vec<Action>) {
+        if params.reordering {
+            self.close(out);
+            self.inflow = Some(Inflow { from, until: None });
+            self.restart_wait(now, params);
+            self.set_routes(out);
+        }
+    }
+
+    /// Another bearer of the same host follows: forwarded packets of this one have no route of their own any more.
+    pub fn expect_no_more(&self, out: &mut Vec<Action>) {
+        if let Some(inflow) = self.inflow {
+            out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
+        }
+    }
+
+    /// End markers of handovers up to this one are about packets to here.
+    pub fn since(&mut self, id: Identification) {
+        self.since = id;
+        self.ended = None;
+    }
+
+    /// A forwarded packet came by.
+    pub fn forwarded(&mut self, now: Time, params: &Params) {
+        self.restart_wait(now, params);
+    }
+
+    fn restart_wait(&mut self, now: Time, params: &Params) {
+        if let Some(inflow) = &mut self.inflow
+            && self.outlet != Outlet::Hold
+        {
+            inflow.until = Some(now + params.reordering_wait);
+        }
+    }
+
+    /// An end marker; whether it went on to the target, and nothing more is to come.
+    pub fn end_marker(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
+        if self.inflow.is_some_and(|inflow| inflow.from == from) {
+            self.close(out);
+        }
+        if id > self.since {
+            self.ended = Some(id);
+        }
+        self.relay_end(out)
+    }
+
+    /// Whether the wait for forwarded packets is over at `now`; then what waits behind them follows.
+    pub fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+        let over = self.next_deadline().is_some_and(|until| until <= now);
+        if over {
+            self.close(out);
+        }
+        over
+    }
+
+    /// Sends the end marker on, if all that must precede it has gone to the target.
+    pub fn relay_end(&mut self, out: &mut Vec<Action>) -> bool {
+        let Outlet::Tunnel(target) = self.outlet else { return false };
+        if self.inflow.is_some() {
+            return false;
+        }
+        let Some(id) = self.ended.take() else { return false };
+        out.push(end_marker(self.host, id).to(target));
+        true
+    }
+
+    /// The forwarded stream is over.
+    fn close(&mut self, out: &mut Vec<Action>) {
+        let Some(inflow) = self.inflow.take() else { return };
+        out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
+        out.push(Action::ReleaseBehind { host: self.host, via: self.via() });
+        self.set_routes(out);
+    }
+
+    /// The bearer ends: what waits here is lost.
+    pub fn end(&self, out: &mut Vec<Action>) {
+        let host = self.host;
+        self.expect_no_more(out);
+        out.push(Action::ClearRoute { host, from: None });
+        out.push(Action::EndBearer { host });
+    }
+}
+
+/// The end marker of the handover `id`.
+pub(super) fn end_marker(host: Addr, id: Identification) -> Message {
+    Message { host, id, kind: Kind::EndMarker {} }
+}

@@ -1,0 +1,195 @@
+//! The mobility management entity: has paths switched, one after the other for each host.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | unknown | path switch request | failure | unknown |
+//! | unknown, idle | service request, newer | modify bearer request | modifying |
+//! | idle | path switch request, newer | modify bearer request | modifying |
+//! | idle | path switch request of the handover that is done | ack | idle |
+//! | idle, modifying | path switch request, older | failure | same |
+//! | modifying | request, newer | waits for its turn, in order of arrival | modifying |
+//! | modifying | path switch request of the handover under way | answers it too | modifying |
+//! | modifying | modify bearer response | ack, or context setup and release of the old base station; the next request | idle, modifying |
+//! | modifying | time is up | modify bearer request again | modifying |
+//!
+//! A request whose turn comes when a newer one is done is answered with a failure.
+
+use super::message::{Kind, Message};
+use super::{Params, ours};
+use crate::backoff::Backoff;
+use crate::message::Identification;
+use crate::{Action, Agent, Input};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, VecDeque};
+
+/// LTE at the mobility management entity.
+#[derive(Clone, Debug)]
+pub struct Mme {
+    gateway: Addr,
+    params: Params,
+    hosts: BTreeMap<Addr, Host>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Host {
+    /// Of the newest request that was begun.
+    id: Identification,
+    /// Where the path goes since that request is done.
+    base_station: Option<Addr>,
+    /// Under way.
+    change: Option<Change>,
+    queue: VecDeque<Request>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Request {
+    from: Addr,
+    id: Identification,
+    base_station: Addr,
+    service: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Change {
+    request: Request,
+    /// Others who ask for the same.
+    also: Vec<Addr>,
+    retry: Backoff,
+}
+
+impl Mme {
+    /// An entity that knows no host; the gateway of all is `gateway`.
+    pub fn new(gateway: Addr, params: &Params) -> Mme {
+        Mme { gateway, params: params.clone(), hosts: BTreeMap::new() }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.hosts.get(&host) {
+            None => "unknown",
+            Some(Host { change: None, .. }) => "idle",
+            Some(Host { change: Some(_), .. }) => "modifying",
+        }
+    }
+
+    fn requested(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
+        let known = match request.service {
+            true => self.hosts.entry(host).or_default(),
+            false => match self.hosts.get_mut(&host) {
+                Some(known) => known,
+                None => return refuse(host, request, out),
+            },
+        };
+        match &mut known.change {
+            Some(change) if change.request.id == request.id => {
+                if !request.service
+                    && request.from != change.request.from
+                    && !change.also.contains(&request.from)
+                {
+                    change.also.push(request.from);
+                }
+            }
+            None if known.id == request.id && !request.service => {
+                out.push(
+                    Message { host, id: request.id, kind: Kind::PathSwitchRequestAck {} }.to(request.from),
+                );
+            }
+            _ if request.id <= known.id => refuse(host, request, out),
+            Some(_) => {
+                if !known.queue.contains(&request) {
+                    known.queue.push_back(request);
+                }
+            }
+            None => self.begin(host, request, now, out),
+        }
+    }
+
+    fn begin(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
+        let Some(known) = self.hosts.get_mut(&host) else { return };
+        known.id = request.id;
+        let retry = Backoff::start(now, self.params.timers.s1_retransmit);
+        known.change = Some(Change { request, also: Vec::new(), retry });
+        self.ask(host, out);
+    }
+
+    fn ask(&self, host: Addr, out: &mut Vec<Action>) {
+        let Some(change) = self.hosts.get(&host).and_then(|known| known.change.as_ref()) else { return };
+        let Request { id, base_station, .. } = change.request;
+        out.push(Message { host, id, kind: Kind::ModifyBearerRequest { base_station } }.to(self.gateway));
+    }
+
+    fn modified(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let Some(known) = self.hosts.get_mut(&host) else { return };
+        let Some(change) = known.change.take_if(|change| change.request.id == id) else { return };
+        let Request { from, base_station, service, .. } = change.request;
+        let old = known.base_station.replace(base_station);
+        if service {
+            out.push(Message { host, id, kind: Kind::InitialContextSetup {} }.to(base_station));
+            if let Some(old) = old.filter(|&old| old != base_station) {
+                out.push(Message { host, id, kind: Kind::ContextReleaseCommand {} }.to(old));
+            }
+        } else {
+            for asked in std::iter::once(from).chain(change.also) {
+                out.push(Message { host, id, kind: Kind::PathSwitchRequestAck {} }.to(asked));
+            }
+        }
+        while let Some(known) = self.hosts.get_mut(&host)
+            && known.change.is_none()
+            && let Some(next) = known.queue.pop_front()
+        {
+            self.requested(host, next, now, out);
+        }
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        let mut again = Vec::new();
+        for (&host, known) in &mut self.hosts {
+            if let Some(change) = known.change.as_mut().filter(|change| change.retry.at <= now) {
+                change.retry = change.retry.again(now);
+                again.push(host);
+            }
+        }
+        again.into_iter().for_each(|host| self.ask(host, out));
+    }
+}
+
+fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
+    // A service request is repeated by its host, with a newer identification.
+    if !request.service {
+        out.push(Message { host, id: request.id, kind: Kind::PathSwitchRequestFailure {} }.to(request.from));
+    }
+}
+
+impl Agent for Mme {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Message { from, message } => {
+                let Some(Message { host, id, kind }) = ours(message) else { return };
+                match kind {
+                    Kind::PathSwitchRequest { base_station } => {
+                        self.requested(host, Request { from, id, base_station, service: false }, now, out);
+                    }
+                    Kind::ServiceRequest {} => {
+                        self.requested(
+                            host,
+                            Request { from, id, base_station: from, service: true },
+                            now,
+                            out,
+                        );
+                    }
+                    Kind::ModifyBearerResponse {} => self.modified(host, id, now, out),
+                    _ => {}
+                }
+            }
+            Input::Trigger(_) | Input::Data { .. } => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.hosts.values().filter_map(|known| Some(known.change.as_ref()?.retry.at)).min()
+    }
+}

@@ -1,0 +1,162 @@
+//! LTE: handover between base stations over X2, with path switch over S1.
+//!
+//! Sources: \[lte\] sections III and V, figs. 2, 5, 6; TS 36.300 §10.1.2 (procedure, in-order delivery), TS 36.331 (RRC),
+//! TS 36.423 (X2AP), TS 36.413 (S1AP), TS 23.401 §5.5.1.1, TS 29.281 (end marker).
+//!
+//! # Message chart
+//!
+//! The steps of TS 36.300 fig. 10.1.2.1.1-1; `==` are packets. One hop by wire takes 2 ms, the air 5 ms.
+//!
+//! ```text
+//!        UE           source (S)        target (T)        MME          gateway
+//!  1     |<-measurement--|                 |               |               |
+//!        |    control    |                 |               |               |
+//!  2     |--measurement->|                 |               |               |   NeighbourReported
+//!        |    report     |                 |               |               |
+//!  3     |           decides               |               |               |
+//!  4     |               |-handover------->|               |               |
+//!        |               |  request        |               |               |
+//!  5     |               |              admits             |               |
+//!  6     |               |<-handover-------|               |               |   HandoverPrepared
+//!        |               |  request ack    |               |               |
+//!  7     |<-handover-----|                 |               |               |   HandoverCommanded
+//!        |  command      |                 |               |               |
+//!  8     |               |-SN status------>|               |               |
+//!        |               |  transfer       |               |               |
+//!      leaves            |===============> | holds         |               |   ForwardingStarted
+//!  9     |-random access preamble--------->|               |               |
+//! 10     |<-random access response---------|               |               |   AccessGranted
+//! 11     |-handover confirm--------------->|               |               |   HandoverConfirmed
+//!        |<================================|               |               |
+//! 12     |               |                 |-path switch-->|               |
+//!        |               |                 |  request      |               |
+//! 13     |               |                 |               |-modify bearer>|
+//!        |               |                 |               |  request      |   PathSwitched
+//! 14     |               |<-end marker------------------------------------ |
+//!        |               |-end marker----->|               |               |   OrderRestored
+//!        |               |                 |<==============================|
+//! 15     |               |                 |               |<-modify bearer|
+//!        |               |                 |               |  response     |
+//! 16     |               |                 |<-path switch--|               |   PathSwitchAcknowledged
+//!        |               |                 |  request ack  |               |
+//! 17     |               |<-UE context-----|               |               |   SourceReleased
+//!        |               |  release        |               |               |
+//! 18     |            lets go              |               |               |
+//! ```
+//!
+//! Fast path switch (\[lte\] fig. 5): the source sends the path switch request right after step 7. Prediction (fig. 6):
+//! the source does steps 4 to 6 and has the path switched when the handover is predicted; at step 2 step 7 follows at
+//! once. ASSUMPTION: the target asks for the path switch in both all the same when the host has confirmed; the MME
+//! answers at once, and the source is released as in the chart.
+//!
+//! # What is lost is repeated
+//!
+//! | lost | recovered by |
+//! | --- | --- |
+//! | measurement control, its confirmation | the base station, after 200 ms, doubling |
+//! | measurement report | layer 2, each report interval (240 ms) |
+//! | handover request, its ack or failure | T_RELOCprep (200 ms): cancel; the next measurement report |
+//! | handover command | T_X2RELOCoverall (1 s): the source takes the host back; or radio link failure, and re-establishment |
+//! | SN status transfer | nothing: sequence numbers are not modelled |
+//! | random access preamble, response | the host, each 20 ms until T304 |
+//! | handover confirm | the target answers random access again each 20 ms, and the host confirms again |
+//! | path switch request, ack | who asked, after 200 ms, doubling |
+//! | modify bearer request, response | the MME, after 200 ms, doubling |
+//! | end marker | the reordering wait |
+//! | UE context release | T_X2RELOCoverall |
+//! | handover cancel | the target's joining timer |
+//! | re-establishment request, answer | T301: a new connection |
+//! | service request, its answers | the host, after 200 ms, doubling |
+//!
+//! ASSUMPTION: a host's first connection, and the one after a failure that no base station can continue, is one
+//! message from the host to the MME (RRC setup and NAS service request in one) and one back.
+//! ASSUMPTION: the host's own packets take the shortest way, without a tunnel, and do not wait for random access.
+//! ASSUMPTION: PDCP and RLC numbers are not modelled: layer 2 knows what it has sent, and the host what it has got. The
+//! target does not ask the host what it lacks (PDCP status report), so forwarded duplicates cross the air.
+//! DEVIATION: no S1 handover: base stations that have no X2 have no handover.
+
+use crate::{Action, Agent, Input};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+mod bearer;
+mod enodeb;
+mod message;
+mod mme;
+mod params;
+mod serving_gateway;
+mod source;
+mod target;
+mod user_equipment;
+
+pub use enodeb::ENodeB;
+pub use message::{Kind, Message, Sizes};
+pub use mme::Mme;
+pub use params::{Cancelled, Forwarding, Params, PathSwitch, Prediction, Timers};
+pub use serving_gateway::ServingGateway;
+pub use user_equipment::UserEquipment;
+
+#[cfg(test)]
+mod tests;
+
+impl Message {
+    /// The action that sends it.
+    fn to(self, to: Addr) -> Action {
+        Action::Send { to, message: crate::Message::LteX2(self) }
+    }
+}
+
+/// The message, if it is one of LTE.
+fn ours(message: crate::Message) -> Option<Message> {
+    match message {
+        crate::Message::LteX2(message) => Some(message),
+        _ => None,
+    }
+}
+
+/// The serving gateway and the MME at one node.
+#[derive(Clone, Debug)]
+pub struct Core {
+    gateway: ServingGateway,
+    mme: Mme,
+}
+
+impl Core {
+    /// Both at the node `address`.
+    pub fn new(address: Addr, params: &Params) -> Core {
+        Core { gateway: ServingGateway::new(params), mme: Mme::new(address, params) }
+    }
+
+    /// The state of the MME for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        self.mme.state(host)
+    }
+}
+
+impl Agent for Core {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        self.gateway.on(input.clone(), now, out);
+        self.mme.on(input, now, out);
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.mme.next_deadline()
+    }
+}
+
+crate::roles! {
+    /// A role of LTE at one node.
+    LteX2 with Params:
+    /// At a mobile host.
+    UserEquipment,
+    /// At a base station.
+    ENodeB,
+    /// At a node of its own.
+    Mme,
+    /// At the home of the hosts.
+    ServingGateway,
+    /// At the home of the hosts, with the MME.
+    Core,
+}

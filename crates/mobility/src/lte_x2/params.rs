@@ -1,0 +1,215 @@
+//! Parameters of LTE handover over X2.
+
+use super::message::Sizes;
+use crate::EventA3;
+use roamlab_engine::{Bytes, Duration, Packets};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// LTE handover over X2: parameters of all roles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The node of the mobility management entity; absent: it stands at the serving gateway, which is the home of the
+    /// hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mme: Option<String>,
+    /// Who has the path switched, and when. Default "standard".
+    pub path_switch: PathSwitch,
+    /// With path_switch = "predictive" and without a list of predictions, each handover of the hosts' visits is
+    /// predicted, rightly, this long before. Default 130 ms (lte table II).
+    pub prediction_lead: Duration,
+    /// Predictions, right or wrong; absent: those that follow from the visits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predictions: Option<Vec<Prediction>>,
+    /// A predicted handover that has not come this long after the path switch was requested is given up: the path
+    /// is switched back. ASSUMPTION: the paper says only that a wrong prediction disconnects. Default 300 ms.
+    pub prediction_timeout: Duration,
+    /// What becomes of packets that a target holds when the handover is cancelled. ASSUMPTION: TS 36.300 leaves it
+    /// open. Default "return".
+    pub cancelled: Cancelled,
+    /// What the source forwards to the target. Default "lossless".
+    pub forwarding: Forwarding,
+    /// The target sends forwarded packets first and direct ones after the end marker (TS 36.300 §10.1.2.3). Off: as
+    /// they come. Default true (lte table I).
+    pub reordering: bool,
+    /// Without an end marker direct packets wait this long after the last forwarded one. ASSUMPTION: an
+    /// implementation's value. Default 100 ms.
+    pub reordering_wait: Duration,
+    /// End markers that the gateway sends on the old path, at least one. Default 1.
+    pub end_markers: u32,
+    /// The host drops packets that it has got already (PDCP, TS 36.323 §5.1.2). Default true.
+    pub drop_duplicates: bool,
+    /// Packets that a base station holds for one host that is not attached. Default 200 pkt (lte table I).
+    pub buffer_limit: Packets,
+    /// Hosts that a cell admits, handed over or expected; absent: any number. New connections are always admitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admission_limit: Option<u32>,
+    /// From the command until the host has the new cell's link. Default 30 ms (lte table I).
+    pub detach_time: Duration,
+    /// Bytes that a tunnel between gateway and base station adds; GTP-U over UDP and IPv4 has 36. ASSUMPTION: the
+    /// paper's 1500 B are the packet on the wire. Default 0 B.
+    pub tunnel_overhead: Bytes,
+    /// Bytes that a tunnel between base stations adds; with the PDCP number GTP-U has 44. Default 0 B.
+    pub forwarding_overhead: Bytes,
+    /// The event that hosts report.
+    pub measurement: EventA3,
+    /// Timers.
+    pub timers: Timers,
+    /// Sizes of messages.
+    pub sizes: Sizes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            mme: None,
+            path_switch: PathSwitch::Standard,
+            prediction_lead: Duration::from_millis(130),
+            predictions: None,
+            prediction_timeout: Duration::from_millis(300),
+            cancelled: Cancelled::Return,
+            forwarding: Forwarding::Lossless,
+            reordering: true,
+            reordering_wait: Duration::from_millis(100),
+            end_markers: 1,
+            drop_duplicates: true,
+            buffer_limit: Packets(200),
+            admission_limit: None,
+            detach_time: Duration::from_millis(30),
+            tunnel_overhead: Bytes(0),
+            forwarding_overhead: Bytes(0),
+            measurement: EventA3::default(),
+            timers: Timers::default(),
+            sizes: Sizes::default(),
+        }
+    }
+}
+
+/// Who has the path switched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathSwitch {
+    /// The target, when the host has confirmed (TS 36.300).
+    Standard,
+    /// The source, right after the handover command (lte section V.A.1).
+    Fast,
+    /// The source, when the handover is predicted (lte section V.A.2).
+    Predictive,
+}
+
+/// What the source forwards.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forwarding {
+    /// What layer 2 has not acknowledged, what has not been sent, and what comes (TS 36.300 §10.1.2.3.1).
+    Lossless,
+    /// What has not been sent, and what comes (§10.1.2.3.2).
+    Seamless,
+    /// Nothing.
+    None,
+}
+
+/// What a target does with the packets of a host that does not come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cancelled {
+    /// It forwards them to the source.
+    Return,
+    /// It drops them.
+    Drop,
+}
+
+/// A prediction of a handover.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prediction {
+    /// The host.
+    pub host: String,
+    /// The cell that it is expected in.
+    pub cell: String,
+    /// When the base station that serves it is told.
+    pub at: Duration,
+}
+
+/// Timers of LTE handover.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timers {
+    /// T_RELOCprep: the source cancels a preparation without answer. Default 200 ms.
+    pub reloc_prep: Duration,
+    /// T_X2RELOCoverall: a source that has not been released takes the host back, if it is still there, or forgets
+    /// it. Default 1 s.
+    pub reloc_overall: Duration,
+    /// A target forgets a host that does not come. Default 1 s.
+    pub joining: Duration,
+    /// A released source, and a target whose handover was cancelled, pass packets on for this long, or until the end
+    /// marker. Default 1 s.
+    pub forwarding_hold: Duration,
+    /// T304: the host gives a handover up (TS 36.331 §7.3). Default 200 ms.
+    pub t304: Duration,
+    /// T311: the host gives re-establishment up if it finds no cell. Default 3 s.
+    pub t311: Duration,
+    /// T301: the host gives re-establishment up without an answer. Default 300 ms.
+    pub t301: Duration,
+    /// From finding a cell to having its link, after a failure. Default 20 ms.
+    pub cell_entry: Duration,
+    /// The preamble, and the answer to it, are repeated. Default 20 ms.
+    pub random_access: Duration,
+    /// First repetition of what goes over RRC and NAS without an answer, then doubling. Default 200 ms.
+    pub rrc_retransmit: Duration,
+    /// First repetition of S1 and S11 requests without an answer, then doubling. Default 200 ms.
+    pub s1_retransmit: Duration,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        let ms = Duration::from_millis;
+        Timers {
+            reloc_prep: ms(200),
+            reloc_overall: ms(1_000),
+            joining: ms(1_000),
+            forwarding_hold: ms(1_000),
+            t304: ms(200),
+            t311: ms(3_000),
+            t301: ms(300),
+            cell_entry: ms(20),
+            random_access: ms(20),
+            rrc_retransmit: ms(200),
+            s1_retransmit: ms(200),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses what cannot run.
+    ///
+    /// # Errors
+    /// The field, and what was expected and what to write.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let Timers { reloc_prep, reloc_overall, joining, forwarding_hold, t304, t311, t301, .. } =
+            self.timers;
+        let Timers { random_access, rrc_retransmit, s1_retransmit, .. } = self.timers;
+        let spans = [
+            ("reordering_wait", self.reordering_wait),
+            ("prediction_timeout", self.prediction_timeout),
+            ("timers.reloc_prep", reloc_prep),
+            ("timers.reloc_overall", reloc_overall),
+            ("timers.joining", joining),
+            ("timers.forwarding_hold", forwarding_hold),
+            ("timers.t304", t304),
+            ("timers.t311", t311),
+            ("timers.t301", t301),
+            ("timers.random_access", random_access),
+            ("timers.rrc_retransmit", rrc_retransmit),
+            ("timers.s1_retransmit", s1_retransmit),
+        ];
+        if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
+            return Err(((*field).into(), "this time cannot be zero: write for example \"200 ms\"".into()));
+        }
+        if self.end_markers == 0 {
+            return Err(("end_markers".into(), "the gateway sends at least one: write 1".into()));
+        }
+        self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))
+    }
+}

@@ -1,0 +1,74 @@
+//! The serving gateway: the near end of the tunnels.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | any | modify bearer request, newer, other base station | end markers on the old path, tunnel to the new one, response | bound |
+//! | any | modify bearer request, newer, same base station | response | bound |
+//! | bound | the last request again | response | bound |
+//! | bound | modify bearer request, older | | bound |
+
+use super::bearer::end_marker;
+use super::message::{Kind, Message};
+use super::{Params, ours};
+use crate::message::Identification;
+use crate::{Action, Agent, Input, Phase, Via};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// LTE at the serving gateway.
+#[derive(Clone, Debug)]
+pub struct ServingGateway {
+    params: Params,
+    /// Where each host's path goes, and since which request.
+    paths: BTreeMap<Addr, (Addr, Identification)>,
+}
+
+impl ServingGateway {
+    /// A gateway that knows no host.
+    pub fn new(params: &Params) -> ServingGateway {
+        ServingGateway { params: params.clone(), paths: BTreeMap::new() }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        if self.paths.contains_key(&host) { "bound" } else { "unknown" }
+    }
+
+    fn modify(&mut self, host: Addr, base_station: Addr, id: Identification, out: &mut Vec<Action>) -> bool {
+        let old = self.paths.get(&host).copied();
+        match old {
+            Some((_, known)) if id <= known => return id == known,
+            Some((old, _)) if old != base_station => {
+                let marker = end_marker(host, id).to(old);
+                out.extend(std::iter::repeat_n(marker, self.params.end_markers as usize));
+            }
+            _ => {}
+        }
+        self.paths.insert(host, (base_station, id));
+        if old.is_none_or(|(old, _)| old != base_station) {
+            out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(base_station), watch: false });
+            out.push(Action::Note { host, phase: Phase::PathSwitched });
+        }
+        true
+    }
+}
+
+impl Agent for ServingGateway {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, _: Time, out: &mut Vec<Action>) {
+        let Input::Message { from, message } = input else { return };
+        let Some(Message { host, id, kind: Kind::ModifyBearerRequest { base_station } }) = ours(message)
+        else {
+            return;
+        };
+        if self.modify(host, base_station, id, out) {
+            out.push(Message { host, id, kind: Kind::ModifyBearerResponse {} }.to(from));
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,45 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
+
+use super::{Forwarding, Message, Params, PathSwitch, Sizes};
+use roamlab_engine::{Bytes, Duration};
+
+#[test]
+fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    assert_eq!(read("{}")?, Params::default());
+    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
+    let some = read(
+        r#"{"path_switch": "fast", "forwarding": "seamless", "timers": {"t304": "50 ms"},
+            "predictions": [{"host": "ue", "cell": "enb2", "at": "1 s"}]}"#,
+    )?;
+    assert_eq!((some.path_switch, some.forwarding), (PathSwitch::Fast, Forwarding::Seamless));
+    assert_eq!(some.timers.t304, Duration::from_millis(50));
+    assert!(read(r#"{"timer": {}}"#).is_err());
+    assert!(read(r#"{"timers": {"t304": 50}}"#).is_err());
+    assert!(read(r#"{"sizes": {"beacon": "1 B"}}"#).is_err());
+    let refused = |text: &str| read(text).map(|params| params.check().err().map(|(field, _)| field));
+    assert_eq!(refused("{}")?, None);
+    assert_eq!(refused(r#"{"timers": {"t311": "0 ms"}}"#)?.as_deref(), Some("timers.t311"));
+    assert_eq!(refused(r#"{"reordering_wait": "0 ms"}"#)?.as_deref(), Some("reordering_wait"));
+    assert_eq!(refused(r#"{"end_markers": 0}"#)?.as_deref(), Some("end_markers"));
+    let hysteresis = r#"{"measurement": {"hysteresis_db": 0.3}}"#;
+    assert_eq!(refused(hysteresis)?.as_deref(), Some("measurement.hysteresis_db"));
+    Ok(())
+}
+
+#[test]
+fn every_message_has_a_name_and_a_size_of_its_own() {
+    let sizes = Sizes::default();
+    assert_eq!(sizes.all().count(), Message::NAMES.len());
+    assert!(sizes.all().all(|(_, size)| size > Bytes(0)));
+    let mut names = Message::NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Message::NAMES.len());
+    let of = |field: &str| sizes.all().find(|(known, _)| *known == field).map(|(_, size)| size.0);
+    // The chart's steps 4, 7, 12 and 14.
+    let steps = ["handover_request", "handover_command", "path_switch_request", "end_marker"].map(of);
+    assert_eq!(steps, [Some(250), Some(80), Some(150), Some(36)]);
+}

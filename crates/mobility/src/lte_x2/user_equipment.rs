@@ -1,0 +1,282 @@
+//! The user equipment (the papers' "ME"): reports, obeys the handover command, and recovers what fails.
+//!
+//! | state | input | does | next |
+//! | --- | --- | --- | --- |
+//! | idle | link up | service request | requesting |
+//! | requesting | time is up | service request, newer | requesting |
+//! | requesting | connection setup of the last request | | connected |
+//! | connected | measurement control | has event A3 evaluated, confirms | connected |
+//! | connected | neighbour better | measurement report | connected |
+//! | connected | handover command, newer | leaves for the target, starts T304 | detached |
+//! | detached | link up at the target | preamble | accessing |
+//! | accessing | time is up | preamble again | accessing |
+//! | accessing | random access response | handover confirm, stops T304 | connected |
+//! | connected | random access response of its last handover | handover confirm again | connected |
+//! | detached, accessing | T304 | leaves, searches a cell, starts T311 | selecting |
+//! | connected, accessing, re-establishing, requesting | link down, radio link failure | leaves, searches a cell, starts T311 | selecting |
+//! | selecting | cell found | enters it | selecting |
+//! | selecting | link up | re-establishment request, starts T301 | re-establishing |
+//! | re-establishing | re-establishment | has event A3 evaluated | connected |
+//! | re-establishing | reject, T301 | service request | requesting |
+//! | selecting | T311 | searches again | idle |
+//! | idle | cell found | enters it | idle |
+//!
+//! Anything else changes nothing.
+
+use super::message::{Kind, Message};
+use super::{Params, ours};
+use crate::backoff::Backoff;
+use crate::message::Identification;
+use crate::{Action, Agent, Input, L2Trigger, Phase};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+/// LTE at a user equipment.
+#[derive(Clone, Debug)]
+pub struct UserEquipment {
+    address: Addr,
+    params: Params,
+    state: State,
+    /// Of the newest handover or service request.
+    id: Identification,
+    /// The base station that served it last.
+    previous: Addr,
+}
+
+#[derive(Copy, Clone, Debug)]
+enum State {
+    /// Without a link; `retry`: searches again then.
+    Idle {
+        retry: Option<Time>,
+    },
+    Requesting {
+        base_station: Addr,
+        retry: Backoff,
+    },
+    Connected {
+        base_station: Addr,
+    },
+    Detached {
+        target: Addr,
+        t304: Time,
+    },
+    Accessing {
+        target: Addr,
+        t304: Time,
+        preamble: Time,
+    },
+    Selecting {
+        t311: Time,
+    },
+    Reestablishing {
+        base_station: Addr,
+        t301: Time,
+    },
+}
+
+impl UserEquipment {
+    /// A user equipment without a link.
+    pub fn new(address: Addr, params: &Params) -> UserEquipment {
+        UserEquipment {
+            address,
+            params: params.clone(),
+            state: State::Idle { retry: None },
+            id: Identification(0),
+            previous: address,
+        }
+    }
+
+    /// The state in one word.
+    pub fn state(&self, _: Addr) -> &'static str {
+        match self.state {
+            State::Idle { .. } => "idle",
+            State::Requesting { .. } => "requesting",
+            State::Connected { .. } => "connected",
+            State::Detached { .. } => "detached",
+            State::Accessing { .. } => "accessing",
+            State::Selecting { .. } => "selecting",
+            State::Reestablishing { .. } => "re-establishing",
+        }
+    }
+
+    fn send(&self, to: Addr, kind: Kind, out: &mut Vec<Action>) {
+        out.push(Message { host: self.address, id: self.id, kind }.to(to));
+    }
+
+    fn note(&self, phase: Phase, out: &mut Vec<Action>) {
+        out.push(Action::Note { host: self.address, phase });
+    }
+
+    /// A new connection through this base station.
+    fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        self.note(Phase::ServiceRequested, out);
+        self.ask(base_station, Backoff::start(now, self.params.timers.rrc_retransmit), now, out);
+    }
+
+    fn ask(&mut self, base_station: Addr, retry: Backoff, now: Time, out: &mut Vec<Action>) {
+        self.id = self.id.newer(now);
+        self.state = State::Requesting { base_station, retry };
+        self.send(base_station, Kind::ServiceRequest {}, out);
+    }
+
+    fn link_up(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        match self.state {
+            State::Detached { target, t304 } if target == base_station => {
+                let preamble = now + self.params.timers.random_access;
+                self.state = State::Accessing { target, t304, preamble };
+                self.send(target, Kind::RandomAccessPreamble {}, out);
+            }
+            State::Selecting { .. } => {
+                let t301 = now + self.params.timers.t301;
+                self.state = State::Reestablishing { base_station, t301 };
+                self.send(base_station, Kind::ReestablishmentRequest { previous: self.previous }, out);
+            }
+            _ => self.request_service(base_station, now, out),
+        }
+    }
+
+    /// The link has failed: another cell, the old one or none.
+    fn select(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.note(Phase::LinkFailed, out);
+        self.state = State::Selecting { t311: now + self.params.timers.t311 };
+        out.extend([Action::Leave, Action::Search]);
+    }
+
+    fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
+        if let State::Idle { retry } = &mut self.state {
+            *retry = Some(now + self.params.timers.t311);
+        } else if !matches!(self.state, State::Selecting { .. }) {
+            return;
+        }
+        out.push(Action::Enter { base_station, after: self.params.timers.cell_entry });
+    }
+
+    fn connect(&mut self, base_station: Addr, phase: Phase, out: &mut Vec<Action>) {
+        self.previous = base_station;
+        self.state = State::Connected { base_station };
+        self.note(phase, out);
+    }
+
+    fn measure(&self, out: &mut Vec<Action>) {
+        out.push(Action::Measure { event: self.params.measurement });
+    }
+
+    fn hear(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+        let current = message.id == self.id;
+        match (self.state, message.kind) {
+            (State::Requesting { base_station, .. }, Kind::ConnectionSetup {}) if current => {
+                self.connect(base_station, Phase::ServiceRestored, out);
+            }
+            (State::Connected { base_station }, Kind::MeasurementControl {}) if from == base_station => {
+                self.measure(out);
+                self.send(base_station, Kind::MeasurementControlComplete {}, out);
+            }
+            (State::Connected { base_station }, Kind::HandoverCommand { target })
+                if from == base_station && message.id > self.id =>
+            {
+                self.id = message.id;
+                self.state = State::Detached { target, t304: now + self.params.timers.t304 };
+                out.push(Action::Enter { base_station: target, after: self.params.detach_time });
+            }
+            (State::Accessing { target, .. }, Kind::RandomAccessResponse {}) if from == target && current => {
+                self.connect(target, Phase::AccessGranted, out);
+                self.send(target, Kind::HandoverConfirm {}, out);
+                self.measure(out);
+            }
+            (State::Connected { base_station }, Kind::RandomAccessResponse {})
+                if from == base_station && current =>
+            {
+                self.send(base_station, Kind::HandoverConfirm {}, out);
+            }
+            (State::Reestablishing { base_station, .. }, Kind::Reestablishment {})
+                if from == base_station =>
+            {
+                self.connect(base_station, Phase::Reestablished, out);
+                self.measure(out);
+            }
+            (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject {})
+                if from == base_station =>
+            {
+                self.request_service(base_station, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+        match self.state {
+            State::Idle { retry: Some(at) } if at <= now => {
+                self.state = State::Idle { retry: None };
+                out.push(Action::Search);
+            }
+            State::Requesting { base_station, retry } if retry.at <= now => {
+                self.ask(base_station, retry.again(now), now, out);
+            }
+            State::Detached { t304, .. } | State::Accessing { t304, .. } if t304 <= now => {
+                self.select(now, out)
+            }
+            State::Accessing { target, t304, preamble } if preamble <= now => {
+                let preamble = now + self.params.timers.random_access;
+                self.state = State::Accessing { target, t304, preamble };
+                self.send(target, Kind::RandomAccessPreamble {}, out);
+            }
+            State::Selecting { t311 } if t311 <= now => {
+                self.state = State::Idle { retry: None };
+                out.push(Action::Search);
+            }
+            State::Reestablishing { base_station, t301 } if t301 <= now => {
+                self.request_service(base_station, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn layer_2(&mut self, trigger: L2Trigger, now: Time, out: &mut Vec<Action>) {
+        match (trigger, self.state) {
+            (L2Trigger::LinkUp { base_station }, _) => self.link_up(base_station, now, out),
+            (L2Trigger::CellFound { base_station }, _) => self.cell_found(base_station, now, out),
+            // Its own doing.
+            (
+                L2Trigger::LinkDown | L2Trigger::RadioLinkFailure,
+                State::Detached { .. } | State::Selecting { .. } | State::Idle { .. },
+            ) => {}
+            (L2Trigger::LinkDown | L2Trigger::RadioLinkFailure, _) => self.select(now, out),
+            (L2Trigger::NeighbourBetter { base_station: target }, State::Connected { base_station })
+                if target != base_station =>
+            {
+                self.note(Phase::NeighbourReported, out);
+                self.send(base_station, Kind::MeasurementReport { target }, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Agent for UserEquipment {
+    type Params = Params;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(trigger) => self.layer_2(trigger, now, out),
+            Input::Message { from, message } => {
+                if let Some(message) = ours(message).filter(|message| message.host == self.address) {
+                    self.hear(from, message, now, out);
+                }
+            }
+            Input::Deadline => self.time_is_up(now, out),
+            Input::Data { .. } => {}
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Idle { retry } => retry,
+            State::Connected { .. } => None,
+            State::Requesting { retry, .. } => Some(retry.at),
+            State::Detached { t304, .. } => Some(t304),
+            State::Accessing { t304, preamble, .. } => Some(t304.min(preamble)),
+            State::Selecting { t311 } => Some(t311),
+            State::Reestablishing { t301, .. } => Some(t301),
+        }
+    }
+}

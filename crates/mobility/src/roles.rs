@@ -1,0 +1,50 @@
+//! The table of a protocol's roles.
+
+/// Makes the enum of a protocol's roles, and hands everything on to the role that there is.
+macro_rules! roles {
+    ($(#[$doc:meta])* $protocol:ident with $params:ty: $($(#[$role_doc:meta])* $role:ident,)+) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub enum $protocol {
+            $($(#[$role_doc])* $role($role),)+
+        }
+
+        $(impl From<$role> for $protocol {
+            fn from(role: $role) -> $protocol {
+                $protocol::$role(role)
+            }
+        })+
+
+        impl $protocol {
+            /// The role's state for `host` in one word, for records and tables.
+            pub fn state(&self, host: roamlab_packet::Addr) -> &'static str {
+                match self {
+                    $($protocol::$role(role) => role.state(host),)+
+                }
+            }
+        }
+
+        impl $crate::Agent for $protocol {
+            type Params = $params;
+
+            fn on(
+                &mut self,
+                input: $crate::Input,
+                now: roamlab_engine::Time,
+                out: &mut Vec<$crate::Action>,
+            ) {
+                match self {
+                    $($protocol::$role(role) => role.on(input, now, out),)+
+                }
+            }
+
+            fn next_deadline(&self) -> Option<roamlab_engine::Time> {
+                match self {
+                    $($protocol::$role(role) => role.next_deadline(),)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use roles;

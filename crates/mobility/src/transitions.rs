@@ -1,0 +1,86 @@
+//! Transition tables of roles, for their snapshots.
+
+use crate::{Action, Agent, Input, Message, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::fmt::Write as _;
+
+/// A state, and how to reach it: inputs with their times in ms.
+pub type Setup<'a> = (&'a str, &'a [(u64, Input)]);
+
+/// How a protocol's states, nodes and messages are written.
+pub struct Words<A> {
+    /// The state in one word.
+    pub state: fn(&A) -> &'static str,
+    /// The name of a node.
+    pub name: fn(Addr) -> String,
+    /// What a message says beside its name.
+    pub detail: fn(&Message) -> String,
+}
+
+/// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
+pub fn transitions<A: Agent + Clone>(
+    agent: &A,
+    words: &Words<A>,
+    states: &[Setup<'_>],
+    after: Time,
+    inputs: &[(&str, Time, Input)],
+) -> String {
+    let mut text = String::new();
+    for (state, setup) in states {
+        let mut reached = agent.clone();
+        let mut ignored = Vec::new();
+        for (at, input) in *setup {
+            reached.on(input.clone(), Time::ZERO + Duration::from_millis(*at), &mut ignored);
+        }
+        let _ = writeln!(text, "{state} = {}", (words.state)(&reached));
+        for (label, delay, input) in inputs {
+            let mut next = reached.clone();
+            let mut actions = Vec::new();
+            let now = after + delay.since(Time::ZERO);
+            next.on(input.clone(), now, &mut actions);
+            let described: Vec<_> = actions.iter().map(|action| words.describe(action)).collect();
+            let _ = writeln!(text, "  {label:<34} -> {:<11} {}", (words.state)(&next), described.join("; "));
+        }
+    }
+    text
+}
+
+impl<A> Words<A> {
+    fn via(&self, via: &Via) -> String {
+        match via {
+            Via::Neighbour(next) => (self.name)(*next),
+            Via::Air => "air".into(),
+            Via::Tunnel(end) => format!("tunnel to {}", (self.name)(*end)),
+            Via::Buffer => "buffer".into(),
+            Via::Behind => "behind".into(),
+        }
+    }
+
+    fn describe(&self, action: &Action) -> String {
+        let name = self.name;
+        let source = |from: &Option<Addr>| from.map_or(String::new(), |from| format!(" from {}", name(from)));
+        match action {
+            Action::Send { to, message } => {
+                format!("{}{} to {}", message.name(), (self.detail)(message), name(*to))
+            }
+            Action::SetRoute { from, via, watch, .. } => {
+                format!("route{}: {}{}", source(from), self.via(via), if *watch { ", watched" } else { "" })
+            }
+            Action::ClearRoute { from, .. } => format!("no route{}", source(from)),
+            Action::StartBuffering { .. } => "start buffering".into(),
+            Action::Release { via, mark, .. } => {
+                format!("release: {}{}", self.via(via), if mark.is_some() { ", marked" } else { "" })
+            }
+            Action::AwaitForwarded { .. } => "await forwarded packets".into(),
+            Action::ReleaseBehind { via, .. } => format!("release behind: {}", self.via(via)),
+            Action::DiscardBuffer { .. } => "discard buffer".into(),
+            Action::EndBearer { .. } => "end bearer".into(),
+            Action::Measure { .. } => "measure".into(),
+            Action::Leave => "leave".into(),
+            Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
+            Action::Search => "search".into(),
+            Action::Note { phase, .. } => format!("note {phase:?}"),
+        }
+    }
+}

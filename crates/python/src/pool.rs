@@ -1,0 +1,169 @@
+//! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
+//! that memory holds a few runs, however many there are.
+
+use crate::{ScenarioError, SimulationError, tables_to_python};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator};
+use rayon::prelude::*;
+use roamlab_world::{Draw, Scenario, Table};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+/// How often a wait looks for signals.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A run that is wanted.
+struct Job {
+    index: usize,
+    scenario: Arc<Scenario>,
+    name: String,
+    draw: Draw,
+}
+
+type Finished = (usize, Result<Vec<Table>, String>);
+
+/// Where jobs come from: Python's tuples of scenario text, its file's name, seed and replication.
+pub struct Source<'py> {
+    jobs: Bound<'py, PyIterator>,
+    trace: Option<u64>,
+    given: usize,
+    last: Option<(String, Arc<Scenario>)>,
+}
+
+impl<'py> Source<'py> {
+    /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced.
+    pub fn new(jobs: &Bound<'py, PyAny>, trace: Option<u64>) -> PyResult<Source<'py>> {
+        Ok(Source { jobs: jobs.try_iter()?, trace, given: 0, last: None })
+    }
+
+    fn next(&mut self) -> PyResult<Option<Job>> {
+        let Some(job) = self.jobs.next() else { return Ok(None) };
+        let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
+        let scenario = self.scenario(&text, &name)?;
+        let seeded = scenario.check_seed(seed, &text, &name);
+        seeded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        let index = self.given;
+        self.given += 1;
+        Ok(Some(Job { index, scenario, name, draw: Draw { seed, run, trace: self.trace } }))
+    }
+
+    /// The scenario; neighbours with the same text are read once.
+    fn scenario(&mut self, text: &str, name: &str) -> PyResult<Arc<Scenario>> {
+        if let Some((_, scenario)) = self.last.as_ref().filter(|(last, _)| *last == text) {
+            return Ok(Arc::clone(scenario));
+        }
+        let scenario =
+            Scenario::parse(text, name).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        let scenario = Arc::new(scenario);
+        self.last = Some((text.to_owned(), Arc::clone(&scenario)));
+        Ok(scenario)
+    }
+}
+
+/// Runs all jobs on `threads` other threads and gives each result to `take` on this one, until all are done, one
+/// fails, `take` fails or the user interrupts. Of each result only the tables that `wanted` names are made, or all.
+pub fn each_result<'py>(
+    py: Python<'py>,
+    source: Source<'py>,
+    threads: usize,
+    wanted: Option<&[String]>,
+    mut take: impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+) -> PyResult<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let stop = AtomicBool::new(false);
+    let ahead = 2 * threads.max(1);
+    std::thread::scope(|scope| {
+        let (waiting, jobs) = mpsc::sync_channel(ahead);
+        let (results, arriving) = mpsc::sync_channel(ahead);
+        let arriving = Mutex::new(arriving);
+        scope.spawn(|| pool.install(|| perform(jobs, results, &stop)));
+        let mut desk = Desk { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
+        let outcome = desk.serve(py, wanted, &mut take);
+        stop.store(true, Ordering::Relaxed);
+        drop(desk);
+        py.detach(|| while next(&arriving, None).is_ok() {});
+        outcome
+    })
+}
+
+/// The threads' side.
+fn perform(jobs: mpsc::Receiver<Job>, results: mpsc::SyncSender<Finished>, stop: &AtomicBool) {
+    let keep_going = || !stop.load(Ordering::Relaxed);
+    jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
+        if keep_going() {
+            let outcome = roamlab_world::run(&job.scenario, job.draw, &keep_going);
+            let Draw { seed, run, .. } = job.draw;
+            let outcome = outcome.map_err(|law| format!("{}, seed {seed}, run {run}: {law}", job.name));
+            let _ = results.send((job.index, outcome));
+        }
+    });
+}
+
+/// The interpreter's side: hands out jobs and takes results.
+struct Desk<'py, 'a> {
+    source: Source<'py>,
+    waiting: Option<mpsc::SyncSender<Job>>,
+    /// How many jobs are under way at most: neither channel ever makes its sender wait.
+    ahead: usize,
+    under_way: usize,
+    arriving: &'a Mutex<mpsc::Receiver<Finished>>,
+}
+
+impl<'py> Desk<'py, '_> {
+    fn serve(
+        &mut self,
+        py: Python<'py>,
+        wanted: Option<&[String]>,
+        take: &mut impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        loop {
+            py.check_signals()?;
+            self.hand_out()?;
+            if self.under_way == 0 {
+                return Ok(());
+            }
+            let arriving = self.arriving;
+            match py.detach(|| next(arriving, Some(PATIENCE))) {
+                Ok((index, outcome)) => {
+                    self.under_way -= 1;
+                    let mut tables = outcome.map_err(SimulationError::new_err)?;
+                    if let Some(wanted) = wanted {
+                        tables.retain(|table| wanted.iter().any(|name| name == table.name));
+                    }
+                    self.hand_out()?;
+                    take(index, &tables_to_python(py, tables)?)?;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the threads that run scenarios ended early"));
+                }
+            }
+        }
+    }
+
+    fn hand_out(&mut self) -> PyResult<()> {
+        while let Some(waiting) = self.waiting.as_ref().filter(|_| self.under_way < self.ahead) {
+            let sent = self.source.next()?.is_some_and(|job| waiting.send(job).is_ok());
+            self.under_way += usize::from(sent);
+            if !sent {
+                self.waiting = None;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The next result, waited for at most `patience` (`None`: as long as it takes).
+fn next(
+    arriving: &Mutex<mpsc::Receiver<Finished>>,
+    patience: Option<Duration>,
+) -> Result<Finished, mpsc::RecvTimeoutError> {
+    let arriving = arriving.lock().unwrap_or_else(PoisonError::into_inner);
+    match patience {
+        None => arriving.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        Some(patience) => arriving.recv_timeout(patience),
+    }
+}

@@ -1,0 +1,34 @@
+//! What the disciplines that know the mark of forwarded packets share: MBLUE and M-RED.
+
+use crate::BadField;
+use crate::fifo::Fifo;
+use roamlab_packet::{Dscp, PacketId, PacketPool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// M2, R5: what becomes of a marked packet that finds the queue full.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkedAtFull {
+    /// It is lost, counted as `marked-overflow`.
+    Reject,
+    /// The unmarked packet nearest to the tail makes room for it; rejected if all are marked.
+    PushOut,
+    /// It is kept beyond the limit.
+    OverflowAllow,
+}
+
+impl MarkedAtFull {
+    /// The packet that leaves a full `line` to make room for a marked one.
+    pub(crate) fn evict(self, line: &mut Fifo, pool: &PacketPool) -> Option<PacketId> {
+        if self == MarkedAtFull::PushOut { line.pop_last_ordinary(pool) } else { None }
+    }
+}
+
+/// Whether `mark` can be told from ordinary packets.
+pub(crate) fn validate_mark(mark: Dscp) -> Result<(), BadField> {
+    if (1..=63).contains(&mark.0) {
+        return Ok(());
+    }
+    Err(("mark", "a DSCP other than that of ordinary packets: write 1 to 63, for example 3".into()))
+}

@@ -1,0 +1,111 @@
+//! Weighted fair queueing with self-clocked virtual time (Golestani, "A self-clocked fair queueing scheme for broadband
+//! applications", INFOCOM 1994).
+//!
+//! The virtual finish time of a packet of length L of a bearer of weight w is L/w behind the finish time of the packet
+//! before it, or behind the virtual time when it came, if that is later. The virtual time is the finish time of the
+//! packet in service. The lowest finish time is served.
+
+use super::{Bearer, Policy};
+use roamlab_engine::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Weighted fair queueing: bearers share by weight, in bytes.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {}
+
+impl Params {
+    /// Nothing can be wrong.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        Ok(())
+    }
+}
+
+/// Times are in bytes per unit of weight.
+#[derive(Debug)]
+pub struct Wfq {
+    weights: Vec<f64>,
+    /// Virtual time at which each bearer's next packet starts.
+    starts: Vec<f64>,
+    /// Finish time of the packet in service.
+    virtual_time: f64,
+}
+
+impl Wfq {
+    fn finish(&self, bearer: usize, size: Bytes) -> f64 {
+        self.starts[bearer] + size.0 as f64 / self.weights[bearer]
+    }
+}
+
+impl Policy for Wfq {
+    type Params = Params;
+
+    fn new(_: &Params, bearers: &[Bearer]) -> Wfq {
+        let weights = bearers.iter().map(|bearer| bearer.weight).collect();
+        Wfq { weights, starts: vec![0.0; bearers.len()], virtual_time: 0.0 }
+    }
+
+    fn wakes(&mut self, bearer: usize) {
+        self.starts[bearer] = self.starts[bearer].max(self.virtual_time);
+    }
+
+    fn rank(&self, bearer: usize, head: Bytes, _: Time) -> f64 {
+        self.finish(bearer, head)
+    }
+
+    fn sends(&mut self, bearer: usize, size: Bytes, _: Time) {
+        self.virtual_time = self.finish(bearer, size);
+        self.starts[bearer] = self.virtual_time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SchedulerSpec;
+    use super::super::conformance::{Bench, bearer};
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Golestani's theorem 1: of two bearers that both have packets all the time, the services, each over its weight,
+        /// differ by one packet of each at most, over any interval.
+        #[test]
+        fn shares_follow_the_weights_within_a_packet(
+            weights in (0.1f64..10.0, 0.1f64..10.0, 0.1f64..10.0),
+            sizes in prop::collection::vec(40u64..1500, 30..300),
+        ) {
+            let weights = [weights.0, weights.1, weights.2];
+            let bearers = weights.map(|weight| bearer(weight, 12));
+            let mut bench = Bench::new(&SchedulerSpec::Wfq(Params {}), &bearers);
+            for queue in 0..3 {
+                sizes.iter().for_each(|&size| bench.offer(queue, Bytes(size)));
+            }
+            let mut served = vec![[0.0; 3]];
+            while bench.queues.iter().all(|queue| !queue.is_empty()) {
+                let mut sums = served[served.len() - 1];
+                let (queue, size) = bench.serve().unwrap();
+                sums[queue] += size.0 as f64 / weights[queue];
+                served.push(sums);
+            }
+            let largest = *sizes.iter().max().unwrap() as f64;
+            for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+                let ahead: Vec<f64> = served.iter().map(|sums| sums[i] - sums[j]).collect();
+                let most = ahead.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let least = ahead.iter().copied().fold(f64::INFINITY, f64::min);
+                let bound = largest / weights[i] + largest / weights[j];
+                prop_assert!(most - least <= bound + 1e-6, "{} over {bound}", most - least);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bearer_that_was_silent_gets_no_credit_for_it() {
+        let mut bench = Bench::new(&SchedulerSpec::Wfq(Params {}), &[bearer(1.0, 12); 2]);
+        (0..100).for_each(|_| bench.offer(0, Bytes(1000)));
+        (0..50).for_each(|_| assert!(bench.serve().is_some()));
+        (0..50).for_each(|_| bench.offer(1, Bytes(1000)));
+        let next: Vec<usize> = (0..6).map(|_| bench.serve().unwrap().0).collect();
+        assert_eq!(next, [0, 1, 0, 1, 0, 1]);
+    }
+}

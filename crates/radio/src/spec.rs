@@ -1,0 +1,74 @@
+//! Measurement as a scenario describes it.
+
+use crate::signal::PathLoss;
+use roamlab_engine::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What hosts measure, and how often.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasurementSpec {
+    /// Where the levels of cells come from.
+    pub signal: SignalSpec,
+    /// Time between measurements, counted from when the host enters its first cell.
+    pub period: Duration,
+    /// A cell weaker than this cannot be heard, in dBm.
+    pub audible_dbm: f64,
+    /// How long the serving cell may be out of hearing before the link has failed (TS 36.331 §7.3).
+    pub t310: Duration,
+    /// On a schedule: level of a cell while it is visited, in dBm.
+    pub peak_dbm: f64,
+    /// On a schedule: how fast it falls off before and behind its visit, in dB/s.
+    pub slope_db_per_s: f64,
+    /// With positions: how the level falls with distance.
+    pub path_loss: PathLoss,
+}
+
+/// Where the levels of cells come from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignalSpec {
+    /// From each host's visits: a cell is the best one during its visit.
+    #[default]
+    Schedule,
+    /// From where cells (`transmitter`) and hosts (`trajectory`) are.
+    Positions,
+}
+
+impl Default for MeasurementSpec {
+    fn default() -> Self {
+        MeasurementSpec {
+            signal: SignalSpec::default(),
+            period: Duration::from_millis(40),
+            audible_dbm: -110.0,
+            t310: Duration::from_secs(1),
+            peak_dbm: -80.0,
+            slope_db_per_s: 20.0,
+            path_loss: PathLoss::default(),
+        }
+    }
+}
+
+impl MeasurementSpec {
+    /// Whether hosts can measure so.
+    ///
+    /// # Errors
+    /// The field at fault, and what to write.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let bad = |field: &str, message: &str| Err((field.to_owned(), message.to_owned()));
+        if self.period == Duration::ZERO {
+            return bad("period", "this time cannot be zero: write for example \"40 ms\"");
+        }
+        if !self.audible_dbm.is_finite() {
+            return bad("audible_dbm", "the level is no number: write for example -110.0");
+        }
+        if !(self.peak_dbm > self.audible_dbm && self.peak_dbm.is_finite()) {
+            return bad("peak_dbm", "a visited cell must be heard: write a level above `audible_dbm`");
+        }
+        if !(self.slope_db_per_s > 0.0 && self.slope_db_per_s.is_finite()) {
+            return bad("slope_db_per_s", "cells must fade: write a number above 0, for example 20.0");
+        }
+        self.path_loss.check().map_err(|(field, message)| (format!("path_loss.{field}"), message))
+    }
+}

@@ -1,0 +1,118 @@
+//! What hosts measure, and what they need for it.
+
+use super::known;
+use crate::locate::{Problem, quoted_key};
+use crate::scenario::{CellSpec, HostSpec, Scenario};
+use roamlab_radio::SignalSpec;
+
+/// The first problem of the radio.
+pub fn check(scenario: &Scenario) -> Result<(), Problem> {
+    let measurement = scenario.radio.measurement.as_ref();
+    if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
+        return Err(Problem::told(format!("radio.measurement.{field}"), &message));
+    }
+    let by_position = measurement.is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    check_cells(scenario, by_position)?;
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let at = |part: &str| format!("hosts[{index}].{part}");
+        check_trajectory(host, by_position, at)?;
+        if by_position {
+            check_first_visit(scenario, host, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Positions count only where hosts measure by them.
+const BY_POSITION: &str = "write `radio.measurement.signal = \"positions\"` too, or remove this";
+
+fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
+    for (name, cell) in &scenario.cells {
+        let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+        if !(-24.0..=24.0).contains(&cell.individual_offset_db) {
+            let message = format!("{} dB cannot be signalled", cell.individual_offset_db);
+            return Err(
+                Problem::at(at("individual_offset_db"), message).help("write a number from -24 to 24")
+            );
+        }
+        check_bearers(scenario, name, cell)?;
+        let Some(transmitter) = &cell.transmitter else { continue };
+        if !by_position {
+            return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
+        }
+        if !transmitter.position_m.iter().all(|part| part.is_finite()) {
+            let problem = Problem::at(at("transmitter.position_m"), "a transmitter stands somewhere");
+            return Err(problem.help("write for example [0.0, 500.0]"));
+        }
+        if !transmitter.reference_signal_dbm.is_finite() {
+            let problem = Problem::at(at("transmitter.reference_signal_dbm"), "the power is no number");
+            return Err(problem.help("write for example 15.0"));
+        }
+    }
+    Ok(())
+}
+
+fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(), Problem> {
+    let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+    if let Some(Err((field, message))) = cell.scheduler.as_ref().map(|spec| spec.check()) {
+        return Err(Problem::told(at(&format!("scheduler.{field}")), &message));
+    }
+    let Some(bearers) = &cell.bearers else { return Ok(()) };
+    if cell.scheduler.is_none() {
+        let problem = Problem::at(at("bearers"), "without a scheduler all hosts share one queue");
+        return Err(problem.help("write `scheduler = { kind = \"wfq\" }` too, or remove this"));
+    }
+    for (host, bearer) in &bearers.hosts {
+        let at = |part: &str| at(&format!("bearers.hosts.{}{part}", quoted_key(host)));
+        let enters = |spec: &&HostSpec| scenario.cells_of(spec).contains(&name);
+        let mut hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+        if !hosts.any(|known| known == host) {
+            let problem = Problem::at(at(""), format!("no host \"{host}\" enters this cell"));
+            let hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+            return Err(problem.help(known(host, hosts)));
+        }
+        if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
+            let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));
+            return Err(problem.help("write a number above 0"));
+        }
+    }
+    Ok(())
+}
+
+fn check_trajectory(host: &HostSpec, by_position: bool, at: impl Fn(&str) -> String) -> Result<(), Problem> {
+    match &host.trajectory {
+        Some(_) if !by_position => {
+            Err(Problem::at(at("trajectory"), "this host does not measure by position").help(BY_POSITION))
+        }
+        Some(trajectory) => trajectory
+            .check()
+            .map_err(|(field, message)| Problem::told(at(&format!("trajectory.{field}")), &message)),
+        None if by_position => {
+            let problem = Problem::at(at("name"), "this host measures by position and is nowhere");
+            Err(problem.help("add for example `trajectory = { waypoints_m = [[0.0, 0.0]] }`"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// By position a host has one visit, which says where and when it begins.
+fn check_first_visit(
+    scenario: &Scenario,
+    host: &HostSpec,
+    at: impl Fn(&str) -> String,
+) -> Result<(), Problem> {
+    let Some(first) = host.visits.first() else { return Ok(()) };
+    if scenario.cells[&first.cell].transmitter.is_none() {
+        let message = format!("cell \"{}\" has no `transmitter`", first.cell);
+        return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
+    }
+    if host.visits.len() > 1 {
+        let problem = Problem::at(at("visits[1]"), "by position a host goes where its agent says");
+        return Err(problem.help("write only the visit that it begins with"));
+    }
+    if first.until.is_some() {
+        let problem = Problem::at(at("visits[0].until"), "by position a host leaves when its agent says");
+        return Err(problem.help("remove this"));
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! What a scenario does to a link by force: losses by ordinal, and changes in mid-run.
+
+use roamlab_engine::{Duration, Rate, Time};
+use roamlab_packet::{FlowId, Packet};
+
+/// A list of packets that a link loses.
+#[derive(Clone, Debug)]
+pub struct ForcedDrops {
+    /// Only packets of this flow.
+    pub flow: Option<FlowId>,
+    /// Their ordinals from 0, ascending.
+    pub ordinals: Vec<u64>,
+    /// How many have been seen.
+    pub seen: u64,
+}
+
+impl ForcedDrops {
+    /// Whether the packet that enters the link is lost. Every packet counts, also one that another list loses.
+    pub fn strikes(&mut self, packet: &Packet) -> bool {
+        if self.flow.is_some_and(|flow| flow != packet.flow) {
+            return false;
+        }
+        self.seen += 1;
+        self.ordinals.binary_search(&(self.seen - 1)).is_ok()
+    }
+}
+
+/// A change of a link; what is `None` stays.
+#[derive(Copy, Clone, Debug)]
+pub struct LinkChange {
+    /// When.
+    pub at: Time,
+    /// Its rate from the next transmission on.
+    pub rate: Option<Rate>,
+    /// Its propagation delay from the next transmission on.
+    pub delay: Option<Duration>,
+    /// Whether what arrives at its far end is received.
+    pub up: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roamlab_engine::Bytes;
+    use roamlab_packet::{Addr, Body, IpHeader, Tos, UdpHeader};
+
+    #[test]
+    fn a_list_counts_its_flow_only() {
+        let packet = |flow| {
+            let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+            Packet::new(FlowId(flow), inner, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
+        };
+        let mut of_flow = ForcedDrops { flow: Some(FlowId(1)), ordinals: vec![0, 2], seen: 0 };
+        let mut of_all = ForcedDrops { flow: None, ordinals: vec![1], seen: 0 };
+        let flows = [0, 1, 1, 0, 1, 1];
+        let lost: Vec<_> =
+            flows.map(|flow| (of_flow.strikes(&packet(flow)), of_all.strikes(&packet(flow)))).into();
+        let expected =
+            [(false, false), (true, true), (false, false), (false, false), (true, false), (false, false)];
+        assert_eq!(lost, expected);
+    }
+}

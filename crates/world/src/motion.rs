@@ -1,0 +1,156 @@
+//! Hosts move: as their plan says, or as their agents command.
+
+use crate::event::{CellId, Event, NodeId};
+use crate::node::Measuring;
+use crate::world::{Prediction, World};
+use roamlab_engine::Duration;
+use roamlab_mobility::{EventA3, Input, L2Trigger};
+use roamlab_packet::Addr;
+use roamlab_radio::{A3, Finding, Motion};
+
+impl World {
+    /// The next motion of a host's plan.
+    pub(crate) fn move_host(&mut self, node: NodeId) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        let (_, motion) = mobile.plan[mobile.next_motion];
+        mobile.next_motion += 1;
+        if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
+            self.cx.scheduler.push(next, Event::Motion { node });
+        }
+        match motion {
+            Motion::Leave => self.leave(node),
+            Motion::Enter { visit } => {
+                let cell = mobile.visits[visit];
+                mobile.visit = visit as u32;
+                self.enter(node, cell);
+            }
+        }
+    }
+
+    /// The host's agent wants it in a cell.
+    pub(crate) fn command_entry(&mut self, node: NodeId, base_station: Addr, after: Duration) {
+        let cell = self.node_of.get(&base_station).and_then(|station| self.nodes[station.0 as usize].serves);
+        self.leave(node);
+        let (Some(cell), Some(mobile)) = (cell, &mut self.nodes[node.0 as usize].mobile) else { return };
+        if mobile.uplinks.contains_key(&cell) {
+            let at = self.cx.now + after;
+            mobile.entering = Some((cell, at));
+            self.cx.scheduler.push(at, Event::Entry { node });
+        }
+    }
+
+    /// The host has synchronised with the cell that its agent wants it in, unless it has another command by now.
+    pub(crate) fn commanded_entry(&mut self, node: NodeId) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        let Some((cell, _)) = mobile.entering.take_if(|(_, at)| *at == self.cx.now) else { return };
+        let heard = |measuring: &Measuring| measuring.meter.hears(cell.0 as usize);
+        if mobile.measuring.as_ref().is_none_or(heard) {
+            mobile.visit += 1;
+            self.enter(node, cell);
+        }
+    }
+
+    /// The host's agent wants an event evaluated.
+    pub(crate) fn evaluate(&mut self, node: NodeId, event: EventA3) {
+        let EventA3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval } =
+            event;
+        if let Some(measuring) = self.measuring(node) {
+            let event = A3 { offset_db, hysteresis_db, time_to_trigger, filter_coefficient, report_interval };
+            measuring.meter.evaluate(event);
+        }
+    }
+
+    /// The host's agent looks for a cell.
+    pub(crate) fn search(&mut self, node: NodeId) {
+        if let Some(measuring) = self.measuring(node) {
+            measuring.meter.search();
+        }
+    }
+
+    fn measuring(&mut self, node: NodeId) -> Option<&mut Measuring> {
+        self.nodes[node.0 as usize].mobile.as_mut()?.measuring.as_mut()
+    }
+
+    /// The host measures its cells, and its agent learns what that reveals.
+    pub(crate) fn measure(&mut self, node: NodeId) {
+        let now = self.cx.now;
+        let Some(measuring) = self.measuring(node) else { return };
+        let levels = measuring.signal.levels(now);
+        let findings = measuring.meter.sample(now, &levels);
+        let next = now + measuring.period;
+        self.cx.scheduler.push(next, Event::Measurement { node });
+        let host = self.nodes[node.0 as usize].addr;
+        for finding in findings {
+            let (phase, trigger) = match finding {
+                Finding::Better(cell) => {
+                    ("neighbour-better", L2Trigger::NeighbourBetter { base_station: self.address_of(cell) })
+                }
+                Finding::RadioLinkFailure => ("radio-link-failure", L2Trigger::RadioLinkFailure),
+                Finding::Found(cell) => {
+                    ("cell-found", L2Trigger::CellFound { base_station: self.address_of(cell) })
+                }
+            };
+            self.note(host, phase, node);
+            self.agent_input(node, Input::Trigger(trigger));
+        }
+    }
+
+    /// The base station that has a host, if one has, is told where the host is expected.
+    pub(crate) fn predict(&mut self, number: u32) {
+        let Prediction { host, base_station, .. } = self.predictions[number as usize];
+        let node = &self.nodes[host.0 as usize];
+        let Some(cell) = node.mobile.as_ref().and_then(|mobile| mobile.cell) else { return };
+        let trigger = L2Trigger::HandoverPredicted { host: node.addr, base_station };
+        self.agent_input(self.cells[cell.0 as usize].base_station, Input::Trigger(trigger));
+    }
+
+    /// The address of a cell's base station.
+    fn address_of(&self, cell: usize) -> Addr {
+        self.nodes[self.cells[cell].base_station.0 as usize].addr
+    }
+
+    pub(crate) fn leave(&mut self, node: NodeId) {
+        let state = &mut self.nodes[node.0 as usize];
+        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
+        mobile.entering = None;
+        let uplink = mobile.uplink();
+        let Some(cell) = mobile.cell.take() else { return };
+        mobile.left = Some((cell, self.cx.now));
+        if let Some(measuring) = &mut mobile.measuring {
+            measuring.meter.serve(None);
+        }
+        if let Some(uplink) = uplink {
+            let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
+            mobile.waiting.extend(waiting);
+        }
+        let state = &mut self.cells[cell.0 as usize];
+        state.hosts.retain(|&present| present != node);
+        let base_station = state.base_station;
+        self.note(host, "link-down", node);
+        self.agent_input(node, Input::Trigger(L2Trigger::LinkDown));
+        self.agent_input(base_station, Input::Trigger(L2Trigger::HostGone { host }));
+    }
+
+    fn enter(&mut self, node: NodeId, cell: CellId) {
+        let state = &mut self.nodes[node.0 as usize];
+        let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
+        mobile.cell = Some(cell);
+        if let Some(measuring) = &mut mobile.measuring {
+            measuring.meter.serve(Some(cell.0 as usize));
+        }
+        let waiting = std::mem::take(&mut mobile.waiting);
+        let state = &mut self.cells[cell.0 as usize];
+        state.hosts.push(node);
+        let base_station = state.base_station;
+        let address = self.address_of(cell.0 as usize);
+        self.note(host, "link-up", node);
+        for packet in waiting {
+            self.send_uplink(node, packet);
+        }
+        self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
+        self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Hosts that measure, and hosts whose agents command them; the commands are given here by hand.
+
+use super::*;
+use crate::build::build;
+use crate::cx::Place;
+use crate::run::Draw;
+use crate::scenario::Scenario;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+/// A host that turns from one cell to the other at 2 s, and out of coverage at 6 s.
+const SCHEDULE: &str = r#"
+run = { duration = "20 s" }
+links = [{ between = ["ch", "fa"], rate = "10 Mbit/s", delay = "1 ms" }]
+[cells.bs1]
+router = "fa"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[cells.bs2]
+router = "fa"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[radio.measurement]
+period = "40 ms"
+slope_db_per_s = 20.0
+peak_dbm = -80.0
+audible_dbm = -110.0
+t310 = "100 ms"
+[[hosts]]
+name = "mh"
+home = "ch"
+visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "2 s", until = "6 s" }]
+"#;
+
+/// The same cells a kilometre apart, and a host that walks from one to the other.
+fn positions() -> String {
+    let visits = SCHEDULE.find("visits").unwrap();
+    let text = SCHEDULE[..visits].replace("period = ", "signal = \"positions\"\nperiod = ");
+    let at = |cell: &str, x: &str| format!("[cells.{cell}]\ntransmitter = {{ position_m = [{x}, 0.0] }}");
+    let text = text.replace("[cells.bs1]", &at("bs1", "0.0")).replace("[cells.bs2]", &at("bs2", "1000.0"));
+    text + "visits = [{ cell = \"bs1\", at = \"0 s\" }]\n\
+            trajectory = { waypoints_m = [[100.0, 0.0], [900.0, 0.0]], speed_m_per_s = 100.0 }\n"
+}
+
+fn world(text: &str) -> World {
+    build(&Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}")), Draw::default())
+}
+
+fn run_until(world: &mut World, millis: u64) {
+    let end = Time::ZERO + Duration::from_millis(millis);
+    world.run(end, &|| true).unwrap();
+    world.cx.now = end;
+}
+
+fn node(world: &World, name: &str) -> NodeId {
+    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+}
+
+fn address(world: &World, name: &str) -> Addr {
+    world.nodes[node(world, name).0 as usize].addr
+}
+
+const EVENT: EventA3 = EventA3 {
+    offset_db: 2.0,
+    hysteresis_db: 1.0,
+    time_to_trigger: Duration::from_millis(80),
+    filter_coefficient: 0,
+    report_interval: None,
+};
+
+/// The record of handovers: when, in ms, and what.
+fn phases(world: &World) -> Vec<(u64, &'static str)> {
+    let handovers = &world.cx.probes.handovers;
+    let millis = handovers.time_ns.iter().map(|time| time.as_nanos() / 1_000_000);
+    millis.zip(handovers.phase.iter().copied()).collect()
+}
+
+#[test]
+fn event_a3_comes_when_the_schedule_has_turned_by_offset_and_hysteresis() {
+    let mut world = world(SCHEDULE);
+    run_until(&mut world, 100);
+    let host = node(&world, "mh");
+    world.evaluate(host, EVENT);
+    run_until(&mut world, 4000);
+    // 20 dB/s: more than 3 dB after 150 ms, first measured at 2.16 s, held for 80 ms. The cell is silent 1.5 s after the
+    // turn, first measured at 3.52 s, and T310 later the link has failed.
+    let expected = [(0, "link-up"), (2240, "neighbour-better"), (3640, "radio-link-failure")];
+    assert_eq!(phases(&world), expected);
+}
+
+#[test]
+fn a_commanded_host_leaves_and_enters_after_the_detach_time() {
+    let mut world = world(SCHEDULE);
+    run_until(&mut world, 2300);
+    let (host, bs2) = (node(&world, "mh"), address(&world, "bs2"));
+    world.command_entry(host, bs2, Duration::from_millis(30));
+    run_until(&mut world, 4000);
+    assert_eq!(phases(&world), [(0, "link-up"), (2300, "link-down"), (2330, "link-up")]);
+    assert_eq!(world.cells[1].hosts, [host]);
+    assert_eq!(world.cx.probes.handovers.visit, [0, 0, 1]);
+}
+
+#[test]
+fn the_last_command_counts() {
+    let mut world = world(SCHEDULE);
+    run_until(&mut world, 2300);
+    let (host, bs1, bs2) = (node(&world, "mh"), address(&world, "bs1"), address(&world, "bs2"));
+    world.command_entry(host, bs2, Duration::from_millis(30));
+    run_until(&mut world, 2310);
+    world.command_entry(host, bs1, Duration::from_millis(30));
+    run_until(&mut world, 2335);
+    world.leave(host);
+    run_until(&mut world, 3000);
+    assert_eq!(phases(&world), [(0, "link-up"), (2300, "link-down")], "leaving ends every command");
+    let router = address(&world, "fa");
+    world.command_entry(host, router, Duration::ZERO);
+    run_until(&mut world, 3400);
+    assert_eq!(phases(&world).len(), 2, "a node without a cell cannot be entered");
+}
+
+#[test]
+fn a_cell_that_cannot_be_heard_is_not_entered_and_a_search_finds_one_that_can() {
+    let mut world = world(SCHEDULE);
+    run_until(&mut world, 300);
+    let (host, bs2) = (node(&world, "mh"), address(&world, "bs2"));
+    world.command_entry(host, bs2, Duration::from_millis(30));
+    run_until(&mut world, 400);
+    assert_eq!(phases(&world), [(0, "link-up"), (300, "link-down")]);
+    world.search(host);
+    run_until(&mut world, 600);
+    assert_eq!(phases(&world)[2..], [(440, "cell-found")]);
+}
+
+#[test]
+fn out_of_hearing_nothing_gets_across_in_either_direction() {
+    let mut world = world(SCHEDULE);
+    let lost = |world: &mut World, millis| {
+        run_until(world, millis);
+        let host = node(world, "mh");
+        let packet = |world: &World, src, dst| {
+            let header = IpHeader::new(src, dst, Tos::default());
+            Packet::new(FlowId(9), header, Bytes(500), world.cx.now, Body::Udp(UdpHeader::default()))
+        };
+        let (mh, ch) = (address(world, "mh"), address(world, "ch"));
+        let up = packet(world, mh, ch);
+        let up = world.cx.pool.create(up);
+        world.send(host, up);
+        let down = packet(world, ch, mh);
+        let down = world.cx.pool.create(down);
+        let air = world.cells[0].air;
+        world.links[air.0 as usize].enqueue(air, down, &mut world.cx);
+        run_until(world, millis + 100);
+        let drops = std::mem::take(&mut world.cx.probes.drops);
+        let at_link = |place: &Place| matches!(place, Place::Link(_));
+        let on_the_way = drops.place.iter().filter(|place| at_link(place)).count();
+        assert!(
+            drops.reason.iter().all(|reason| [DropReason::Detached, DropReason::NoEndpoint].contains(reason))
+        );
+        on_the_way
+    };
+    assert_eq!(lost(&mut world, 3300), 0, "heard: both reach a node that has no use for them");
+    assert_eq!(lost(&mut world, 3600), 2);
+}
+
+#[test]
+fn by_position_a_host_can_enter_any_cell() {
+    let text = positions().replace("audible_dbm = -110.0", "audible_dbm = -120.0");
+    let mut world = world(&text);
+    let host = node(&world, "mh");
+    run_until(&mut world, 100);
+    world.evaluate(host, EVENT);
+    run_until(&mut world, 6000);
+    // Half way after 4 s. With 37.6·log10(d) the second cell is 3 dB better 546 m from the first, after 4.46 s.
+    assert_eq!(phases(&world), [(0, "link-up"), (4560, "neighbour-better")]);
+    let bs2 = address(&world, "bs2");
+    world.command_entry(host, bs2, Duration::from_millis(30));
+    run_until(&mut world, 6100);
+    assert_eq!(phases(&world)[2..], [(6000, "link-down"), (6030, "link-up")]);
+}

@@ -1,0 +1,92 @@
+//! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
+
+use roamlab_packet::{Body, FlowId, Packet, TcpFlags};
+use std::collections::BTreeMap;
+
+/// What a timeout was.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Every earlier transmission of the segment was lost.
+    Genuine,
+    /// An earlier transmission of it arrived, then or later.
+    Spurious,
+    /// At the end of the run an earlier transmission was still on its way.
+    Undecided,
+}
+
+impl Verdict {
+    /// The verdict as it stands in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Genuine => "genuine",
+            Verdict::Spurious => "spurious",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    /// The serial number given last before the timeout: earlier transmissions have none above it.
+    last_serial: u64,
+    /// Its row in the record, if it has one.
+    row: Option<usize>,
+    arrived: bool,
+}
+
+/// The timeouts of a flow, by the segment that was sent again.
+#[derive(Clone, Debug, Default)]
+pub struct Timeouts {
+    cases: BTreeMap<u32, Vec<Case>>,
+}
+
+impl Timeouts {
+    /// The timer went off and `seq` is sent again. `arrived`: the receiver has it.
+    pub fn note(&mut self, seq: u32, last_serial: u64, arrived: bool, row: Option<usize>) {
+        self.cases.entry(seq).or_default().push(Case { last_serial, row, arrived });
+    }
+
+    /// A segment arrives: was it sent before one of the timeouts that sent it again?
+    pub fn arrived(&mut self, packet: &Packet) {
+        let Some(seq) = segment(packet).filter(|_| !self.cases.is_empty()) else { return };
+        for case in self.cases.get_mut(&seq).into_iter().flatten() {
+            case.arrived |= packet.copy_of <= case.last_serial;
+        }
+    }
+
+    /// The verdicts at the end of the run, with the rows of the record, given the packets that are still `inside`.
+    pub fn verdicts<'a>(
+        &self,
+        flow: FlowId,
+        inside: impl Iterator<Item = &'a Packet>,
+    ) -> Vec<(Option<usize>, Verdict)> {
+        if self.cases.is_empty() {
+            return Vec::new();
+        }
+        let mut on_the_way: BTreeMap<u32, u64> = BTreeMap::new();
+        for packet in inside.filter(|packet| packet.flow == flow) {
+            if let Some(seq) = segment(packet) {
+                let earliest = on_the_way.entry(seq).or_insert(packet.copy_of);
+                *earliest = packet.copy_of.min(*earliest);
+            }
+        }
+        let judge = |seq: u32, case: &Case| match on_the_way.get(&seq) {
+            _ if case.arrived => Verdict::Spurious,
+            Some(&earliest) if earliest <= case.last_serial => Verdict::Undecided,
+            _ => Verdict::Genuine,
+        };
+        let cases = self.cases.iter().flat_map(|(&seq, cases)| cases.iter().map(move |case| (seq, case)));
+        cases.map(|(seq, case)| (case.row, judge(seq, case))).collect()
+    }
+}
+
+/// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN.
+fn segment(packet: &Packet) -> Option<u32> {
+    match packet.body {
+        Body::Tcp(header) if header.payload > 0 => Some(header.seq),
+        Body::Tcp(header) if header.flags.has(TcpFlags::SYN) || header.flags.has(TcpFlags::FIN) => {
+            Some(header.seq)
+        }
+        Body::Tcp(_) | Body::Udp(_) | Body::Signal(_) => None,
+    }
+}

@@ -1,0 +1,123 @@
+"""Where runs are made: on the threads of this process, or on a cluster.
+
+An executor is anything with `execute`; both give the same summaries, whichever order they come in.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from roamlab import _roamlab
+from roamlab.ensemble import Job, processors
+from roamlab.errors import BadInput, RoamlabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from roamlab._roamlab import Tables
+    from roamlab.summary import Measurement, Summary
+
+    Sink = Callable[[int, Summary, Tables | None], None]
+    Outcome = tuple[str, list[tuple[int, Summary, Tables | None]] | str]
+
+
+class Executor(Protocol):
+    """Makes runs and measures them."""
+
+    def execute(self, jobs: Iterable[Job], measurement: Measurement, sink: Sink, *, tables: bool) -> None:
+        """Call `sink(index, summary, tables)` on this thread for each job as it ends, in any order.
+
+        The tables come along if `tables` is true. Raises `SimulationError` if a run violates a law.
+        """
+
+
+class LocalPool:
+    """Threads of this process, one run each; the interpreter's lock is not held by runs."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or processors()
+
+    def execute(self, jobs: Iterable[Job], measurement: Measurement, sink: Sink, *, tables: bool) -> None:
+        """See `Executor`."""
+        under_way: dict[int, Job] = {}
+
+        def hand_out() -> Iterator[tuple[str, str, int, int]]:
+            for index, job in enumerate(jobs):
+                under_way[index] = job
+                yield job.as_tuple()
+
+        def keep(index: int, found: Tables) -> None:
+            summary = measurement.of(under_way.pop(index), found)
+            sink(index, summary, found if tables else None)
+
+        _roamlab.run_many(hand_out(), self.threads, keep, None if tables else measurement.tables)
+
+
+class DaskCluster:
+    """Workers of Dask.distributed (`pip install roamlab[cluster]`). What a lost worker had is made again elsewhere.
+
+    `address` is that of the scheduler; each worker thread makes batches of `batch` runs.
+    """
+
+    def __init__(self, address: str, batch: int = 20) -> None:
+        self.address, self.batch = address, batch
+
+    def execute(self, jobs: Iterable[Job], measurement: Measurement, sink: Sink, *, tables: bool) -> None:
+        """See `Executor`."""
+        distributed = _distributed()
+        waiting = iter(enumerate(jobs))
+        batches = iter(lambda: list(islice(waiting, self.batch)), [])
+        with distributed.Client(self.address, timeout="30 s") as client:
+            ahead = 2 * max(1, sum(client.nthreads().values()))
+
+            def submit() -> Iterator[Any]:
+                for batch in batches:
+                    yield client.submit(_perform, batch, measurement, tables, pure=False, retries=3)
+
+            futures = submit()
+            pending = distributed.as_completed(islice(futures, ahead))
+            for future in pending:
+                _give(future.result(), sink)
+                for another in islice(futures, 1):
+                    pending.add(another)
+
+
+def _perform(batch: list[tuple[int, Job]], measurement: Measurement, tables: bool) -> Outcome:
+    """On a worker: the build that made the runs, and what they gave or the law that one violated."""
+    found: list[tuple[int, Summary, Tables | None]] = []
+    try:
+        LocalPool(threads=1).execute(
+            [job for _, job in batch],
+            measurement,
+            lambda at, summary, made: found.append((batch[at][0], summary, made)),
+            tables=tables,
+        )
+    except _roamlab.SimulationError as error:
+        return _roamlab.build_hash(), str(error)
+    return _roamlab.build_hash(), found
+
+
+def _give(outcome: Outcome, sink: Sink) -> None:
+    build, found = outcome
+    if build != _roamlab.build_hash():
+        raise BadInput(
+            "the cluster",
+            f"a worker has the engine's build {build[:12]}",
+            expected=f"this one's, {_roamlab.build_hash()[:12]}",
+            remedy="install the same version of roamlab everywhere",
+        )
+    if isinstance(found, str):
+        raise _roamlab.SimulationError(found)
+    for index, summary, tables in found:
+        sink(index, summary, tables)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise RoamlabError(
+            "sweeps on a cluster need Dask.distributed\n  help: pip install 'roamlab[cluster]'"
+        ) from None
+    return distributed

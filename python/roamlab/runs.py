@@ -1,0 +1,249 @@
+"""The runs of a sweep: means and paired differences with intervals, as Polars frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab.errors import BadInput
+from roamlab.stats import holm, p_value, paired, student
+from roamlab.stopping import Until
+from roamlab.store import Store
+from roamlab.summary import unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from roamlab.results import Results
+    from roamlab.shards import Shards
+    from roamlab.stats import Interval
+    from roamlab.sweep import Plan
+
+_FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What a sweep measured: `frame` has a row per point, run and metric, in that order."""
+
+    plan: Plan
+    counts: Sequence[int]
+    store: Path
+    frame: pl.DataFrame
+
+    @classmethod
+    def collect(cls, plan: Plan, counts: Sequence[int], store: Path, shards: Shards) -> Runs:
+        """Read the runs of a plan, `counts[point]` of each point, from the store that holds them."""
+        order: dict[str, tuple[int, int]] = {}
+        twins: list[tuple[int, int, int, int]] = []
+        for point, runs in enumerate(counts):
+            for run in range(runs):
+                first = order.setdefault(plan.key(point, run), (point, run))
+                if first != (point, run):
+                    twins.append((*first, point, run))
+        parts = [pl.DataFrame(schema=_FRAME)]
+        for held, rows in shards.read(order):
+            where = pl.DataFrame(
+                {
+                    "key": held,
+                    "point": [order[key][0] for key in held],
+                    "run": [order[key][1] for key in held],
+                },
+                schema={"key": pl.String, "point": pl.UInt32, "run": pl.UInt32},
+            )
+            parts.append(rows.join(where, on="key", maintain_order="left").select(*_FRAME))
+        frame = pl.concat(parts)
+        if twins:
+            frame = _with_twins(frame, twins)
+        return cls(plan, counts, store, frame.sort("point", "run", maintain_order=True))
+
+    def __len__(self) -> int:
+        return sum(self.counts)
+
+    def __getitem__(self, index: int) -> Results:
+        """A run by its number, point by point: its tables, from the store or simulated again."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"run {index} of {len(self)}")
+        index %= len(self)
+        for point, runs in enumerate(self.counts):
+            if index < runs:
+                return self.results(point, index)
+            index -= runs
+        raise AssertionError
+
+    def results(self, point: int, run: int = 0) -> Results:
+        """All tables of a run, from the store or simulated again."""
+        from roamlab.manifest import describe
+        from roamlab.run import run as simulate
+
+        scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
+        kept = Store(self.store / "runs").find(describe(scenario, seed, run))
+        return kept or simulate(scenario, seed, run)
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """One row per point: its number, name, number of runs and the value on each axis, as text."""
+        design = self.plan.design
+        rows = [
+            (point, self.plan.label(point), runs, *design.labels(point))
+            for point, runs in enumerate(self.counts)
+        ]
+        return pl.DataFrame(
+            rows,
+            schema={"point": pl.UInt32, "name": pl.String, "runs": pl.UInt32}
+            | dict.fromkeys(design.axes, pl.String),
+            orient="row",
+        )
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that were kept, flow by flow."""
+        return self.frame["metric"].unique(maintain_order=True).to_list()
+
+    def values(self, metric: str, point: int) -> list[float]:
+        """One value per run of a point; NaN where the run does not define it."""
+        rows = self._by_point(metric).get(point)
+        return [] if rows is None else rows
+
+    def _by_point(self, metric: str) -> dict[int, list[float]]:
+        if metric not in self.metrics:
+            raise BadInput(
+                f"metric {metric!r}",
+                "the sweep did not keep it",
+                expected=f"one of {', '.join(self.metrics)}",
+                remedy="name it in `metrics` and sweep again",
+            )
+        rows = self.frame.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
+        return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
+
+    def means(self, *metrics: str) -> pl.DataFrame:
+        """The mean of each metric (all if none is named) at each point, with its 95 % interval.
+
+        Runs that do not define a metric are left out; `runs` says how many were not.
+        """
+        rows = []
+        for metric in metrics or self.metrics:
+            rule = self.plan.replications
+            for point, values in self._by_point(metric).items():
+                defined = [value for value in values if not math.isnan(value)]
+                if isinstance(rule, Until) and rule.metric == metric:
+                    found = rule.interval(defined)
+                elif defined:
+                    found = student(defined)
+                else:
+                    continue
+                rows.append((point, self.plan.label(point), metric, unit(metric), *_bounds(found)))
+        columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
+        return pl.DataFrame(rows, schema=_schema(columns), orient="row")
+
+    def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
+        """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
+
+        `baseline` is the name of a point, or a value on one axis: then each point is compared with the one that
+        differs from it on that axis alone. With common random numbers run n of both had the same streams, which
+        makes the intervals narrow; without, they are as valid. A metric
+        may have `*` for the flow. Runs that do not define the metric in both are left out.
+        """
+        rows: list[tuple[Any, ...]] = []
+        pairs = self._pairs(baseline)
+        for metric in self._matching(metrics):
+            values = self._by_point(metric)
+            for point, reference in pairs:
+                both = [
+                    (after, before)
+                    for after, before in zip(values.get(point, []), values.get(reference, []), strict=False)
+                    if not (math.isnan(after) or math.isnan(before))
+                ]
+                if both:
+                    after, before = zip(*both, strict=True)
+                    found = paired(after, before)
+                    differences = [one - other for one, other in both]
+                    rows.append(
+                        (
+                            point,
+                            self.plan.label(point),
+                            self.plan.label(reference),
+                            metric,
+                            unit(metric),
+                            student(before).effect,
+                            *_bounds(found),
+                            p_value(differences),
+                        )
+                    )
+        columns = (
+            "point",
+            "name",
+            "baseline",
+            "metric",
+            "unit",
+            "reference",
+            "difference",
+            "low",
+            "high",
+            "runs",
+            "p",
+        )
+        frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
+        return frame.with_columns(pl.Series("p_holm", holm(frame["p"].to_list()), dtype=pl.Float64))
+
+    def _matching(self, metrics: Sequence[str]) -> list[str]:
+        found = []
+        for metric in metrics or self.metrics:
+            head, star, tail = metric.partition("*")
+            found += [
+                name
+                for name in (self.metrics if star else [metric])
+                if not star or (name.startswith(head) and name.endswith(tail))
+            ]
+        return list(dict.fromkeys(found))
+
+    def _pairs(self, baseline: str) -> list[tuple[int, int]]:
+        design = self.plan.design
+        labels = [design.labels(point) for point in range(len(design))]
+        names = {", ".join(label): point for point, label in enumerate(labels)}
+        if baseline in names:
+            return [(point, names[baseline]) for point in range(len(design)) if point != names[baseline]]
+        by_labels = {label: point for point, label in enumerate(labels)}
+        axes = [axis for axis in range(len(design.axes)) if any(label[axis] == baseline for label in labels)]
+        if len(axes) == 1:
+            (axis,) = axes
+            moved = [(*label[:axis], baseline, *label[axis + 1 :]) for label in labels]
+            return [
+                (point, by_labels[to])
+                for point, to in enumerate(moved)
+                if to in by_labels and by_labels[to] != point
+            ]
+        raise BadInput(
+            f"baseline {baseline!r}",
+            "more than one axis has this value"
+            if axes
+            else "there is no such point, and no axis has this value",
+            expected=f"one of {', '.join(list(names)[:20])}",
+            remedy="name a whole point",
+        )
+
+
+def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]]) -> pl.DataFrame:
+    """Points that come to the same scenario share their runs: give each its rows."""
+    same = {"point": pl.UInt32, "run": pl.UInt32, "to_point": pl.UInt32, "to_run": pl.UInt32}
+    copies = frame.join(
+        pl.DataFrame(twins, schema=same, orient="row"), on=["point", "run"], maintain_order="left"
+    )
+    named = copies.select(pl.col("to_point").alias("point"), pl.col("to_run").alias("run"), "metric", "value")
+    return pl.concat([frame, named])
+
+
+def _bounds(found: Interval) -> tuple[float, float, float, int]:
+    return found.effect, found.low, found.high, found.runs
+
+
+def _schema(columns: Sequence[str]) -> dict[str, Any]:
+    kinds = {"point": pl.UInt32, "runs": pl.UInt32} | dict.fromkeys(
+        ("name", "baseline", "metric", "unit"), pl.String
+    )
+    return {column: kinds.get(column, pl.Float64) for column in columns}

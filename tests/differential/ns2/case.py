@@ -1,0 +1,178 @@
+"""Scenarios that both simulators can run: drawn at random, and the classic ones.
+
+Every flow goes s0 - r1 - r2 - d0, s1 - r1 - r2 - d1 and so on; r1 - r2 is the bottleneck. Times are whole nanoseconds.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import asdict, dataclass
+from typing import Any
+
+VARIANTS = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
+PRESETS = {"ns235": "ns2-2009", "ns21b": "ns2-2001"}
+ACK = 40
+MILLISECOND = 1_000_000
+SECOND = 1_000_000_000
+
+
+UNIT = 2.0**-30
+"""Seconds of ns-2 for one of our nanoseconds (see reference.py)."""
+
+
+def rate_of_ns2(rate: int, sizes: list[int]) -> float | None:
+    """The rate at which ns-2 computes the transmission times of these sizes exactly; `None` if no double is."""
+    per_byte = 8 * SECOND // rate * UNIT
+    below = above = 8.0 / per_byte
+    for _ in range(4):
+        for candidate in (below, above):
+            if all(8.0 * size / candidate == size * per_byte for size in sizes):
+                return candidate
+        below, above = math.nextafter(below, 0.0), math.nextafter(above, math.inf)
+    return None
+
+
+def _sizes(segment: int) -> list[int]:
+    """Bytes that packets may have on the wire: segments with and without a header, ACKs with SACK blocks."""
+    return [segment, segment + ACK, ACK, ACK + 8, ACK + 16, ACK + 24]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A file transfer: its TCP, its own two links, its start and its end."""
+
+    variant: str
+    to_r1: int
+    from_r2: int
+    start: int
+    packets: int | None = None
+    stop: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario."""
+
+    name: str
+    preset: str
+    segment: int
+    window: int
+    delayed_ack: bool
+    flows: list[Flow]
+    access_rate: int
+    rate: int
+    delay: int
+    queue: int
+    duration: int
+    losses: list[int]
+    ack_losses: list[int]
+    outage: list[int] | None = None
+    change: list[int] | None = None
+    """When, the bottleneck's new rate, its new delay."""
+
+    @classmethod
+    def of(cls, table: dict[str, Any]) -> Case:
+        """From a dictionary, as `table` makes it."""
+        return cls(**{**table, "flows": [Flow(**flow) for flow in table["flows"]]})
+
+    def table(self) -> dict[str, Any]:
+        """As a dictionary."""
+        return asdict(self)
+
+    def sizes(self) -> list[int]:
+        """Bytes that its packets may have on the wire."""
+        return _sizes(self.segment)
+
+
+# Rates at which a byte takes a whole number of nanoseconds: our clock then never rounds.
+_RATES = sorted(8 * SECOND // (2**two * 5**five) for two in range(13) for five in range(10))
+
+
+def _rate(rng: random.Random, low: int, high: int, sizes: list[int]) -> int:
+    return rng.choice([rate for rate in _RATES if low <= rate <= high and rate_of_ns2(rate, sizes)])
+
+
+def _losses(rng: random.Random, most: int) -> list[int]:
+    """Ordinals in bursts: neighbours are lost together, and with luck retransmissions too."""
+    lost: set[int] = set()
+    for _ in range(rng.choice([0, 1, 1, 2, 3])):
+        first = rng.randrange(most)
+        lost |= {first + step for step in rng.choice([[0], [0, 1], [0, 1, 2], [0, 2], [0, 3, 6], [0, 8, 17, 25]])}
+    return sorted(lost)
+
+
+def draw(seed: int) -> Case:
+    """The scenario of a seed."""
+    rng = random.Random(seed)
+    preset = rng.choice(list(PRESETS))
+    segment = rng.choice([rng.randint(200, 1460), 512, 1000, 1460])
+    count = rng.choice([1, 1, 1, 2, 3, 4])
+    duration = rng.randint(4 * SECOND, 10 * SECOND)
+    one = rng.choice(VARIANTS)
+    variants = [one if rng.random() < 0.6 else rng.choice(VARIANTS) for _ in range(count)]
+    flows = [
+        Flow(
+            variant,
+            to_r1=rng.randint(MILLISECOND // 2, 20 * MILLISECOND),
+            from_r2=rng.randint(MILLISECOND // 2, 5 * MILLISECOND),
+            start=rng.randint(50 * MILLISECOND, 800 * MILLISECOND),
+            packets=rng.randint(3, 400) if rng.random() < 0.25 else None,
+            stop=rng.randint(2 * SECOND, duration) if rng.random() < 0.15 else None,
+        )
+        for variant in variants
+    ]
+    delay = rng.randint(3 * MILLISECOND, rng.choice([40, 120, 250]) * MILLISECOND)
+    outage = change = None
+    if rng.random() < 0.3:
+        outage = [rng.randint(SECOND, duration - SECOND // 2), rng.randint(20 * MILLISECOND, 1500 * MILLISECOND)]
+    if rng.random() < 0.25:
+        rate = _rate(rng, 200_000, 4_000_000, _sizes(segment))
+        change = [rng.randint(SECOND, duration - SECOND // 2), rate, rng.randint(MILLISECOND, 2 * delay)]
+    return Case(
+        name=f"seed {seed}",
+        preset=preset,
+        segment=segment,
+        window=rng.choice([2, 4, 8, 20, 20, 40, 64, 100]),
+        delayed_ack=rng.random() < 0.3,
+        flows=flows,
+        access_rate=_rate(rng, 5_000_000, 20_000_000, _sizes(segment)),
+        rate=_rate(rng, 300_000, 4_000_000, _sizes(segment)),
+        delay=delay,
+        queue=rng.choice([3, 5, 8, 12, 20, 40, 100]),
+        duration=duration,
+        losses=_losses(rng, 200),
+        ack_losses=_losses(rng, 150) if rng.random() < 0.25 else [],
+        outage=outage,
+        change=change,
+    )
+
+
+_CLASSIC = {"one": [14], "two": [14, 28], "three": [14, 26, 28], "four": [14, 24, 26, 28]}
+
+
+def classic() -> list[Case]:
+    """One to four losses in a window on 8 Mbit/s - 0.8 Mbit/s, 100 ms, a queue of 8 and packets of 1000 B.
+
+    The lists of Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996.
+    """
+    return [
+        Case(
+            name=f"{drops} dropped, {variant}, {preset}",
+            preset=preset,
+            segment=1000,
+            window=28,
+            delayed_ack=False,
+            flows=[Flow(variant, MILLISECOND // 10, MILLISECOND // 10, 0)],
+            access_rate=8_000_000,
+            rate=800_000,
+            delay=100 * MILLISECOND,
+            queue=8,
+            duration=6 * SECOND,
+            losses=losses,
+            ack_losses=[],
+        )
+        for drops, losses in _CLASSIC.items()
+        for variant in VARIANTS
+        for preset in PRESETS
+    ]

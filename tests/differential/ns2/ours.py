@@ -1,0 +1,99 @@
+"""A case as a scenario of ours, and what our run of it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import roamlab as rl
+from case import PRESETS
+from events import Event
+
+if TYPE_CHECKING:
+    from case import Case, Flow
+    from events import Events
+
+_EPSILON = 1e-3
+_KINDS = {"data": "S", "syn": "S", "ack": "K"}
+
+
+def _time(nanoseconds: int) -> str:
+    return f"{nanoseconds} ns"
+
+
+def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
+    tcp: dict[str, Any] = {
+        "variant": flow.variant,
+        "segment": f"{case.segment} B",
+        "window": f"{case.window} pkt",
+        "tick_phase": _time(phase),
+        "delayed_ack": "100 ms" if case.delayed_ack else "0 s",
+    }
+    app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
+    if flow.packets is not None:
+        app["packets"] = f"{flow.packets} pkt"
+    if flow.stop is not None:
+        app["stop"] = _time(flow.stop)
+    return {"name": f"f{index}", "path": [f"s{index}", f"d{index}"], "tcp": tcp, "app": app}
+
+
+def _bottleneck(case: Case) -> dict[str, Any]:
+    link: dict[str, Any] = {
+        "between": ["r1", "r2"],
+        "rate": f"{case.rate} bit/s",
+        "delay": _time(case.delay),
+        "queue": {"kind": "droptail", "limit": f"{case.queue} pkt", "count_in_service": True},
+        "changes": [],
+    }
+    if case.losses:
+        link["drops"] = [{"packets": case.losses}]
+    if case.ack_losses:
+        link["reverse_drops"] = [{"packets": case.ack_losses}]
+    if case.outage:
+        begin, length = case.outage
+        link["changes"] += [{"at": _time(begin), "up": False}, {"at": _time(begin + length), "up": True}]
+    if case.change:
+        at, rate, delay = case.change
+        link["changes"] += [{"at": _time(at), "rate": f"{rate} bit/s", "delay": _time(delay)}]
+    return link
+
+
+def scenario(case: Case, phases: list[int]) -> rl.Scenario:
+    """The case in our format; `phases`: nanoseconds into a tick at which the senders' clocks begin."""
+    links = [_bottleneck(case)]
+    for index, flow in enumerate(case.flows):
+        rate = f"{case.access_rate} bit/s"
+        links.append({"between": [f"s{index}", "r1"], "rate": rate, "delay": _time(flow.to_r1)})
+        links.append({"between": ["r2", f"d{index}"], "rate": rate, "delay": _time(flow.from_r2)})
+    flows = [
+        _flow(case, index, flow, phase)
+        for index, (flow, phase) in enumerate(zip(case.flows, phases, strict=True))
+    ]
+    tables = {
+        "run": {"duration": _time(case.duration), "profile": PRESETS[case.preset]},
+        "network": {"queue": {"kind": "droptail", "limit": "100000 pkt"}},
+        "links": links,
+        "flows": flows,
+        "record": {"packets": True, "deliveries": False, "queues": ["r1->r2"]},
+    }
+    return rl.Scenario.from_dict(tables, name=case.name)
+
+
+def events(results: rl.Results) -> Events:
+    """What a run of ours did."""
+    reasons = results.drops.select("serial", "reason")
+    packets = results.packets.join(reasons, on="serial", how="left", maintain_order="left")
+    found = []
+    for row in packets.with_columns(pl.col(pl.Enum).cast(str)).iter_rows(named=True):
+        flow, is_ack = int(row["flow"][1:]), row["kind"] == "ack"
+        number = row["number"] - 1 if is_ack else row["number"]
+        if row["event"] == "send":
+            kind = _KINDS[row["kind"]]
+            detail = str(row["wire_bytes"]) if is_ack else str(int(row["retransmission"]))
+        elif row["event"] == "enqueue":
+            kind, detail = "Q", str(row["waiting"])
+        else:
+            kind, detail = "D", ("q" if row["reason"] == "queue-overflow" else "l") + ("a" if is_ack else "")
+        found.append(Event(kind, row["time_ns"] / 1000, flow, number, detail))
+    return found

@@ -1,0 +1,175 @@
+"""Every metric on a hand-made record, against a number worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from roamlab import metrics
+
+
+def _ns(*at: float) -> list[int]:
+    return [round(second * 1e9) for second in at]
+
+
+def _record(**tables: Any) -> Any:
+    """A run of 10 s with these tables."""
+    manifest = SimpleNamespace(parameters={"run": {"duration": "10 s"}})
+    return SimpleNamespace(manifest=manifest, **{name: pl.DataFrame(table) for name, table in tables.items()})
+
+
+FLOWS = {
+    "flow": ["a", "b"],
+    "source": ["ch", "ch"],
+    "destination": ["mh", "still"],
+    "sent_pkts": [8, 0],
+    "delivered_pkts": [4, 0],
+    "delivered_bytes": [2000, 0],
+}
+
+
+def test_goodput_counts_first_deliveries_in_the_span() -> None:
+    # Of a's packets of 500 B, those at 1 s and 2 s are in [1, 3) for the first time: 2 · 8 · 500 / 2 = 4000.
+    deliveries = {
+        "flow": ["a", "a", "a", "b", "a"],
+        "time_ns": _ns(1, 2, 2.5, 2.6, 3),
+        "fresh": [True, True, False, True, True],
+    }
+    found = _record(flows=FLOWS, deliveries=deliveries)
+    assert metrics.goodput_bps(found, "a", 1.0, 3.0) == 4000.0
+    assert metrics.goodput_bps(found, "b", 1.0, 3.0) == 0.0
+    assert metrics.duplicates_pkts(found, "a") == 1
+
+
+def test_loss_is_of_data_packets_only() -> None:
+    # Of a: one data packet lost, an acknowledgement (seq 0) lost, a copy let go. 1 of 8 sent.
+    drops = {
+        "flow": ["a", "a", "a", "b"],
+        "seq": [3, 0, 4, 1],
+        "reason": ["queue-overflow", "queue-overflow", "copy-released", "detached"],
+    }
+    found = _record(flows=FLOWS, drops=drops)
+    assert metrics.loss_ratio(found, "a") == 0.125
+    assert math.isnan(metrics.loss_ratio(found, "b"))
+
+
+def test_reordering_extent_is_that_of_rfc_4737() -> None:
+    # 7 is the 4th to arrive. 4, 5 and 6, the 8th to 10th, come 4, 5 and 6 positions after it.
+    assert metrics.reordering_extents([1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11]) == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        4,
+        5,
+        6,
+        0,
+    ]
+    # The first larger one, not the nearest: 2 comes after 5 (2nd) and 3 (3rd).
+    assert metrics.reordering_extents([1, 5, 3, 2]) == [0, 0, 1, 2]
+    assert metrics.reordering_extents([]) == []
+    deliveries = {"flow": ["a"] * 4 + ["b"], "serial": [10, 50, 30, 20, 5]}
+    found = _record(deliveries=deliveries)
+    assert metrics.reordering_extent(found, "a") == 2
+    assert metrics.reordered_ratio(found, "a") == 0.5
+    assert metrics.reordering_extent(found, "b") == 0
+    assert math.isnan(metrics.reordered_ratio(found, "c"))
+
+
+def test_timeouts_are_counted_in_the_span() -> None:
+    tcp = {"flow": ["a", "a", "b", "a"], "time_ns": _ns(1, 2, 2, 3), "event": ["timeout"] * 3 + ["window"]}
+    assert metrics.rto_count(_record(tcp=tcp), "a") == 2
+    assert metrics.rto_count(_record(tcp=tcp), "a", 1.5, 3.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"),
+    [
+        ([4.5, 4.9, 5.2, 5.3, 5.5, 6.1, 6.3], 0.6),  # the longest that began within a second
+        ([4.9, 5.3, 5.6, 5.8, 6.0], 0.4),  # from the last before to the first after
+        (
+            [4.9, 5.002, 5.2, 5.3, 5.4, 5.5, 5.6, 5.7, 5.8, 5.9, 6.0],
+            0.198,
+        ),  # a packet in the air at the break does not hide the silence
+        ([4.9, 5.1, 5.8, 7.8], 2.0),  # a timeout that the handover caused
+        ([4.9, 5.1, 6.2, 9.0], 1.1),  # a silence that begins 1.2 s later has another cause
+        ([4.0], 6.0),  # nothing ever after: to the end of the run
+        ([5.5, 6.0], math.nan),  # nothing before
+        ([], math.nan),
+    ],
+)
+def test_disruption_is_the_silence_around_the_handover(times: list[float], seconds: float) -> None:
+    found = metrics.disruption_s(np.array(times), 5.0, 10.0)
+    assert found == pytest.approx(seconds, nan_ok=True)
+
+
+def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
+    handovers = {
+        "host": ["mh", "mh", "other", "mh"],
+        "phase": ["link-down", "link-up", "link-down", "link-down"],
+        "time_ns": _ns(2, 2, 3, 6),
+    }
+    deliveries = {"flow": ["a"] * 5, "time_ns": _ns(1.9, 2.15, 3.2, 5.9, 6.5), "fresh": [True] * 5}
+    found = _record(flows=FLOWS, handovers=handovers, deliveries=deliveries)
+    # At 2 s: 2.15 to 3.2 begins within a second, 1.05. At 6 s: 6.5 to the end, 10 s.
+    assert metrics.flow_disruptions_s(found, "a") == pytest.approx([1.05, 3.5])
+    assert metrics.flow_disruptions_s(found, "a", settle=0.1) == pytest.approx([0.25, 0.6])
+    assert metrics.flow_disruptions_s(found, "b") == []
+
+
+def test_utilisation_is_of_the_link_by_the_flows_named() -> None:
+    # 3 packets of 1250 B in 2 s on 100 kbit/s: 30000 / 200000.
+    deliveries = {"flow": ["a", "b", "a", "c", "a"], "time_ns": _ns(1, 1, 2, 2, 3), "bytes": [1250] * 5}
+    assert metrics.utilisation(_record(deliveries=deliveries), 1e5, 1.0, 3.0, ["a", "b"]) == 0.15
+
+
+@pytest.mark.parametrize(
+    ("shares", "index"), [([5, 5, 5, 5], 1.0), ([9, 0, 0], 1 / 3), ([1, 2, 3], 36 / 42), ([0, 0], math.nan)]
+)
+def test_jain(shares: list[float], index: float) -> None:
+    assert metrics.jain(shares) == pytest.approx(index, nan_ok=True)
+
+
+def test_synchronisation_is_the_largest_group_within_a_round_trip() -> None:
+    tcp = {
+        "flow": ["a", "a", "b", "c", "d", "a"],
+        "time_ns": _ns(1.0, 1.1, 1.2, 1.25, 1.31, 5.0),
+        "event": ["timeout", "fast-retransmit", "ecn-cut", "window", "timeout", "timeout"],
+    }
+    found = _record(tcp=tcp)
+    # From 1.0 to 1.2: a and b. From 1.2 to 1.4: b and d. c never cuts. 2 of 4.
+    assert metrics.synchronisation(found, ["a", "b", "c", "d"], 0.2) == 0.5
+    # From 1.1 to 1.35: a, b and d.
+    assert metrics.synchronisation(found, ["a", "b", "c", "d"], 0.25) == 0.75
+    assert metrics.synchronisation(found, ["c"], 0.25) == 0.0
+    assert metrics.cutting_flows(found, 1.0, 1.31) == 2
+
+
+def test_windows_correlate_pair_by_pair() -> None:
+    def windows(**flows: list[float]) -> Any:
+        rows = [(flow, at, cwnd) for flow, values in flows.items() for at, cwnd in enumerate(values, start=1)]
+        return _record(
+            tcp={
+                "flow": [row[0] for row in rows],
+                "time_ns": _ns(*[row[1] for row in rows]),
+                "cwnd": [float(row[2]) for row in rows],
+            }
+        )
+
+    # a and b rise together (r = 1), c falls (r = -1 with both): (1 - 1 - 1) / 3.
+    found = windows(a=[1, 2, 3], b=[2, 4, 6], c=[3, 2, 1])
+    span = {"start": 1.0, "end": 4.0, "step": 1.0}
+    assert metrics.window_correlation(found, ["a", "b", "c"], **span) == pytest.approx(-1 / 3)
+    # At most 1 segment in use: a and b never change.
+    assert metrics.window_correlation(found, ["a", "b"], largest=1.0, **span) == 0.0
+    # Before the first change the window is 1: at 0, 1, 2 s a has 1, 1, 2 and c 1, 3, 2; r = 0.
+    assert metrics.window_correlation(found, ["a", "c"], start=0.0, end=3.0, step=1.0) == pytest.approx(0.0)
+    assert math.isnan(metrics.window_correlation(found, ["a"], **span))
