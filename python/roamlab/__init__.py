@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from roamlab.ensemble import Job, run_all
     from roamlab.errors import BadInput, RoamlabError
     from roamlab.executor import DaskCluster, LocalPool
+    from roamlab.plan import sweep
     from roamlab.results import Results
     from roamlab.run import run
     from roamlab.runs import Runs
     from roamlab.scenario import Scenario, load
     from roamlab.stopping import Until, seed
     from roamlab.store import Store, open_run
-    from roamlab.sweep import sweep
 
 __all__ = [
     "BadInput",
@@ -77,7 +77,7 @@ _HOMES = {
     "run": "run",
     "run_all": "ensemble",
     "seed": "stopping",
-    "sweep": "sweep",
+    "sweep": "plan",
 }
 
 

@@ -96,7 +96,7 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
     from roamlab import compare, sweepresult
     from roamlab.executor import DaskCluster, LocalPool
     from roamlab.output import whole_folder
-    from roamlab.sweep import execute
+    from roamlab.plan import execute
     from roamlab.sweepfile import load_sweep
 
     source = load_sweep(sweep_file)
@@ -256,6 +256,39 @@ def trace(run_folder: Path, packet: int) -> None:
         click.echo(line.rstrip())
 
 
+@cli.command()
+@click.argument("run_folder", metavar="RUN", type=_ANY_PATH)
+@click.option("--host", metavar="NAME", help="Mobile host.  [default: the only one that moved]")
+@click.option(
+    "--handover", type=_NUMBER, help="Number of the visit it leads to; 0: the first cell.  [default: 1]"
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("chart.svg"),
+    show_default=True,
+    help="File for the drawing.",
+)
+@click.option("--text", is_flag=True, help="Print the rows instead: time in s, from -> to, what.")
+def chart(run_folder: Path, host: str | None, handover: int | None, out: Path, *, text: bool) -> None:
+    """Draw the messages of a handover as a sequence chart.
+
+    Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
+    borders, from the tables in the run folder RUN.
+    """
+    from roamlab import chart as charts
+    from roamlab.chart_svg import svg
+    from roamlab.store import open_run
+
+    made = charts.chart(open_run(run_folder), host, handover)
+    if text:
+        click.echo(made.text(), nl=False)
+        return
+    out.write_text(svg(made), encoding="utf-8")
+    click.echo(f"chart: {out}")
+
+
 @cli.command("compare-trace")
 @click.argument("ours", type=_ANY_PATH)
 @click.argument("theirs", type=_ANY_PATH)
@@ -298,7 +331,10 @@ def compare_trace(
     from roamlab.traces import open_trace
 
     mine, other = open_trace(ours, form), open_trace(theirs, form)
-    span = compare_traces.time_ns("--from", start), None if end is None else compare_traces.time_ns("--until", end)
+    span = (
+        compare_traces.time_ns("--from", start),
+        None if end is None else compare_traces.time_ns("--until", end),
+    )
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
     click.echo(compare_traces.report(found, left, right))

@@ -10,8 +10,8 @@ from roamlab import figures
 from roamlab.design import Whole
 from roamlab.errors import BadInput
 from roamlab.executor import LocalPool
+from roamlab.plan import Plan, execute
 from roamlab.summary import Measurement
-from roamlab.sweep import Plan, execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -42,10 +42,10 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class SavedFigure:
-    """A figure on disk, as PNG and SVG, with the sentence that stands under it."""
+    """A figure on disk, as SVG and mostly as PNG, with the sentence that stands under it."""
 
     caption: str
-    png: Path
+    png: Path | None
     svg: Path
 
 
@@ -82,7 +82,8 @@ def save(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:
         ):
             raise ValueError(f"figure {name}: an axis has no label")
     folder.mkdir(parents=True, exist_ok=True)
-    saved = SavedFigure(caption, folder / f"{name}.png", folder / f"{name}.svg")
-    figure.savefig(saved.png, metadata={"Software": None})
+    png = folder / f"{name}.png"
+    saved = SavedFigure(caption, png, folder / f"{name}.svg")
+    figure.savefig(png, metadata={"Software": None})
     figure.savefig(saved.svg, metadata={"Date": None, "Creator": None})
     return saved

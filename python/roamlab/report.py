@@ -152,8 +152,9 @@ def _wrap(headings: Sequence[str], rows: Sequence[str]) -> str:
 
 def _figure(figure: SavedFigure, number: int) -> str:
     """As an image with the data in it: a drawing in an `img` can neither run scripts nor load anything."""
-    small = figure.svg.stat().st_size <= MAX_SVG_BYTES
-    source, kind = (figure.svg, "svg+xml") if small else (figure.png, "png")
+    source, kind = figure.svg, "svg+xml"
+    if figure.png is not None and figure.svg.stat().st_size > MAX_SVG_BYTES:
+        source, kind = figure.png, "png"
     data = base64.b64encode(source.read_bytes()).decode("ascii")
     caption = escape(figure.caption)
     return (

@@ -13,6 +13,8 @@ from roamlab.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from matplotlib.figure import Figure
+
     from roamlab._roamlab import Column, Tables
     from roamlab.manifest import Manifest
 
@@ -113,6 +115,16 @@ class Results:
                 remedy="queues are named by their link, such as bs2/air",
             )
         return chosen
+
+    def plot_queue(self, name: str) -> Figure:
+        """The packets that wait in one queue over time, as a Matplotlib figure."""
+        from roamlab import figures
+
+        samples = self.queue(name)
+        with figures.new_figure() as (figure, (axes,)):
+            axes.step(samples["time_ns"].to_numpy() / 1e9, samples["packets"].to_numpy(), where="post")
+            figures.label(axes, ("time", "s"), (f"queue {name}", "pkt"))
+            return figure
 
 
 def from_engine(tables: Tables, manifest: Manifest) -> Results:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from roamlab.design import Design
+    from roamlab.plan import Plan
     from roamlab.results import Results
     from roamlab.shards import Shards
     from roamlab.stats import Interval
-    from roamlab.sweep import Plan
 
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
@@ -78,8 +79,8 @@ class Runs:
 
     def results(self, point: int, run: int = 0) -> Results:
         """All tables of a run, from the store or simulated again."""
+        from roamlab import run as simulate
         from roamlab.manifest import describe
-        from roamlab.run import run as simulate
 
         scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
         kept = Store(self.store / "runs").find(describe(scenario, seed, run))
@@ -150,10 +151,10 @@ class Runs:
         may have `*` for the flow. Runs that do not define the metric in both are left out.
         """
         rows: list[tuple[Any, ...]] = []
-        pairs = self._pairs(baseline)
+        references = pairs(self.plan.design, baseline)
         for metric in self._matching(metrics):
             values = self._by_point(metric)
-            for point, reference in pairs:
+            for point, reference in references:
                 both = [
                     (after, before)
                     for after, before in zip(values.get(point, []), values.get(reference, []), strict=False)
@@ -202,30 +203,29 @@ class Runs:
             ]
         return list(dict.fromkeys(found))
 
-    def _pairs(self, baseline: str) -> list[tuple[int, int]]:
-        design = self.plan.design
-        labels = [design.labels(point) for point in range(len(design))]
-        names = {", ".join(label): point for point, label in enumerate(labels)}
-        if baseline in names:
-            return [(point, names[baseline]) for point in range(len(design)) if point != names[baseline]]
-        by_labels = {label: point for point, label in enumerate(labels)}
-        axes = [axis for axis in range(len(design.axes)) if any(label[axis] == baseline for label in labels)]
-        if len(axes) == 1:
-            (axis,) = axes
-            moved = [(*label[:axis], baseline, *label[axis + 1 :]) for label in labels]
-            return [
-                (point, by_labels[to])
-                for point, to in enumerate(moved)
-                if to in by_labels and by_labels[to] != point
-            ]
-        raise BadInput(
-            f"baseline {baseline!r}",
-            "more than one axis has this value"
-            if axes
-            else "there is no such point, and no axis has this value",
-            expected=f"one of {', '.join(list(names)[:20])}",
-            remedy="name a whole point",
-        )
+
+def pairs(design: Design, baseline: str) -> list[tuple[int, int]]:
+    """The points to compare, each with its reference. Raises `BadInput` if `baseline` names none; see `compare`."""
+    labels = [design.labels(point) for point in range(len(design))]
+    names = {", ".join(label): point for point, label in enumerate(labels)}
+    if baseline in names:
+        return [(point, names[baseline]) for point in range(len(design)) if point != names[baseline]]
+    by_labels = {label: point for point, label in enumerate(labels)}
+    axes = [axis for axis in range(len(design.axes)) if any(label[axis] == baseline for label in labels)]
+    if len(axes) == 1:
+        (axis,) = axes
+        moved = [(*label[:axis], baseline, *label[axis + 1 :]) for label in labels]
+        return [
+            (point, by_labels[to])
+            for point, to in enumerate(moved)
+            if to in by_labels and by_labels[to] != point
+        ]
+    raise BadInput(
+        f"baseline {baseline!r}",
+        "more than one axis has this value" if axes else "there is no such point, and no axis has this value",
+        expected=f"one of {', '.join(list(names)[:20])}",
+        remedy="name a whole point",
+    )
 
 
 def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]]) -> pl.DataFrame:

@@ -13,10 +13,11 @@ import tomli
 from roamlab import _roamlab
 from roamlab.design import BadDesign, Design, Grid, Listed, Random
 from roamlab.errors import BadInput
+from roamlab.plan import Plan, measurement_of
+from roamlab.runs import pairs
 from roamlab.scenario import load, read_text
 from roamlab.stopping import Until, seed
 from roamlab.summary import check
-from roamlab.sweep import Plan, measurement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +109,11 @@ def load_sweep(path: str | Path) -> SweepFile:
         )
     except BadDesign as error:
         raise source.refuse(error.field, error.problem, error.expected, error.remedy) from None
-    return SweepFile(plan, _typed(source, data, "baseline", str, None), text)
+    baseline = _typed(source, data, "baseline", str, None)
+    if baseline is not None:
+        with _located(source, ("baseline",)):
+            pairs(plan.design, baseline)
+    return SweepFile(plan, baseline, text)
 
 
 def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:

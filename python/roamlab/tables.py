@@ -153,11 +153,12 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "links": (
-        "One row per one-way link: what was handed to its queue. Signalling with priority is not.",
+        "One row per one-way link: its totals. Signalling with priority is not handed to the queue.",
         {
             "link": "name of the link",
-            "offered_pkts": "packets",
+            "offered_pkts": "packets handed to its queue",
             "marked_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
+            "busy_ns": "how long it sent, signalling included; over the run's duration: its utilisation",
         },
     ),
     "trace": (
@@ -173,7 +174,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "census": (
-        "What was counted: events, hops, packets created, delivered, dropped by reason, still inside, odd at a tunnel's end.",
+        "What was counted: events, hops, packets created, delivered, dropped by reason, inside, odd behind tunnels.",
         {"name": "what", "value": "how many"},
     ),
 }

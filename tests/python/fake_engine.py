@@ -9,7 +9,7 @@ import numpy as np
 import tomli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class ScenarioError(Exception):
@@ -104,8 +104,12 @@ def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[st
 
 
 def run_many(
-    jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, dict[str, Any]], None]
+    jobs: Iterable[tuple[str, str, int, int]],
+    threads: int,
+    sink: Callable[[int, dict[str, Any]], None],
+    wanted: list[str] | None = None,
 ) -> None:
     assert threads >= 1
-    for index in reversed(range(len(jobs))):
-        sink(index, run(*jobs[index], None))
+    for index, job in reversed(list(enumerate(jobs))):
+        tables = run(*job, None)
+        sink(index, {name: tables[name] for name in tables if wanted is None or name in (*wanted, "names")})

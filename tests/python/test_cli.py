@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
-from conftest import SMALL
+from conftest import ROOT, SMALL
 from roamlab import _roamlab, cli, papers, stats
 from roamlab.claims import Claim, Measure, greater
 from roamlab.report import Report
@@ -99,6 +100,51 @@ def test_list_shows_a_profile_as_table_and_as_json(roamlab: Roamlab) -> None:
     assert json.loads(roamlab("list", "--profile", "ns2", "--json").out)[0]["rfc"] == "1 s"
 
 
+@pytest.mark.parametrize("command", sorted(cli.cli.commands))
+def test_every_command_has_help(roamlab: Roamlab, command: str) -> None:
+    found = roamlab(command, "--help")
+    assert (found.code, found.err) == (0, "")
+    assert f"Usage: roamlab {command} " in found.out
+    for parameter in cli.cli.commands[command].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.opts[-1] in found.out
+            assert parameter.help
+
+
+def test_chart_draws_and_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With the real engine: the picture of docs/chart.md comes out of its command."""
+    monkeypatch.chdir(tmp_path)
+    Path("examples").mkdir()
+    Path("examples/handover.toml").write_bytes((ROOT / "examples/handover.toml").read_bytes())
+
+    def call(*arguments: str) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["roamlab", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(str(stop.code))
+        return SimpleNamespace(code=code, **dict(zip(("out", "err"), capsys.readouterr(), strict=True)))
+
+    folder = str(_result(call("run", "examples/handover.toml").out))
+    assert call("chart", folder).out == "chart: chart.svg\n"
+    assert Path("chart.svg").read_bytes() == (ROOT / "docs/img/handover-chart.svg").read_bytes()
+    text = call("chart", folder, "--text").out
+    assert text == (ROOT / "tests/golden/chart/plain.txt").read_text()
+    assert call("chart", folder, "--handover", "0", "--text").out.startswith("mh: first visit, bs1\n")
+    for arguments, said in (
+        (("--host", "nobody"), "--host nobody: no such host was in a cell"),
+        (("--handover", "7"), "expected: a number from 0 to 1"),
+        (("--handover", "-1"), "--handover"),
+    ):
+        found = call("chart", folder, *arguments)
+        assert (found.code, said in found.err) == (2, True)
+    found = call("chart", folder, "-o", "nowhere/chart.svg")
+    assert (found.code, "Traceback" in found.err) == (1, False)
+
+
 def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
     Path("ours.csv").write_text("t_us,ev,flow,x,y\n10,S,0,1,0\n20,S,0,2,0\n")
     Path("theirs.csv").write_text("t_us,ev,flow,x,y\n10,S,0,1,0\n22,S,0,2,0\n")
@@ -119,7 +165,7 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
     ("arguments", "said"),
     [
         (("compare-trace", "small.toml", "small.toml"), "small.toml:1:1: the format is not known: '[run]'"),
-        (("compare-trace", "empty.toml", "gone"), "empty.toml: the file is empty"),
+        (("compare-trace", "empty.toml", "gone"), "empty.toml: it is empty, not text"),
         (("compare-trace", "gone", "gone"), "gone: no such file or folder"),
         (("compare-trace", "small.toml", "small.toml", "--format", "pcap"), "'--format'"),
         (("compare-trace", "small.toml", "small.toml", "--format", "golden"), "is not the header"),
@@ -133,6 +179,8 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         (("fly",), "No such command"),
         (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
         (("trace", "."), "--packet"),
+        (("chart", "nowhere"), "nowhere: no such folder"),
+        (("chart", "."), "manifest.json: No such file"),
         (("trace", ".", "--packet", "1"), "manifest.json: No such file"),
         (
             ("list", "--profile", "ns4"),

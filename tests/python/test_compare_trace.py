@@ -308,6 +308,12 @@ def test_what_cannot_be_a_trace_is_refused(tmp_path: Path) -> None:
         list(open_trace(tmp_path / "cut.csv.gz").events())
     with pytest.raises(BadInput, match="no such file or folder"):
         open_trace(tmp_path / "missing")
+    with pytest.raises(BadInput, match="it is a folder"):
+        open_trace(tmp_path, "ns2")
+    with pytest.raises(BadInput, match="it is empty, not text, and no run folder"):
+        open_trace(tmp_path)
+    with pytest.raises(BadInput, match="the table holds no events"):
+        list(open_trace(tmp_path / "prose", "run").events())
 
 
 def test_what_cannot_be_compared_is_refused(our_run: Path) -> None:
@@ -328,6 +334,19 @@ def test_a_silent_flow_is_no_loss_of_memory() -> None:
     assert isinstance(compare_traces.compare(left, right, 1000), compare_traces.Equal)
     assert (len(left.waiting), len(right.waiting)) == (0, 0)
     assert len(left.recent) <= 64
+
+
+def test_the_page_shows_what_is_printed(our_run: Path) -> None:
+    page = (ROOT / "docs/compare-trace.md").read_text()
+    blocks = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    printed = [
+        _compare(our_run, BESIDE / "reno.tr.gz", "file=7")[1],
+        _compare(our_run, BESIDE / "reno.agent", "file=0", tolerance="10 us")[1],
+    ]
+    assert len(blocks) == len(printed)
+    for block, text in zip(blocks, printed, strict=True):
+        text = text.replace(str(our_run), "runs/…").replace(f"{ROOT}/", "")
+        assert text.startswith(block.rstrip("\n"))
 
 
 def test_the_command_offers_every_format() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import fake_engine
 from roamlab import _roamlab
-from roamlab.ensemble import Job, replicate, run_all
+from roamlab.ensemble import Job, run_all
 from roamlab.store import Store
 
 if TYPE_CHECKING:
@@ -26,20 +26,6 @@ def test_results_come_in_the_order_of_the_jobs(scenario: Scenario, tmp_path: Pat
     jobs = [Job(scenario, seed=1, run=run) for run in (3, 0, 3, 7)]
     assert _delivered(run_all(jobs, Store(tmp_path))) == [203, 200, 203, 207]
     assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_replications_of_variants_are_pairs(scenario: Scenario, tmp_path: Path) -> None:
-    variants = {kind: scenario.set("cells.bs2.queue.kind", kind) for kind in ("red", "blue")}
-    found = replicate(variants, 3, Store(tmp_path), seed=9)
-    assert {name: _delivered(results) for name, results in found.items()} == {
-        "red": [200, 201, 202],
-        "blue": [200, 201, 202],
-    }
-    assert {(result.manifest.seed, result.manifest.run) for result in found["blue"]} == {
-        (9, 0),
-        (9, 1),
-        (9, 2),
-    }
 
 
 def test_an_interrupted_set_goes_on_where_it_stopped(

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from roamlab.papers.mblue import claims, experiments, measures
+from roamlab.papers.records import QueueTrace
 from roamlab.run import run
 
 COMMAND = str(Path(sys.executable).parent / "roamlab")
@@ -79,8 +80,12 @@ def test_the_burst_ends_at_the_first_pause() -> None:
 
 
 def test_share_of_time_at_a_level_is_weighted_by_duration() -> None:
-    trace = measures.QueueTrace(
-        np.array([0.0, 1.0, 4.0, 5.0]), np.array([10.0, 80.0, 79.0, 0.0]), np.zeros(4), np.zeros(4)
+    trace = QueueTrace(
+        np.array([0.0, 1.0, 4.0, 5.0]),
+        np.array([10.0, 80.0, 79.0, 0.0]),
+        np.zeros(4),
+        np.zeros(4),
+        np.zeros(4),
     )
     assert trace.share_at_or_above(80, [(0.0, 10.0)]) == pytest.approx(3 / 5)
     assert trace.share_at_or_above(80, [(6.0, 10.0)]) == 0.0
@@ -160,6 +165,8 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     for name in ("fig11", "fig12", "fig13", "fig14", "fig15", "sync"):
         assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
         assert (out / "figures" / f"{name}.svg").exists()
+    drawing = (out / "figures/signalling.svg").read_text()
+    assert 'data-name="registration-request"' in drawing
     assert {table.name for table in (out / "tables").iterdir()} == {"table1.csv", "means.csv", "readings.csv"}
     page = (out / "report.html").read_text()
     assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"

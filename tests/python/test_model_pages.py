@@ -150,7 +150,10 @@ def defaults() -> dict[str, dict[str, Any]]:
     ftp, cbr = (flow["app"] for flow in filled["flows"])
     buffer, measurement = mobility.pop("buffer"), filled["radio"].pop("measurement")
     cell = filled["cells"]["bs"]
-    scheduling = {"scheduler": {"time_constant": cell["scheduler"]["time_constant"]}, "bearers": cell["bearers"]}
+    scheduling = {
+        "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
+        "bearers": cell["bearers"],
+    }
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],

@@ -30,6 +30,8 @@ def _draw(folder: Path) -> SavedFigure:
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     first, second = _draw(tmp_path / "a"), _draw(tmp_path / "b")
     assert first.svg.read_bytes() == second.svg.read_bytes()
+    assert first.png is not None
+    assert second.png is not None
     assert first.png.read_bytes() == second.png.read_bytes()
     assert b"<dc:date>" not in first.svg.read_bytes()
 

@@ -34,6 +34,14 @@ def test_a_queue_is_chosen_by_name(scenario: Scenario) -> None:
         results.queue("bs3/air")
 
 
+def test_all_queues_and_the_plot_of_one(scenario: Scenario) -> None:
+    results = run(scenario)
+    assert results.queues["queue"].cast(pl.String).to_list() == ["bs1/air", "bs2/air", "bs1/air"]
+    (axes,) = results.plot_queue("bs1/air").axes
+    assert axes.lines[0].get_xydata().tolist() == [[0.0, 1.0], [0.004096, 2.0]]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time [s]", "queue bs1/air [pkt]")
+
+
 def test_a_missing_table_is_named(scenario: Scenario) -> None:
     with pytest.raises(BadInput, match="one of drops, flows, queue, trace"):
         run(scenario).table("drop")

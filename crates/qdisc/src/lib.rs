@@ -264,6 +264,15 @@ impl<'de> Deserialize<'de> for QueueSpec {
 }
 
 impl QueueSpec {
+    /// What its random stream is called. M-RED draws from RED's, so that the two decide alike until a forwarded
+    /// packet comes, and runs of them are paired.
+    pub fn stream(&self) -> &'static str {
+        match self {
+            QueueSpec::Mred(_) => "red",
+            other => other.name(),
+        }
+    }
+
     /// A drop-tail queue of `limit` packets.
     pub fn droptail(limit: Packets) -> QueueSpec {
         QueueSpec::DropTail(droptail::Params { limit: Some(limit), ..droptail::Params::default() })

@@ -302,7 +302,7 @@ mod tests {
         let mut positions = positions(PathLoss::default(), Rng::named(1, 0, "x"));
         // 500 m away: 15 − (128.1 + 37.6·log10(0.5)).
         let level = positions.levels(at(11_000))[0];
-        assert!((level - (15.0 - 128.1 + 37.6 * 0.301_029_995_663_981_2)).abs() < 1e-9, "{level}");
+        assert!((level - (15.0 - 128.1 + 37.6 * std::f64::consts::LOG10_2)).abs() < 1e-9, "{level}");
         assert_eq!(positions.levels(at(11_000))[1], f64::NEG_INFINITY);
     }
 

@@ -53,7 +53,7 @@ variants! {
     "reno" => Reno, "Fast retransmit and fast recovery; any new ACK ends recovery (RFC 5681).", Reno, Reno;
     "newreno" => NewReno, "Partial ACKs repair one loss each without leaving recovery (RFC 6582).", NewReno, Reno;
     "sack" => Sack, "Selective acknowledgements; the profile says by which algorithm (ns-2's pipe or RFC 6675).", Pipe, Reno;
-    "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Fack, Reno;
+    "fack" => Fack, "Selective acknowledgements and the forward-most of them (Mathis & Mahdavi 1996).", Ns2Fack, Reno;
     "vegas" => Vegas, "Window by delay, retransmission by fine-grained times (Brakmo & Peterson 1995).", Vegas, Vegas;
 }
 
@@ -71,8 +71,11 @@ pub enum RecoveryKind {
     Pipe,
     /// SACK with a pipe computed from the scoreboard (RFC 6675).
     Rfc6675,
-    /// SACK with the forward-most acknowledgement (Mathis & Mahdavi 1996; ns-2 `Agent/TCP/Fack`).
+    /// SACK with the forward-most acknowledgement (Mathis & Mahdavi 1996).
     Fack,
+    /// The same as ns-2 has it (`Agent/TCP/Fack`).
+    #[serde(rename = "ns2-fack")]
+    Ns2Fack,
     /// Retransmission by the times of transmission (Brakmo & Peterson 1995; ns-2 `Agent/TCP/Vegas`).
     Vegas,
 }
@@ -261,8 +264,8 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. A delayed ACK: a copy of the last segment in order may be held back too. FACK: a fast retransmit leaves cwnd at one segment, cwnd grows during recovery,
-            /// duplicate ACKs are measured and restart the timer, and the ACK of a SYN opens cwnd by one. Vegas: a
+            /// What only ns-2 does. Delayed ACKs: segment 0 is acknowledged at once, and a copy of the
+            /// last segment in order may be held back. Vegas: a
             /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
             /// sends the next one twice.
             ns2_quirks: bool,
@@ -383,7 +386,7 @@ impl TcpParams {
             cap_cwnd_on_exit: false,
             timeout_keeps_dupacks: true,
             sack_blocks: match recovery {
-                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack => 3,
+                RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Ns2Fack => 3,
                 _ => 0,
             },
             sack_overhead: Bytes(0),
@@ -397,7 +400,7 @@ impl TcpParams {
             cwr_on_retransmissions: true,
             flow_control: false,
             window_scaling: true,
-            free_timestamps: recovery == RecoveryKind::Fack,
+            free_timestamps: recovery == RecoveryKind::Ns2Fack,
             echo_latest: false,
             ns2_quirks: true,
             fack_overdamping: false,
@@ -471,7 +474,7 @@ impl TcpParams {
         let base = TcpParams::ns2_2009(variant, window, segment);
         let (recovery, sack_blocks) = match base.recovery {
             RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),
-            RecoveryKind::Fack => (RecoveryKind::Fack, 4),
+            RecoveryKind::Ns2Fack => (RecoveryKind::Fack, 4),
             other => (other, 0),
         };
         TcpParams {

@@ -96,8 +96,10 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "\"eifel\" needs `timestamps = true`; write \"f-rto\" without".into(),
         ));
     }
-    let needs_sack =
-        matches!(params.recovery, RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack);
+    let needs_sack = !matches!(
+        params.recovery,
+        RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas
+    );
     if params.sack_blocks > 4 || (needs_sack && params.sack_blocks == 0) {
         return Err((
             "sack_blocks",

@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.name())));
+        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
         if let Line::Shared(queue) = &mut link.line {
             queue.recorded = self.is_recorded(&link.name, own_queue);
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
 
     /// The queue of a bearer.
     fn queue(&self, name: &String, spec: &QueueSpec, rate: Rate) -> Queue {
-        let qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.name())));
+        let qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.stream())));
         Queue::new(qdisc, rate, self.is_recorded(name, true))
     }
 
@@ -317,8 +317,7 @@ impl<'a> Builder<'a> {
         let flows = self.flows();
         let faults = self.faults();
         let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
-        let mut cx = Cx::default();
-        cx.mark = Some(setting.mark);
+        let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = Wanted {
             deliveries: scenario.record.deliveries,

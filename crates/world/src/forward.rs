@@ -99,7 +99,8 @@ impl World {
             return false;
         };
         let gone = mobile.cell != Some(cell);
-        !(gone && self.in_flight_survives) && !self.hears(host, cell, started)
+        let survives = gone && self.in_flight_survives;
+        !survives && !self.hears(host, cell, started)
     }
 
     /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).

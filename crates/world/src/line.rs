@@ -65,6 +65,10 @@ fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
 }
 
 /// What waits for a link.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every link has one queue, and a box would be one more step for each packet"
+)]
 #[derive(Debug)]
 pub enum Line {
     /// All in one queue.

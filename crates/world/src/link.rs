@@ -68,6 +68,8 @@ pub struct Link {
     pub changes: Vec<LinkChange>,
     /// What waits for it.
     pub line: Line,
+    /// How long it has been sending, transmissions that began included.
+    pub busy: Duration,
     /// The rate of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
@@ -96,6 +98,7 @@ impl Link {
             forced: Vec::new(),
             changes: Vec::new(),
             line: Line::Shared(Queue::new(queue, rate, false)),
+            busy: Duration::ZERO,
             rate,
             remainder: 0,
             overtaking: signalling_priority.then(VecDeque::new),
@@ -217,6 +220,7 @@ impl Link {
             (self.rate, self.remainder) = (rate, 0);
         }
         let transmission = self.rate.transmission_time(size, &mut self.remainder);
+        self.busy += transmission;
         let end = cx.now + transmission;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
         self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });

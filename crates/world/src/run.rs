@@ -135,6 +135,7 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
         ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
         ("offered_pkts", Column::U64(links.iter().map(|link| link.line.offered().0).collect())),
         ("marked_pkts", Column::U64(links.iter().map(|link| link.line.offered().1).collect())),
+        ("busy_ns", Column::U64(links.iter().map(|link| link.busy.as_nanos()).collect())),
     ]
 }
 

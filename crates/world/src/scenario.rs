@@ -338,7 +338,7 @@ impl Default for RecordSpec {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+/// For serde, which passes a reference.
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }

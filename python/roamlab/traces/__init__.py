@@ -87,6 +87,8 @@ def open_trace(path: str | Path, form: str | None = None) -> Trace:
     if not path.exists():
         raise BadInput(path, "no such file or folder", expected="a trace", remedy="check the path")
     if form is not None:
+        if path.is_dir() and form != "run":
+            raise BadInput(path, "it is a folder", expected=f"a file: {FORMATS[form]}", remedy="name a file")
         return Trace(path, form, _reader(form))
     head: list[str] = []
     if is_text(path):
@@ -99,7 +101,7 @@ def open_trace(path: str | Path, form: str | None = None) -> Trace:
             return Trace(path, name, _reader(name))
     raise BadInput(
         f"{path}:1:1" if head else path,
-        f"the format is not known: {head[0][:60]!r}" if head else "the file is empty or not text",
+        f"the format is not known: {head[0][:60]!r}" if head else "it is empty, not text, and no run folder",
         expected="one of\n" + "\n".join(f"    {name}: {what}" for name, what in FORMATS.items()),
         remedy="force a format with --format to see which line does not fit",
     )

@@ -26,8 +26,9 @@ _TABLE_OF = {"A": "deliveries", "D": "drops", "V": "tcp"}
 
 
 def recognises(path: Path, _head: list[str]) -> bool:
-    """A folder, or a table beside a manifest."""
-    return path.is_dir() or (path.suffix == ".parquet" and (path.parent / MANIFEST).exists())
+    """A folder with a manifest, or a table beside one."""
+    folder = path if path.is_dir() else path.parent
+    return (path.is_dir() or path.suffix == ".parquet") and (folder / MANIFEST).exists()
 
 
 def offers(path: Path) -> frozenset[str]:
@@ -37,9 +38,10 @@ def offers(path: Path) -> frozenset[str]:
 
 def events(path: Path) -> Iterator[Event]:
     """The rows of the tables, in the order of time."""
-    results = open_run(path if path.is_dir() else path.parent)
     readers = {"deliveries": _arrivals, "drops": _losses, "tcp": _windows}
-    return heapq.merge(*(readers[table](results) for table in _tables(path)), key=lambda event: event.time_ns)
+    chosen = [readers[table] for table in _tables(path)]
+    results = open_run(path if path.is_dir() else path.parent)
+    return heapq.merge(*(read(results) for read in chosen), key=lambda event: event.time_ns)
 
 
 def locate(path: Path, event: Event) -> str:

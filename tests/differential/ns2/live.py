@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import case as cases
 import ours
 import reference
-import roamlab as rl
 from events import difference
+
+import roamlab as rl
 
 if TYPE_CHECKING:
     from case import Case

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-
-import roamlab as rl
 from case import PRESETS
 from events import Event
+
+import roamlab as rl
 
 if TYPE_CHECKING:
     from case import Case, Flow

@@ -51,7 +51,7 @@ pub struct TcpReceiver {
     timestamp_size: Bytes,
     ack_size: Bytes,
     delay: Duration,
-    delays_copies: bool,
+    ns2_quirks: bool,
     received: SeqSet,
     highest_end: u32,
     delayed: Timer,
@@ -87,7 +87,7 @@ impl TcpReceiver {
             timestamp_size: params.ack_timestamp_size,
             ack_size: params.ack_size,
             delay: params.delayed_ack,
-            delays_copies: params.ns2_quirks,
+            ns2_quirks: params.ns2_quirks,
             received: SeqSet::default(),
             highest_end: 0,
             delayed: Timer::default(),
@@ -133,10 +133,10 @@ impl TcpReceiver {
         self.syn_due |= syn;
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        // ns-2 acknowledges segment 0 at once, a SYN or not.
-        let plain = header.seq > 0 && !fin && self.delayed.deadline().is_none();
+        let first = syn || (self.ns2_quirks && header.seq == 0); // ns-2: a SYN or not
+        let plain = !first && !fin && self.delayed.deadline().is_none();
         // To ns-2 a copy of the last segment in order is in order too.
-        let in_order = header.seq == expected || (self.delays_copies && header.seq + 1 == expected);
+        let in_order = header.seq == expected || (self.ns2_quirks && header.seq + 1 == expected);
         if self.delay > Duration::ZERO && in_order && !fills_gap && plain {
             self.delayed.start(now, self.delay);
         } else {

@@ -388,8 +388,10 @@ impl SendState {
     /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
     pub fn restart_after_idle(&mut self, now: Time) {
         let restart_window = f64::from(self.params.restart_window.0);
-        if self.window.cwnd > restart_window {
+        if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
             self.window.cwnd = restart_window;
+            self.cuts += 1;
+            self.permit_window();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
     }

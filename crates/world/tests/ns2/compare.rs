@@ -12,11 +12,13 @@ pub fn compare(run: &Run, outcome: &Outcome) -> Result<(), String> {
     if let Some(lines) = &run.lines {
         for event in ['S', 'K', 'Q', 'D', 'R', 'M'] {
             let (from, to) = run.span(event);
-            // Of RED the recording also has what it begins with.
+            // Of RED the recording also has what it begins with, and the probability 1.
             let from = if event == 'R' { from.max(1.0) } else { from };
             let inside = |micros: f64| from <= micros && micros < to;
-            let recorded: Vec<&Line> =
-                lines.iter().filter(|line| line.event == event && inside(line.micros)).collect();
+            let recorded: Vec<&Line> = lines
+                .iter()
+                .filter(|line| line.event == event && inside(line.micros) && line.tells())
+                .collect();
             let ours: Vec<&Row> =
                 outcome.rows.iter().filter(|row| row.event == event && inside(micros(row.at))).collect();
             differences.extend(compare_rows(event, &recorded, &ours));

@@ -72,6 +72,13 @@ pub struct Line {
     pub second: String,
 }
 
+impl Line {
+    /// Whether ours can say the same: a probability of 1 that was tested looks like one that was not.
+    pub fn tells(&self) -> bool {
+        self.event != 'R' || self.first != "prob1" || self.second != "1"
+    }
+}
+
 impl Params {
     /// From the key=value arguments of the Tcl file.
     pub fn new(value: impl Fn(&str) -> Option<String>) -> Params {

@@ -266,16 +266,17 @@ impl Network<'_> {
 
     fn record_gauges(&mut self) {
         let gauges = self.links[self.plan.bottleneck].queue.gauges();
-        let now = [gauges.average, gauges.probability];
+        // ns-2 keeps the probability that was tested last, ours says 0 or 1 where nothing is tested.
+        let tested = 0.0 < gauges.probability && gauges.probability < 1.0;
+        let now = [gauges.average, if tested { gauges.probability } else { self.gauges[1] }];
         for (index, name) in ["ave", "prob1"].into_iter().enumerate() {
-            // ns-2 keeps the probability that was tested last, ours says 0 where nothing is tested.
-            if now[index] != self.gauges[index] && (now[index] > 0.0 || name == "ave") {
+            if now[index] != self.gauges[index] {
                 let (value, second) = (now[index], now[index].to_string());
                 let row = Row { at: self.now, event: 'R', flow: None, first: name.into(), second, value };
                 self.rows.push(row);
             }
         }
-        self.gauges = [now[0], if now[1] > 0.0 { now[1] } else { self.gauges[1] }];
+        self.gauges = now;
     }
 
     fn serve(&mut self, index: usize) {

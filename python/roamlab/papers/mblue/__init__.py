@@ -6,21 +6,18 @@ is measured in a run, `claims` decides, `figures` draws.
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
 from roamlab.papers.mblue.experiments import QUEUES
+from roamlab.papers.records import queue_trace
+from roamlab.papers.reporting import mean_text, readings_table, summary, write_csv
+from roamlab.papers.runs import SEED
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
-from roamlab.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from roamlab.claims import Claim
     from roamlab.papers import Session
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
 
@@ -32,47 +29,37 @@ def reproduce(session: Session) -> Report:
     anatomy = evidence.anatomy(session.runs, session.threads)
     found = evidence.gather(session.runs, session.threads)
     decided = claims.decide(anatomy, found)
-    tables = [_delays(anatomy), _means(found["default"]), _readings(decided, list(found))]
+    tables = [_delays(anatomy), _means(found["default"]), readings_table(decided, list(found))]
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):
-        _write_csv(table, session.tables / f"{name}.csv")
+        write_csv(table, session.tables / f"{name}.csv")
+    one = {queue: run(experiments.one_handoff(queue), SEED) for queue in QUEUES}
     traces = {
-        "one": {
-            queue: measures.queue_trace(run(experiments.one_handoff(queue), evidence.SEED))
-            for queue in QUEUES
-        },
+        "one": {queue: queue_trace(results, measures.AIR) for queue, results in one.items()},
         "three": {
-            queue: measures.queue_trace(run(experiments.three_handoffs(queue), evidence.SEED))
-            for queue in QUEUES
+            queue: queue_trace(run(experiments.three_handoffs(queue), SEED), measures.AIR) for queue in QUEUES
         },
     }
     return Report(
         title="MBLUE: a modified BLUE buffer for base stations in Mobile IP networks",
         paper="Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks: figures 11 to 15, table I "
         "and equation 1, reproduced from packet-level runs.",
-        summary=_summary(decided),
+        summary=summary(decided),
         claims=decided,
-        figures=figures.draw(found["default"], traces, session.figures),
+        figures=[
+            *figures.draw(found["default"], traces, session.figures),
+            figures.signalling(one["mblue"], session.figures),
+        ],
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
         origin=(
             ("engine build", _roamlab.build_hash()),
-            ("seed", str(evidence.SEED)),
+            ("seed", str(SEED)),
             ("runs of each random experiment under the default reading", str(session.runs)),
             ("runs under each other reading", str(evidence.alternative_runs(session.runs))),
             ("default reading", str(experiments.DEFAULT)),
         ),
     )
-
-
-def _summary(decided: Sequence[Claim]) -> str:
-    count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in _VERDICTS}
-    return (
-        "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
-    )
-
-
-_VERDICTS = ("holds", "contradicted", "undecided")
 
 
 def _delays(anatomy: Anatomy) -> Table:
@@ -85,18 +72,14 @@ def _delays(anatomy: Anatomy) -> Table:
 
 
 def _means(found: Evidence) -> Table:
-    def mean(values: Sequence[float]) -> str:
-        interval = student(values)
-        return f"{interval.effect:.4g} ({interval.low:.4g} … {interval.high:.4g})"
-
     rows = [
         (
             figures.NAMES[queue],
-            mean([one.received for one in found.one[queue]]),
-            mean([one.drops for one in found.one[queue]]),
-            mean([one.cutting for one in found.one[queue]]),
-            mean([three.goodput_bps / 1e3 for three in found.three[queue]]),
-            mean([three.residents_bps / 1e3 for three in found.three[queue]]),
+            mean_text([one.received for one in found.one[queue]]),
+            mean_text([one.drops for one in found.one[queue]]),
+            mean_text([one.cutting for one in found.one[queue]]),
+            mean_text([three.goodput_bps / 1e3 for three in found.three[queue]]),
+            mean_text([three.residents_bps / 1e3 for three in found.three[queue]]),
         )
         for queue in QUEUES
     ]
@@ -109,21 +92,6 @@ def _means(found: Evidence) -> Table:
         "residents over 40 s [kbit/s]",
     )
     return Table("Means over the runs, with 95 % intervals", headings, rows)
-
-
-def _readings(decided: Sequence[Claim], names: Sequence[str]) -> Table:
-    rows = [
-        (claim.id, claim.verdict, *(other.verdict for other in claim.others))
-        for claim in decided
-        if claim.others
-    ]
-    return Table("The verdicts under other readings of the paper", ("claim", *names), rows)
-
-
-def _write_csv(table: Table, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([table.headings, *table.rows])
 
 
 _PARAMETERS = (

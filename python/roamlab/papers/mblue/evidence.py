@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
-from roamlab.ensemble import Job, measure
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
     DEFAULT,
@@ -17,17 +16,17 @@ from roamlab.papers.mblue.experiments import (
     VISITS_S,
     Reading,
 )
+from roamlab.papers.records import total
+from roamlab.papers.runs import each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from roamlab.papers.mblue.measures import OneHandoff, ThreeHandoffs
     from roamlab.results import Results
     from roamlab.scenario import Scenario
 
-K = TypeVar("K")
 T = TypeVar("T")
-SEED = 1
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,10 @@ def gather(runs: int, threads: int) -> dict[str, Evidence]:
             for queue in QUEUES
         }
 
-    first = _each(
+    first = each(
         cases(experiments.one_handoff), threads, lambda results: measures.one_handoff(results, HANDOFF_S)
     )
-    second = _each(
+    second = each(
         cases(experiments.three_handoffs),
         threads,
         lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0),
@@ -119,13 +118,13 @@ def anatomy(runs: int, threads: int) -> Anatomy:
     def both(
         experiment: Callable[[bool], Scenario], runs: int, take: Callable[[Results], T]
     ) -> dict[bool, list[T]]:
-        return _each({on: (experiment(on), runs) for on in (True, False)}, threads, take)
+        return each({on: (experiment(on), runs) for on in (True, False)}, threads, take)
 
     few = alternative_runs(runs)
     return Anatomy(
         outage={on: found[0] for on, found in both(experiments.outage, 1, lambda results: results).items()},
         detection=both(experiments.detection, few, _detection),
-        transfer=_each(
+        transfer=each(
             {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")},
             threads,
             _transfer,
@@ -146,35 +145,18 @@ def _transfer(results: Results) -> Transfer:
     order = results.deliveries.filter(results.deliveries["serial"].is_in(forwarded))["serial"].to_list()
     disorder = sum(after < before for before, after in pairwise(order))
     return Transfer(
-        lost=measures.total(results, "moving", "dropped_pkts"),
-        duplicates=measures.total(results, "moving", "duplicate_pkts"),
+        lost=total(results, "moving", "dropped_pkts"),
+        duplicates=total(results, "moving", "duplicate_pkts"),
         reordered=arrived.height,
         reordered_forwarded=disorder,
-        fast_retransmits=measures.total(results, "moving", "fast_retransmits"),
+        fast_retransmits=total(results, "moving", "fast_retransmits"),
     )
 
 
 def _many_flows(results: Results) -> ManyFlows:
     released = results.table("releases")
     return ManyFlows(
-        lost=sum(measures.total(results, flow, "dropped_pkts") for flow in ("tcp1", "tcp2", "udp")),
+        lost=sum(total(results, flow, "dropped_pkts") for flow in ("tcp1", "tcp2", "udp")),
         released_flows=released["flow"].n_unique(),
         buffers=released.select("host", "node").n_unique(),
     )
-
-
-def _each(
-    scenarios: Mapping[K, tuple[Scenario, int]], threads: int, take: Callable[[Results], T]
-) -> dict[K, list[T]]:
-    """`take` of so many runs of each scenario. Run n draws from the same streams in every scenario.
-
-    Readings that do not touch a queue leave its scenario as it is: equal scenarios are run once.
-    """
-    most: dict[str, tuple[Scenario, int]] = {}
-    for scenario, runs in scenarios.values():
-        before = most.get(scenario.text, (scenario, 0))
-        most[scenario.text] = (scenario, max(runs, before[1]))
-    jobs = [Job(scenario, SEED, run) for scenario, runs in most.values() for run in range(runs)]
-    measured = iter(measure(jobs, lambda _, results: take(results), threads))
-    by_text = {text: list(islice(measured, runs)) for text, (_, runs) in most.items()}
-    return {name: by_text[scenario.text][:runs] for name, (scenario, runs) in scenarios.items()}

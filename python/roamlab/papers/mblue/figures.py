@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.figures import label, new_figure, save
+from roamlab.chart import chart
+from roamlab.chart_svg import svg
+from roamlab.figures import SavedFigure, label, new_figure, save
+from roamlab.papers.drawing import TIME, band, longest, mark
 from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.stats import student
@@ -19,16 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from roamlab.figures import SavedFigure
     from roamlab.papers.mblue.evidence import Evidence
-    from roamlab.papers.mblue.measures import QueueTrace
+    from roamlab.papers.records import QueueTrace
+    from roamlab.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
-_TIME = ("time", "s")
 
 
 def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
@@ -41,6 +40,17 @@ def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: P
         _probability(traces["three"]["mblue"], folder),
         _synchronisation(evidence, folder),
     ]
+
+
+def signalling(results: Results, folder: Path) -> SavedFigure:
+    """The message sequence chart of the handoff in one run."""
+    drawing = folder / "signalling.svg"
+    drawing.write_text(svg(chart(results)), encoding="utf-8")
+    caption = (
+        "The signalling of the handoff in one run with MBLUE, as in figs. 2 to 4 of the paper: each message with its "
+        "size and how long it took, the phases of the handoff, and what it did to the data."
+    )
+    return SavedFigure(caption, None, drawing)
 
 
 _FIG11 = (
@@ -64,7 +74,7 @@ def _queues(
     with new_figure(rows=len(PAPER_QUEUES)) as (figure, axes):
         for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
             trace = traces[queue].within(*span)
-            times, packets = _longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
+            times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color="#0072B2", linewidth=0.8)
             if queue == "red":
                 axis.plot(
@@ -72,43 +82,13 @@ def _queues(
                 )
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
-            _mark(axis, handoffs)
+            mark(axis, handoffs)
             axis.set_ylim(0, 125)
             axis.set_xlim(*span)
             axis.set_title(NAMES[queue], loc="left", fontsize=9)
-            label(axis, _TIME, ("queue", "pkt"))
+            label(axis, TIME, ("queue", "pkt"))
             axis.label_outer()
         return save(figure, folder, name, caption)
-
-
-def _longest(
-    times: NDArray[np.float64], packets: NDArray[np.float64], bin_s: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The largest value within each `bin_s`; everything if that is 0."""
-    if bin_s == 0.0 or times.size == 0:
-        return times, packets
-    bins = np.floor(times / bin_s)
-    starts = np.flatnonzero(np.diff(bins, prepend=-1.0))
-    return bins[starts] * bin_s, np.maximum.reduceat(packets, starts).astype(np.float64)
-
-
-def _mark(axis: Axes, handoffs: Sequence[float]) -> None:
-    for at in handoffs:
-        axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
-
-
-def _band(axis: Axes, times: NDArray[np.float64], curves: Sequence[Sequence[float]], name: str) -> None:
-    """The mean of the curves with its 95 % interval at each time."""
-    means = [student(values) for values in zip(*curves, strict=True)]
-    (line,) = axis.plot(times, [mean.effect for mean in means], label=name)
-    axis.fill_between(
-        times,
-        [mean.low for mean in means],
-        [mean.high for mean in means],
-        color=line.get_color(),
-        alpha=0.2,
-        linewidth=0,
-    )
 
 
 def _received(evidence: Evidence, folder: Path) -> SavedFigure:
@@ -117,11 +97,11 @@ def _received(evidence: Evidence, folder: Path) -> SavedFigure:
             curves = [run.curve for run in evidence.one[queue]]
             # Counted from 9.5 s on: what was received before is the same host in the old cell.
             shifted = [[value - curve[0] for value in curve] for curve in curves]
-            _band(axis, measures.CURVE_S, shifted, NAMES[queue])
-        _mark(axis, (HANDOFF_S,))
+            band(axis, measures.CURVE_S, shifted, NAMES[queue])
+        mark(axis, (HANDOFF_S,))
         axis.set_xlim(9.5, 13.0)
         axis.legend(loc="upper left")
-        label(axis, _TIME, ("received since 9.5 s", "pkt"))
+        label(axis, TIME, ("received since 9.5 s", "pkt"))
         runs = len(evidence.one["mblue"])
         caption = (
             "Fig. 12 of the paper: packets that the moving host has received since 9.5 s; mean of "
@@ -135,12 +115,12 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
         for queue in ("mblue", "red", "blue"):
             curves = [[value / 1e3 for value in run.throughput_bps] for run in evidence.three[queue]]
             times = np.arange(0.5, len(curves[0]), 1.0) * measures.WINDOW_S
-            _band(axis, times, curves, NAMES[queue])
-        _mark(axis, VISITS_S)
+            band(axis, times, curves, NAMES[queue])
+        mark(axis, VISITS_S)
         axis.set_xlim(0.0, 40.0)
         axis.set_ylim(0.0, 2500.0)
         axis.legend(loc="upper right", ncols=3)
-        label(axis, _TIME, ("throughput", "kbit/s"))
+        label(axis, TIME, ("throughput", "kbit/s"))
         runs = len(evidence.three["mblue"])
         caption = (
             "Fig. 14 of the paper: throughput of the moving host in windows of 0.5 s; mean of "
@@ -152,10 +132,10 @@ def _throughput(evidence: Evidence, folder: Path) -> SavedFigure:
 def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         axis.step(trace.times, trace.probability, where="post", rasterized=True)
-        _mark(axis, VISITS_S)
+        mark(axis, VISITS_S)
         axis.set_xlim(0.0, 40.0)
         axis.set_ylim(bottom=0.0)
-        label(axis, _TIME, ("drop probability P_m of MBLUE", "1"))
+        label(axis, TIME, ("drop probability P_m of MBLUE", "1"))
         caption = (
             "Fig. 15 of the paper: P_m of MBLUE in one run. Dotted: the moving host enters the cell and its forwarded "
             "packets set P_m to zero."

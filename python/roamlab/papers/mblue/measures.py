@@ -9,18 +9,17 @@ import numpy as np
 import polars as pl
 
 from roamlab import metrics
-from roamlab.metrics import count, seconds, text
+from roamlab.metrics import arrivals, count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
+from roamlab.papers.records import NS, queue_trace, total
+from roamlab.papers.records import forwarded as marked_releases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from roamlab.results import Results
 
 AIR = "bs2/air"
-NS = 1e9
 
 T_H_S = 0.182
 """Table I: when the correspondent knows the new care-of address."""
@@ -45,7 +44,7 @@ WINDOW_S = 0.5
 
 def received(results: Results, flow: str, start: float, end: float) -> int:
     """Segments of `flow` delivered for the first time in [start, end) s."""
-    return count(metrics.arrivals(results, flow), start, end)
+    return count(arrivals(results, flow), start, end)
 
 
 def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
@@ -66,19 +65,14 @@ def marked_drops(results: Results, handoff: float) -> int:
     return count(seconds(marked), handoff, handoff + 1.0)
 
 
-def _forwarded(results: Results) -> pl.DataFrame:
-    """Packets that left the old base station's buffer, marked."""
-    return results.table("releases").filter(pl.col("marked"))
-
-
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return count(seconds(_forwarded(results)), handoff, handoff + T_H_S)
+    return count(seconds(marked_releases(results)), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = seconds(_forwarded(results))
+    times = seconds(marked_releases(results))
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
@@ -94,42 +88,6 @@ def window_correlation(results: Results, handoff: float) -> float:
     return metrics.window_correlation(
         results, FLOWS, handoff, handoff + AFTERMATH_S, largest=float(WINDOW_PKTS)
     )
-
-
-@dataclass(frozen=True)
-class QueueTrace:
-    """The new base station's queue over time: step functions."""
-
-    times: NDArray[np.float64]
-    packets: NDArray[np.float64]
-    average: NDArray[np.float64]
-    probability: NDArray[np.float64]
-
-    def within(self, start: float, end: float) -> QueueTrace:
-        """The changes in [start, end) s."""
-        chosen = (self.times >= start) & (self.times < end)
-        return QueueTrace(
-            self.times[chosen], self.packets[chosen], self.average[chosen], self.probability[chosen]
-        )
-
-    def share_at_or_above(self, level: float, spans: Sequence[tuple[float, float]]) -> float:
-        """Share of the time in `spans` in which at least `level` packets wait."""
-        above = total = 0.0
-        for start, end in spans:
-            part = self.within(start, end)
-            if len(part.times) < 2:
-                continue
-            lasts = np.diff(part.times)
-            above += float(lasts[part.packets[:-1] >= level].sum())
-            total += float(lasts.sum())
-        return above / total if total else 0.0
-
-
-def queue_trace(results: Results) -> QueueTrace:
-    """The new base station's queue."""
-    samples = results.queue(AIR)
-    columns = (samples[name].to_numpy().astype(np.float64) for name in ("packets", "average", "probability"))
-    return QueueTrace(seconds(samples), *columns)
 
 
 @dataclass(frozen=True)
@@ -153,7 +111,7 @@ class OneHandoff:
 
 def one_handoff(results: Results, handoff: float) -> OneHandoff:
     """Measures a run with one handoff."""
-    after = queue_trace(results).within(handoff + 0.063, handoff + 1.0)
+    after = queue_trace(results, AIR).within(handoff + 0.063, handoff + 1.0)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
         burst=burst(results, handoff),
@@ -166,9 +124,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         peak_average=float(after.average.max(initial=0.0)),
         peak_probability=float(after.probability.max(initial=0.0)),
         lowest_probability=float(after.probability.min(initial=1.0)),
-        curve=tuple(
-            np.searchsorted(metrics.arrivals(results, "moving"), CURVE_S, side="right").astype(float)
-        ),
+        curve=tuple(np.searchsorted(arrivals(results, "moving"), CURVE_S, side="right").astype(float)),
     )
 
 
@@ -193,7 +149,7 @@ def three_handoffs(
     results: Results, visits: Sequence[float], returns: Sequence[float], end: float
 ) -> ThreeHandoffs:
     """Measures a run with three handoffs into the cell."""
-    trace = queue_trace(results)
+    trace = queue_trace(results, AIR)
     calm = [(start + 1.0, stop) for start, stop in zip(visits, returns, strict=True)]
     calm += [(start + 1.0, stop) for start, stop in zip(returns, [*visits[1:], end], strict=True)]
     raised = np.diff(trace.probability, prepend=0.0) > 0.0
@@ -201,9 +157,7 @@ def three_handoffs(
     moving = total(results, "moving", "delivered_bytes")
     residents = float(results.flows["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
-    windows, _ = np.histogram(
-        metrics.arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
-    )
+    windows, _ = np.histogram(arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
         drops=tuple(drops_after(results, at) for at in visits),
@@ -245,8 +199,3 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
     size = rows["size_bytes"].max()
     return int(size) if isinstance(size, int) else 0
-
-
-def total(results: Results, flow: str, column: str) -> int:
-    """A total of a flow."""
-    return int(metrics.total(results, flow, column))

@@ -34,8 +34,9 @@ impl Algorithm for Reno {
         window.cwnd = match (loss, params.halving) {
             (Loss::Timeout, _) => 1.0, // RFC 5681 §3.1: the loss window
             (Loss::DupAcks, Halving::Real) => window.ssthresh,
-            // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor.
-            (Loss::DupAcks, _) => half.max(1.0),
+            // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, by an echo of
+            // congestion even below a segment. Then the idle clock opens it again, if it runs.
+            (Loss::DupAcks, _) => half.max(if params.slow_start_restart { 0.0 } else { 1.0 }),
         };
     }
 }

@@ -1,4 +1,4 @@
-//! Forward acknowledgement: Mathis & Mahdavi 1996, as ns-2's `Agent/TCP/Fack` does it.
+//! Forward acknowledgement: Mathis & Mahdavi 1996.
 //!
 //! The highest segment the receiver is known to hold (fack) tells how much is in the network: what was sent above it,
 //! and the retransmissions not yet reported. Recovery begins as soon as fack is a threshold of segments above the
@@ -47,9 +47,7 @@ impl LossRecovery for Fack {
         self.trim = 0.0;
         state.advance(header.ack, now);
         state.open_window(now);
-        if !state.params.ns2_quirks {
-            state.open_initial_window();
-        }
+        state.open_initial_window();
         if std::mem::take(&mut self.recovering) {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
             return state.permit_window();
@@ -64,9 +62,6 @@ impl LossRecovery for Fack {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        if state.params.ns2_quirks {
-            state.timer.start(now, state.rtt.rto());
-        }
         sample_echo(state, header, now);
         self.take_blocks(state, header);
         state.dup_acks += 1;
@@ -107,7 +102,6 @@ impl Fack {
     fn act(&mut self, state: &mut SendState, now: Time) {
         state.permit = Permit::Nothing;
         if self.recovering {
-            grow(state, now);
             if !self.ignores_sacks {
                 state.permit_window();
             }
@@ -124,13 +118,9 @@ impl Fack {
                 self.trim = f64::from(self.in_network(state)) / 2.0;
             }
             state.fast_retransmit(now);
-            if state.params.ns2_quirks {
-                state.window.cwnd = 1.0;
-            } else {
-                state.permit_window();
-            }
+            state.permit_window();
             self.mark_retransmitted(state, state.una);
-        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+        } else if state.params.limited_transmit {
             state.permit = Permit::LimitedTransmit;
         }
     }
@@ -165,13 +155,7 @@ impl Fack {
     }
 }
 
-fn grow(state: &mut SendState, now: Time) {
-    if state.params.ns2_quirks {
-        state.grow(now);
-    }
-}
-
-/// ns-2 measures every ACK of a recovery, and every duplicate, by the time stamp it echoes.
+/// Every ACK of a recovery, and every duplicate, is measured by the time stamp it echoes.
 fn sample_echo(state: &mut SendState, header: &TcpHeader, now: Time) {
     if let Some(timestamps) = header.timestamps {
         state.rtt.sample(timestamps.echo, now);

@@ -2,6 +2,7 @@
 
 mod fack;
 mod newreno;
+mod ns2_fack;
 mod pipe;
 mod reno;
 mod rfc6675;
@@ -90,5 +91,6 @@ recoveries! {
     Pipe => pipe::Pipe,
     Rfc6675 => rfc6675::Rfc6675,
     Fack => fack::Fack,
+    Ns2Fack => ns2_fack::Ns2Fack,
     Vegas => vegas::Vegas,
 }

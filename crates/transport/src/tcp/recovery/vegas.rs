@@ -133,6 +133,9 @@ impl Vegas {
         let Some(measured) = rtt else { return };
         state.control.on_rtt(measured);
         let rtt = measured.as_secs_f64();
+        if self.timeout.is_none() {
+            self.srtt8 = 8.0 * rtt;
+        }
         let error = rtt - self.srtt8 / 8.0;
         self.srtt8 += error;
         self.rttvar4 += error.abs() - self.rttvar4 / 4.0;

@@ -267,7 +267,7 @@ class _Driver:
         with progress(sum(last - first for _, first, last in spans)) as advance:
 
             def jobs() -> Iterator[Job]:
-                for number, (job, key) in enumerate(self._missing(spans, advance)):
+                for number, (job, key) in enumerate(self._missing(spans, under_way, advance)):
                     under_way[number] = (job, key)
                     yield job
 
@@ -275,12 +275,17 @@ class _Driver:
             self._executor.execute(jobs(), self._plan.measurement, sink, tables=self._plan.keep == "tables")
 
     def _missing(
-        self, spans: Sequence[tuple[int, int, int]], found: Callable[[], None]
+        self,
+        spans: Sequence[tuple[int, int, int]],
+        under_way: Mapping[int, tuple[Job, str]],
+        found: Callable[[], None],
     ) -> Iterator[tuple[Job, str]]:
+        """Jobs and their keys. Points may come to the same scenario: what is under way is not asked for again."""
         for point, first, last in spans:
             for run in range(first, last):
                 key = self._plan.key(point, run)
-                if key in self._shards and (self._plan.keep == "summary" or self._kept(point, run)):
+                kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))
+                if kept or any(key == other for _, other in under_way.values()):
                     found()
                 else:
                     yield Job(self._plan.scenario(point), self._plan.point_seed(point), run), key

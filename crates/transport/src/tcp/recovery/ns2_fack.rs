@@ -1,0 +1,179 @@
+//! Forward acknowledgement as ns-2's `Agent/TCP/Fack` has it, which differs from Mathis & Mahdavi 1996 in much.
+//!
+//! Recovery begins when fack, the forward-most segment reported, is a threshold above the first hole, whatever was cut
+//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, and lasts until an ACK without
+//! blocks covers one segment more than had been sent when it began; a timeout does not end it. Outside a recovery an ACK
+//! with blocks lets nothing go, even if it advances. Whatever is no plain new ACK is measured by the time it echoes, and
+//! restarts the timer with the RTO from before that. A retransmission overtaken by what was sent after it stops all
+//! sending until the timer.
+
+use crate::tcp::fact::TcpFactKind;
+use crate::tcp::recovery::LossRecovery;
+use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::state::{Permit, SendState};
+use roamlab_engine::Time;
+use roamlab_packet::TcpHeader;
+use std::collections::BTreeMap;
+
+/// ns-2's FACK.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ns2Fack {
+    board: Scoreboard,
+    /// One above the forward-most segment known to have arrived (`fack_` + 1).
+    fack: u32,
+    recovering: bool,
+    /// The next segment to send when the recovery began (`recover_`).
+    recover: u32,
+    /// A retransmission was lost again: nothing is sent (`timeout_`).
+    stuck: bool,
+    /// Retransmissions not reported, each with the next segment to send when it was sent.
+    retransmitted: BTreeMap<u32, u32>,
+    /// How many retransmissions count as in the network (`retran_data_`).
+    retransmissions: i64,
+    /// Rampdown: segments above cwnd that may still be in the network (`wintrim_`).
+    trim: f64,
+    /// What is taken from it per segment (`wintrimmult_`).
+    trim_step: f64,
+}
+
+impl LossRecovery for Ns2Fack {
+    fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        if self.recovering || !header.sacks.as_slice().is_empty() {
+            return self.on_old_ack(state, header, now);
+        }
+        state.advance(header.ack, now);
+        state.open_window(now);
+        self.fack = header.ack;
+        self.forget(header.ack);
+        state.permit_window();
+    }
+
+    fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.dup_acks += 1;
+        self.on_old_ack(state, header, now);
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: Time) {
+        let trim = self.trim;
+        state.timeout(now);
+        self.forget(state.una);
+        (self.fack, self.trim) = (state.una, trim);
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if !state.permits_window() || self.stuck || !self.has_room(state) {
+            return None;
+        }
+        if let Some(hole) = self.next_hole(state.una) {
+            self.mark_retransmitted(state, hole);
+            return Some(hole);
+        }
+        let beyond = self.recovering && state.nxt >= state.una.saturating_add(state.params.window.0);
+        if beyond || state.nxt >= state.end {
+            return None;
+        }
+        state.nxt += 1;
+        Some(state.nxt - 1)
+    }
+}
+
+impl Ns2Fack {
+    /// Any ACK but a plain new one outside a recovery.
+    fn on_old_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.advance_partially(header.ack, true, now);
+        if let Some(timestamps) = header.timestamps {
+            state.rtt.sample(timestamps.echo, now);
+        }
+        let forward_most = header.sacks.as_slice().iter().map(|&(_, end)| end).max().unwrap_or(0);
+        let before = self.fack.max(header.ack);
+        self.fack = before.max(forward_most);
+        state.nxt = state.nxt.max(self.fack);
+        self.take_blocks(state, header);
+        state.permit = Permit::Nothing;
+        if !self.recovering {
+            return self.outside(state, now);
+        }
+        self.trim = (self.trim - f64::from(self.fack - before) * self.trim_step).max(0.0);
+        self.stuck |= self.lost_again(header);
+        state.open_window(now);
+        if header.sacks.as_slice().is_empty() && header.ack > self.recover {
+            self.recovering = false;
+            self.forget(header.ack);
+            state.record(TcpFactKind::RecoveryExit, header.ack, now);
+        }
+        state.permit_window();
+    }
+
+    /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
+    fn outside(&mut self, state: &mut SendState, now: Time) {
+        let above = i64::from(self.fack) - i64::from(state.una) - 1;
+        if above == 0 {
+            state.permit_window();
+        }
+        if above < i64::from(state.params.dupack_threshold) {
+            return;
+        }
+        self.recovering = true;
+        self.recover = state.nxt;
+        self.trim_step = 0.5;
+        if state.params.fack_overdamping && state.window.cwnd <= state.window.ssthresh + 0.5 {
+            state.window.cwnd /= 2.0;
+            self.trim_step = 0.75;
+        }
+        state.fast_retransmit(now);
+        state.window.cwnd = 1.0;
+        if state.params.fack_rampdown {
+            self.trim = f64::from(state.nxt - self.fack) * self.trim_step;
+        }
+        self.mark_retransmitted(state, state.una);
+    }
+
+    /// Whether the estimate of what is in the network leaves room in the window.
+    fn has_room(&self, state: &SendState) -> bool {
+        let window = state.window.cwnd.min(f64::from(state.params.window.0)) + self.trim;
+        i64::from(state.nxt) + self.retransmissions < i64::from(self.fack) + window as i64
+    }
+
+    /// The lowest segment below the highest block that is neither reported nor on its way again.
+    fn next_hole(&self, una: u32) -> Option<u32> {
+        let mut hole = self.board.next_hole(una);
+        while self.retransmitted.contains_key(&hole) {
+            hole = self.board.next_hole(hole + 1);
+        }
+        (hole < self.board.highest_end()).then_some(hole)
+    }
+
+    fn mark_retransmitted(&mut self, state: &SendState, seq: u32) {
+        self.retransmitted.insert(seq, state.nxt);
+        self.retransmissions += 1;
+    }
+
+    fn take_blocks(&mut self, state: &SendState, header: &TcpHeader) {
+        self.board.update(state.una, state.snd_max, &header.sacks);
+        let before = self.retransmitted.len();
+        let board = &self.board;
+        self.retransmitted.retain(|&seq, _| seq >= state.una && !board.contains(seq));
+        self.retransmissions -= (before - self.retransmitted.len()) as i64;
+    }
+
+    /// Whether a block reports what was sent after a retransmission that is not reported. It may be sent again, though
+    /// it still counts.
+    fn lost_again(&mut self, header: &TcpHeader) -> bool {
+        let before = self.retransmitted.len();
+        for &(_, end) in header.sacks.as_slice() {
+            self.retransmitted.retain(|&seq, &mut next| seq >= end || next >= end);
+        }
+        self.retransmitted.len() < before
+    }
+
+    fn forget(&mut self, una: u32) {
+        self.board.clear(una);
+        self.retransmitted.clear();
+        self.retransmissions = 0;
+        self.stuck = false;
+        self.trim = 0.0;
+    }
+}

@@ -1,0 +1,261 @@
+//! The record of a run in rows, and the trouble that a run may have with its signalling.
+
+use roamlab_world::{Column, Draw, Scenario, Table, run};
+use std::fmt::Write;
+use std::rc::Rc;
+
+pub const MS: u64 = 1_000_000;
+
+/// A message that does not set out as it should.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub message: String,
+    /// Which one of its kind, from 1.
+    pub occurrence: u32,
+    /// How late; `None`: lost.
+    pub delay_ms: Option<u64>,
+}
+
+impl Trouble {
+    /// The message is lost.
+    pub fn lost(message: impl Into<String>, occurrence: u32) -> Trouble {
+        Trouble { message: message.into(), occurrence, delay_ms: None }
+    }
+
+    /// Adds it to a scenario's text.
+    pub fn write(&self, text: &mut String) {
+        let Trouble { message, occurrence, delay_ms } = self;
+        let _ = write!(text, "[[faults]]\nmessage = \"{message}\"\noccurrences = [{occurrence}]\n");
+        if let Some(delay) = delay_ms {
+            let _ = writeln!(text, "delay = \"{delay} ms\"");
+        }
+    }
+}
+
+/// A data packet that arrived.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub time: u64,
+    pub flow: Rc<str>,
+    pub seq: u64,
+    pub sent: u64,
+    pub fresh: bool,
+    /// Packets of the flow that were sent later and came earlier.
+    pub late_by: u64,
+}
+
+/// A packet that was lost.
+#[derive(Clone, Debug)]
+pub struct Loss {
+    pub time: u64,
+    pub place: Rc<str>,
+    pub reason: Rc<str>,
+    pub flow: Rc<str>,
+    pub seq: u64,
+    pub serial: u64,
+    /// It wore the mark of forwarded packets.
+    pub marked: bool,
+}
+
+impl Loss {
+    /// Whether it is more than a copy.
+    pub fn loses_data(&self) -> bool {
+        !matches!(&*self.reason, "copy-released" | "pdcp-duplicate")
+    }
+}
+
+/// A packet that left a base station's buffer.
+#[derive(Clone, Debug)]
+pub struct Release {
+    pub time: u64,
+    pub node: Rc<str>,
+    pub flow: Rc<str>,
+    pub serial: u64,
+    pub marked: bool,
+}
+
+/// A signalling message.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signal {
+    pub message: Rc<str>,
+    /// The mobile host that it is about; empty: none.
+    pub host: Rc<str>,
+    pub source: Rc<str>,
+    pub destination: Rc<str>,
+    pub sent: u64,
+    /// `None`: never.
+    pub arrived: Option<u64>,
+}
+
+/// A phase of a handover.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Phase {
+    pub time: u64,
+    pub phase: Rc<str>,
+    pub node: Rc<str>,
+}
+
+/// The record of a run.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub end: u64,
+    pub deliveries: Vec<Delivery>,
+    pub losses: Vec<Loss>,
+    pub releases: Vec<Release>,
+    pub signals: Vec<Signal>,
+    pub phases: Vec<Phase>,
+    flows: Vec<Table>,
+    census: Vec<(Rc<str>, u64)>,
+}
+
+impl Record {
+    /// Runs a scenario. It ends, and the laws hold.
+    pub fn of(text: &str, seed: u64, duration_ms: u64) -> Record {
+        let scenario =
+            Scenario::parse(text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        let draw = Draw { seed, run: 0, trace: None };
+        match run(&scenario, draw, &|| true) {
+            Ok(tables) => Record::new(&tables, duration_ms * MS),
+            Err(violation) => panic!("{violation}\n{text}"),
+        }
+    }
+
+    fn new(tables: &[Table], end: u64) -> Record {
+        let table = |name: &str| Columns(tables.iter().find(|table| table.name == name).expect("a table"));
+        let census = table("census");
+        Record {
+            end,
+            deliveries: deliveries(&table("deliveries")),
+            losses: losses(&table("drops")),
+            releases: releases(&table("releases")),
+            signals: signals(&table("signalling")),
+            phases: phases(&table("handovers")),
+            flows: tables.iter().filter(|table| table.name == "flows").cloned().collect(),
+            census: census.words("name").into_iter().zip(census.numbers("value")).collect(),
+        }
+    }
+
+    /// A total of a flow.
+    pub fn total(&self, flow: &str, name: &str) -> u64 {
+        let flows = Columns(&self.flows[0]);
+        let row = flows.words("flow").iter().position(|known| &**known == flow).expect("a flow");
+        flows.numbers(name)[row]
+    }
+
+    /// A count of packets.
+    pub fn census(&self, name: &str) -> u64 {
+        self.census.iter().find(|(known, _)| &**known == name).expect("a count").1
+    }
+
+    /// When a phase was first noted at or after `from`.
+    pub fn phase(&self, phase: &str, from: u64) -> Option<u64> {
+        self.phases.iter().find(|noted| &*noted.phase == phase && noted.time >= from).map(|noted| noted.time)
+    }
+
+    /// Deliveries of a flow.
+    pub fn delivered<'a>(&'a self, flow: &'a str) -> impl Iterator<Item = &'a Delivery> {
+        self.deliveries.iter().filter(move |delivery| &*delivery.flow == flow)
+    }
+
+    /// Packets that left a buffer at this instant.
+    pub fn released_at(&self, time: u64) -> impl Iterator<Item = &Release> {
+        self.releases.iter().filter(move |release| release.time == time)
+    }
+
+    /// Losses of a flow's packets, but for copies of packets that have arrived.
+    pub fn lost<'a>(&'a self, flow: &'a str) -> impl Iterator<Item = &'a Loss> {
+        self.losses.iter().filter(move |loss| &*loss.flow == flow && loss.loses_data())
+    }
+}
+
+fn deliveries(table: &Columns) -> Vec<Delivery> {
+    let [time, seq, sent] = ["time_ns", "seq", "sent_ns"].map(|name| table.numbers(name));
+    let [fresh, late_by] = ["fresh", "late_by_pkts"].map(|name| table.numbers(name));
+    let flow = table.words("flow");
+    let row = |row: usize| Delivery {
+        time: time[row],
+        flow: flow[row].clone(),
+        seq: seq[row],
+        sent: sent[row],
+        fresh: fresh[row] == 1,
+        late_by: late_by[row],
+    };
+    (0..time.len()).map(row).collect()
+}
+
+fn losses(table: &Columns) -> Vec<Loss> {
+    let [time, seq, serial] = ["time_ns", "seq", "serial"].map(|name| table.numbers(name));
+    let marked = table.numbers("marked");
+    let [place, reason, flow] = ["place", "reason", "flow"].map(|name| table.words(name));
+    let row = |row: usize| Loss {
+        time: time[row],
+        place: place[row].clone(),
+        reason: reason[row].clone(),
+        flow: flow[row].clone(),
+        seq: seq[row],
+        serial: serial[row],
+        marked: marked[row] == 1,
+    };
+    (0..time.len()).map(row).collect()
+}
+
+fn releases(table: &Columns) -> Vec<Release> {
+    let [time, serial, marked] = ["time_ns", "serial", "marked"].map(|name| table.numbers(name));
+    let [node, flow] = ["node", "flow"].map(|name| table.words(name));
+    let row = |row: usize| Release {
+        time: time[row],
+        node: node[row].clone(),
+        flow: flow[row].clone(),
+        serial: serial[row],
+        marked: marked[row] == 1,
+    };
+    (0..time.len()).map(row).collect()
+}
+
+fn signals(table: &Columns) -> Vec<Signal> {
+    let [sent, arrived] = ["sent_ns", "arrived_ns"].map(|name| table.numbers(name));
+    let [message, host] = ["message", "host"].map(|name| table.words(name));
+    let [source, destination] = ["source", "destination"].map(|name| table.words(name));
+    let row = |row: usize| Signal {
+        message: message[row].clone(),
+        host: host[row].clone(),
+        source: source[row].clone(),
+        destination: destination[row].clone(),
+        sent: sent[row],
+        arrived: Some(arrived[row]).filter(|&time| time != u64::MAX),
+    };
+    (0..sent.len()).map(row).collect()
+}
+
+fn phases(table: &Columns) -> Vec<Phase> {
+    let time = table.numbers("time_ns");
+    let [phase, node] = ["phase", "node"].map(|name| table.words(name));
+    (0..time.len())
+        .map(|row| Phase { time: time[row], phase: phase[row].clone(), node: node[row].clone() })
+        .collect()
+}
+
+struct Columns<'a>(&'a Table);
+
+impl Columns<'_> {
+    fn column(&self, name: &str) -> &Column {
+        &self.0.columns.iter().find(|(known, _)| *known == name).expect("a column").1
+    }
+
+    /// A column of counts, times (absent: the greatest number) or truth values.
+    fn numbers(&self, name: &str) -> Vec<u64> {
+        match self.column(name) {
+            Column::U64(values) => values.clone(),
+            Column::I64(values) => values.iter().map(|&value| value as u64).collect(),
+            Column::U32(values) => values.iter().map(|&value| value.into()).collect(),
+            Column::Bool(values) => values.iter().map(|&value| value.into()).collect(),
+            Column::F64(_) | Column::Words(..) => panic!("{name} has no counts"),
+        }
+    }
+
+    fn words(&self, name: &str) -> Vec<Rc<str>> {
+        let Column::Words(codes, names) = self.column(name) else { panic!("{name} has no words") };
+        let names: Vec<Rc<str>> = names.iter().map(|name| name.as_str().into()).collect();
+        codes.iter().map(|&code| names[code as usize].clone()).collect()
+    }
+}

@@ -1,0 +1,8 @@
+//! LTE handover over X2 in the world: undisturbed, and in trouble.
+
+mod lab;
+#[path = "../lab/record.rs"]
+mod record;
+mod schemes;
+mod trouble;
+mod undisturbed;

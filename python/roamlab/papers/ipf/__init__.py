@@ -1,0 +1,226 @@
+"""TCP performance enhancement by implicit priority forwarding (IPF) in Mobile IP based networks.
+
+`experiments` fills the paper's model with the hosts of its figures, `evidence` runs them, `measures` says what is
+measured in a run, `claims` decides, `figures` draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roamlab import _roamlab
+from roamlab.papers.ipf import claims, evidence, experiments, figures
+from roamlab.papers.ipf.experiments import AIR, DEFAULT, GAPS_S, HOSTS, QUEUES, VISITS
+from roamlab.papers.records import queue_trace
+from roamlab.papers.reporting import mean_text, readings_table, summary, write_csv
+from roamlab.papers.runs import SEED
+from roamlab.report import Assumption, Parameter, Report, Table
+from roamlab.run import run
+
+if TYPE_CHECKING:
+    from roamlab.papers import Session
+    from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
+
+RUNS = 30
+
+
+def reproduce(session: Session) -> Report:
+    """Simulate, measure and draw."""
+    anatomy = evidence.anatomy(session.runs, session.threads)
+    found = evidence.gather(session.runs, session.threads)
+    sweep = evidence.sweep(found["default"], session.runs, session.threads)
+    return report(session, anatomy, found, sweep)
+
+
+def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence], sweep: Sweep) -> Report:
+    """Decide and draw."""
+    decided = claims.decide(anatomy, found, sweep)
+    tables = [
+        _points(sweep),
+        _standard(found["default"]),
+        _cases(sweep),
+        readings_table(decided, list(found)),
+    ]
+    for table, name in zip(tables, ("utilisation", "standard", "cases", "readings"), strict=True):
+        write_csv(table, session.tables / f"{name}.csv")
+    scenarios = {f"case {case}": experiments.arrival(case, "red") for case in (1, 2)}
+    scenarios |= {queue: experiments.handoffs(VISITS, HOSTS, queue) for queue in QUEUES}
+    traces = {name: queue_trace(run(scenario, SEED), AIR) for name, scenario in scenarios.items()}
+    return Report(
+        title="IPF: implicit priority forwarding and the M-RED buffer in Mobile IP networks",
+        paper="TCP Performance Enhancement by Implicit Priority Forwarding (IPF) Packet Buffering Scheme for Mobile IP "
+        "Based Networks: figures 5, 6 and 9 to 17, reproduced from packet-level runs.",
+        summary=summary(decided),
+        claims=decided,
+        figures=figures.draw(found["default"], sweep, traces, session.figures),
+        tables=tables,
+        parameters=_PARAMETERS,
+        assumptions=_ASSUMPTIONS,
+        origin=(
+            ("engine build", _roamlab.build_hash()),
+            ("seed", str(SEED)),
+            ("runs of each random experiment under the default reading", str(session.runs)),
+            ("runs under each other reading", str(evidence.alternative_runs(session.runs))),
+            ("default reading", str(DEFAULT)),
+        ),
+    )
+
+
+def _points(sweep: Sweep) -> Table:
+    rows = []
+    for count, hosts in dict.fromkeys((count, hosts) for count, hosts, _ in sweep.points):
+        runs = {queue: sweep.points[count, hosts, queue] for queue in QUEUES}
+        rows.append(
+            (
+                str(count),
+                str(hosts),
+                *(mean_text([run.utilisation * 100 for run in runs[queue]]) for queue in QUEUES),
+                mean_text([run.priority for run in runs["mred"]]),
+                *(mean_text([run.priority_lost for run in runs[queue]]) for queue in QUEUES),
+                *(mean_text([run.lost for run in runs[queue]]) for queue in QUEUES),
+                *(mean_text([run.timeouts for run in runs[queue]]) for queue in QUEUES),
+            )
+        )
+    headings = (
+        "visits",
+        "hosts",
+        "utilisation, RED [%]",
+        "utilisation, M-RED [%]",
+        "priority packets",
+        "of these lost, RED",
+        "of these lost, M-RED",
+        "lost in all, RED [pkt]",
+        "lost in all, M-RED [pkt]",
+        "timeouts, RED",
+        "timeouts, M-RED",
+    )
+    return Table("Figs. 12 and 13: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _standard(found: Evidence) -> Table:
+    rows = [
+        (
+            figures.NAMES[queue],
+            mean_text([run.jump for run in found.standard[queue]]),
+            mean_text([run.peak_average for run in found.standard[queue]]),
+            mean_text([run.highest_average for run in found.standard[queue]]),
+            mean_text([run.lowest for run in found.standard[queue]]),
+            mean_text([run.before for run in found.standard[queue]]),
+            mean_text([run.after for run in found.standard[queue]]),
+            mean_text([run.moving_bps / 1e3 for run in found.standard[queue]]),
+            mean_text([run.resident_bps / 1e3 for run in found.standard[queue]]),
+            mean_text([run.residents_bps / 1e3 for run in found.standard[queue]]),
+        )
+        for queue in QUEUES
+    ]
+    headings = (
+        "queue",
+        "rise at a handoff [pkt]",
+        "highest average at the fifth visit [pkt]",
+        "highest average of the run [pkt]",
+        "shortest queue of the run [pkt]",
+        "mean queue from A to B [pkt]",
+        "mean queue of the 3 s after B [pkt]",
+        "moving host, 10 s after handoffs [kbit/s]",
+        "first resident, 10 s after handoffs [kbit/s]",
+        "a resident over 200 s [kbit/s]",
+    )
+    return Table("Figs. 10, 11 and 14: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _cases(sweep: Sweep) -> Table:
+    rows = [
+        (
+            f"{gap:g}",
+            *(mean_text([run.mean_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_text([run.deviation_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_text([run.lost for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_text([run.lost_at_arrivals for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+        )
+        for gap in GAPS_S
+    ]
+    headings = (
+        "time between hosts [s]",
+        "throughput, RED [kbit/s]",
+        "throughput, M-RED [kbit/s]",
+        "deviation, RED [kbit/s]",
+        "deviation, M-RED [kbit/s]",
+        "lost, RED [pkt]",
+        "lost, M-RED [pkt]",
+        "lost within 1.5 s of handoffs, RED [pkt]",
+        "lost within 1.5 s of handoffs, M-RED [pkt]",
+    )
+    return Table("Figs. 16 and 17: a connection already present, means over the runs", headings, rows)
+
+
+_PARAMETERS = (
+    Parameter("air link", "2 Mbit/s, 3 ms", "section IV-A"),
+    Parameter("wired links", "10 Mbit/s", "section IV-A"),
+    Parameter("agent to agent, agent to base station", "1 ms", "section IV-A"),
+    Parameter("agent to home agent, home agent to correspondent", "60 ms", "section IV-A"),
+    Parameter(
+        "round trips", "residents 86 to 102 ms by 2; moving 88 ms, in figs. 16 and 17 88 to 94", "IV-A, IV-C"
+    ),
+    Parameter("beacon interval", "50 ms", "section IV-A"),
+    Parameter("TCP", "Reno, window 64, 512 B on the wire", "section IV-A; reading A9 for the headers"),
+    Parameter("RED, M-RED", "300 packets, P_max 0.02, w_q 0.002", "section IV-B"),
+    Parameter("thresholds", "80/160 in fig. 9, 100/200 in the others", "sections IV-B, IV-B.1; reading R6"),
+    Parameter("handoffs of figs. 16 and 17", "42.9, 128.6, 214 s and 0 to 20 s later", "section IV-C"),
+)
+
+_ASSUMPTIONS = (
+    Assumption(
+        "how many residents",
+        "nine in fig. 9, seven in the others; each the other way run too",
+        "A11: nine in IV-A, seven in IV-B.1, none in IV-C; round trips from the top of the list",
+    ),
+    Assumption(
+        "when the hosts of figs. 10 to 14 come",
+        "each away and visiting in turn, T/(2n+1) each; hosts evenly apart; all together run too",
+        "A10: the first host of fig. 15 does so, and its uniform case spaces hosts almost evenly",
+    ),
+    Assumption(
+        "how long hosts stay in figs. 16 and 17",
+        "300/7 s",
+        "A10: equal stays in either cell fit the visits printed",
+    ),
+    Assumption(
+        "which ns-2, which RTO floor", "profile ns2-2009, 200 ms; 1 s run too", "the paper names neither"
+    ),
+    Assumption(
+        "RED",
+        "not gentle, ns-2's `wait`, packets; the spacing of 1993 run too",
+        "the paper drops every arrival above TH_max; the rest is ns-2's default",
+    ),
+    Assumption(
+        "M-RED: R1 to R5",
+        "priority arrivals are no samples and do not count; idle is a queue without any packet; priority passes at "
+        "TH_max and is lost at a full queue; each alternative run too",
+        "figs. 5 and 6 leave them open; the page of M-RED gives the reasons",
+    ),
+    Assumption(
+        "old cell",
+        "one for all moving hosts, drop-tail of 300",
+        "fig. 8 shows two cells; with this limit each host's window is full, as the paper assumes for its burst",
+    ),
+    Assumption(
+        "old base station's buffer",
+        "64 packets for each host",
+        '"a maximum of one window of burst priority packets"',
+    ),
+    Assumption(
+        "where the mark survives",
+        "ToS is copied inwards and outwards at tunnels, and cleared behind the air",
+        "R9: decapsulation comes before the base station",
+    ),
+    Assumption(
+        "starts of the flows",
+        "uniform in 0.5 to 1.5 s, once all hosts are registered",
+        "A12: not in the paper",
+    ),
+    Assumption(
+        "the deviation of figs. 16 and 17",
+        "over windows of 1 s, mean of the seven cases",
+        "the paper gives no window",
+    ),
+)

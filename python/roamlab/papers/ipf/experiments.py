@@ -1,0 +1,303 @@
+"""The scenarios of the paper: its one model, filled with hosts and flows for each of its figures.
+
+A `Reading` is one choice of what the paper leaves open. Every experiment takes one, so that a claim can be
+evaluated under each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from roamlab.scenario import Scenario
+
+AIR = "bs2/air"
+"""The new base station's downlink."""
+
+QUEUES = ("red", "mred")
+RTTS_MS = (86, 88, 90, 92, 94, 96, 98, 100, 102)
+"""Round trips of the residents, section IV-A; fewer residents are taken from the top of the list (reading A11)."""
+
+WINDOW_PKTS = 64
+LIMIT_PKTS = 300
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+
+    residents: int = 7
+    """A11: connections already present. Section IV-A counts nine, section IV-B.1 seven, section IV-C none."""
+    residents_fig9: int = 9
+    """A11 for fig. 9, which stands between the two."""
+    thresholds: tuple[int, int] = (100, 200)
+    """R6: TH_min and TH_max of figs. 10 to 17 in packets; section IV-C repeats none."""
+    thresholds_fig9: tuple[int, int] = (80, 160)
+    min_rto: str = "200 ms"
+    """Floor of TCP's retransmission timeout: 200 ms since ns-2 of 2004, 1 s before and in RFC 6298."""
+    gap_s: float | None = None
+    """A10: how far apart the hosts come; None: evenly over the time between two visits of one of them."""
+    wait: bool = True
+    """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
+    mred: tuple[tuple[str, Any], ...] = field(default=())
+    """M-RED's parameters that differ from its defaults (R1 to R5)."""
+
+    def __str__(self) -> str:
+        gap = "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart"
+        mred = ", ".join(f"{name} = {str(value).lower()}" for name, value in self.mred) or "its defaults"
+        return (
+            f"{self.residents} residents ({self.residents_fig9} in fig. 9); thresholds "
+            f"{self.thresholds[0]}/{self.thresholds[1]} ({self.thresholds_fig9[0]}/{self.thresholds_fig9[1]} in "
+            f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}; RED's wait {'on' if self.wait else 'off'}; "
+            f"M-RED: {mred}"
+        )
+
+
+DEFAULT = Reading()
+READINGS: dict[str, Reading] = {
+    "default": DEFAULT,
+    "9 residents (7 in fig. 9)": Reading(residents=9, residents_fig9=7),
+    "thresholds 80/160 (100/200 in fig. 9)": Reading(thresholds=(80, 160), thresholds_fig9=(100, 200)),
+    "RTO floor 1 s": Reading(min_rto="1 s"),
+    "all hosts together": Reading(gap_s=0.0),
+    "RED of 1993": Reading(wait=False),
+    "R1: priority arrivals are samples": Reading(mred=(("average_on_priority", True),)),
+    "R2: idle without non-priority packets": Reading(mred=(("np_idle", "non-priority-empty"),)),
+    "R3: priority arrivals count": Reading(mred=(("count_priority", True),)),
+    "R4: priority stops at TH_max": Reading(mred=(("priority_passes_max", False),)),
+    "R5: priority pushes out": Reading(mred=(("marked_at_full", "push-out"),)),
+}
+
+VISIT_COUNTS = (3, 4, 5, 6, 7, 8)
+"""Fig. 12, with `HOSTS` hosts."""
+HOST_COUNTS = (3, 4, 5, 6, 7)
+"""Fig. 13, with `VISITS` visits each."""
+HOSTS = VISITS = 5
+SPAN_S = 200.0
+
+BURST_S = 10.0
+"""Fig. 9: what is new begins to arrive at the new base station."""
+
+_ON_THE_WAY_S = 0.067
+"""From leaving the old cell to the first forwarded packet at the new base station: T_B + T_N + T_O = 63 ms, 1 ms to
+the old base station and three wires of 1 ms back."""
+
+PLAN_S = (42.9, 128.6, 214.0)
+"""Fig. 15: visits of the first host, as the paper prints them."""
+PLAN_RTTS_MS = (88, 90, 92, 94)
+PLAN_SPAN_S = 300.0
+GAPS_S = (20.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0)
+"""Fig. 15: the uniform case, and the bursts."""
+UNIFORM_S = GAPS_S[0]
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A host that moves, and the round trip of its connection."""
+
+    visits: tuple[tuple[float, float], ...]
+    """When it comes to the new cell, and when it leaves."""
+    rtt_ms: int = 88
+    start: str | None = None
+    """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (reading A12)."""
+
+
+def visits(count: int, hosts: int, span_s: float, gap_s: float | None = None) -> list[Mover]:
+    """A10: each host alternates between away and a visit of span/(2·count + 1), as fig. 15's first host does."""
+    stay = span_s / (2 * count + 1)
+    apart = 2 * stay / hosts if gap_s is None else gap_s
+    return [
+        Mover(
+            tuple(
+                (stay * (2 * visit + 1) + host * apart, stay * (2 * visit + 2) + host * apart)
+                for visit in range(count)
+            )
+        )
+        for host in range(hosts)
+    ]
+
+
+def planned(gap_s: float) -> list[Mover]:
+    """Fig. 15: four hosts, three visits each, `gap_s` apart."""
+    stay = PLAN_SPAN_S / 7
+    return [
+        Mover(tuple((at + host * gap_s, at + host * gap_s + stay) for at in PLAN_S), rtt)
+        for host, rtt in enumerate(PLAN_RTTS_MS)
+    ]
+
+
+@cache
+def model() -> Scenario:
+    """The paper's simulation model (fig. 8), without hosts."""
+    text = Path(__file__).with_name("scenario.toml").read_text(encoding="utf-8")
+    return Scenario(text, "ipf/scenario.toml")
+
+
+def _queue(kind: str, thresholds: tuple[int, int], reading: Reading) -> dict[str, Any]:
+    """The new cell's queue: RED takes all that it shares with M-RED from it (reading R10)."""
+    low, high = thresholds
+    queue: dict[str, Any] = model().tables["cells"]["bs2"]["queue"] | {
+        "kind": kind,
+        "min_threshold": f"{low} pkt",
+        "max_threshold": f"{high} pkt",
+        "wait": reading.wait,
+    }
+    return queue | (dict(reading.mred) if kind == "mred" else {})
+
+
+def _link(left: str, right: str, delay_ms: float) -> dict[str, Any]:
+    return {"between": [left, right], "rate": "10 Mbit/s", "delay": f"{round(delay_ms * 1000)} us"}
+
+
+def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None = None) -> dict[str, Any]:
+    begins = {"start": "0.5 s", "start_within": "1 s"} if start is None else {"start": start}
+    return {
+        "name": name,
+        "path": list(path),
+        "tcp": {
+            "variant": "reno",
+            "window": f"{WINDOW_PKTS} pkt",
+            "segment": "512 B",
+            "header": "0 B",
+            "min_rto": reading.min_rto,
+        },
+        "app": {"kind": "ftp", **begins},
+    }
+
+
+def _stays(mover: Mover, end_s: float) -> list[dict[str, str]]:
+    """The host's way: the old cell, and the new one while it visits. A visit from 0 on has no old cell before it."""
+    moves = [(0.0, "bs1")] if not mover.visits or mover.visits[0][0] > 0.0 else []
+    for comes, leaves in mover.visits:
+        moves += [(comes, "bs2"), (leaves, "bs1")]
+    return [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves if at < end_s]
+
+
+def _scenario(
+    name: str,
+    movers: list[Mover],
+    residents: int,
+    queue: dict[str, Any],
+    reading: Reading,
+    *,
+    span_s: float,
+    record: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Scenario:
+    """The model with these hosts, each with one connection."""
+    data = model().tables
+    hosts, flows = [], []
+    for at, rtt in enumerate(RTTS_MS[:residents], start=1):
+        data["links"].append(_link(f"ch-r{at}", "fa2", rtt / 2 - 4))
+        hosts.append({"name": f"r{at}", "home": "ha", "visits": [{"cell": "bs2", "at": "0 s"}]})
+        flows.append(_flow(f"resident{at}", (f"ch-r{at}", f"r{at}"), reading))
+    for rtt in sorted({mover.rtt_ms for mover in movers} - {88}):
+        data["links"] += [_link(f"ch-{rtt}", agent, rtt / 2 - 4) for agent in ("fa1", "fa2")]
+        data["links"].append(_link("ha", f"ch-{rtt}", 60))
+    for at, mover in enumerate(movers, start=1):
+        peer = "ch" if mover.rtt_ms == 88 else f"ch-{mover.rtt_ms}"
+        hosts.append({"name": f"mh{at}", "home": "ha", "visits": _stays(mover, span_s)})
+        flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), reading, mover.start))
+    data |= {"hosts": hosts, "flows": flows}
+    data["run"]["duration"] = f"{round(span_s)} s"
+    data["cells"]["bs2"]["queue"] = queue
+    data["record"] |= record or {}
+    return Scenario.from_dict(data, f"ipf/{name}").set_all(changes)
+
+
+@cache
+def arrival(case: int, queue: str, reading: Reading = DEFAULT) -> Scenario:
+    """Fig. 9: at 10 s a connection begins in the new cell (case 1), or one is handed off into it (case 2)."""
+    leaves = BURST_S - _ON_THE_WAY_S
+    mover = Mover(((0.0, 14.0),), start=f"{BURST_S:g} s") if case == 1 else Mover(((leaves, 14.0),))
+    return _scenario(
+        f"case {case}, {queue}",
+        [mover],
+        reading.residents_fig9,
+        _queue(queue, reading.thresholds_fig9, reading),
+        reading,
+        span_s=14.0,
+        record={"queues": [AIR]},
+    )
+
+
+@cache
+def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> Scenario:
+    """Figs. 10 to 14: `hosts` hosts visit the congested cell `count` times within 200 s.
+
+    Only the paper's standard case is recorded in detail.
+    """
+    detailed = (count, hosts) == (VISITS, HOSTS)
+    return _scenario(
+        f"{hosts} hosts, {count} visits, {queue}",
+        visits(count, hosts, SPAN_S, reading.gap_s),
+        reading.residents,
+        _queue(queue, reading.thresholds, reading),
+        reading,
+        span_s=SPAN_S,
+        record={"deliveries": True, "queues": [AIR]} if detailed else None,
+    )
+
+
+@cache
+def plan(gap_s: float, queue: str, reading: Reading = DEFAULT) -> Scenario:
+    """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart."""
+    return _scenario(
+        f"{gap_s:g} s apart, {queue}",
+        planned(gap_s),
+        reading.residents,
+        _queue(queue, reading.thresholds, reading),
+        reading,
+        span_s=PLAN_SPAN_S,
+        record={"deliveries": True},
+    )
+
+
+@cache
+def unmarked(queue: str) -> Scenario:
+    """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
+    return _scenario(
+        f"nothing marked, {queue}",
+        visits(VISITS, HOSTS, SPAN_S),
+        DEFAULT.residents,
+        _queue(queue, DEFAULT.thresholds, DEFAULT),
+        DEFAULT,
+        span_s=SPAN_S,
+        record={"queues": [AIR]},
+        **{"mobility.buffer.mark_forwarded": False},
+    )
+
+
+ALONE_S = 5.0
+"""When the lone host of `transfer` moves."""
+
+
+@cache
+def transfer(layer2_ack: bool) -> Scenario:
+    """Section II-A: one transfer alone is handed off, with layer-2 acknowledgement and without."""
+    return _scenario(
+        f"transfer, layer-2 acknowledgement {'on' if layer2_ack else 'off'}",
+        [Mover(((ALONE_S, 20.0),))],
+        0,
+        {"kind": "droptail", "limit": f"{LIMIT_PKTS} pkt"},
+        DEFAULT,
+        span_s=8.0,
+        record={"deliveries": True, "tcp": True},
+        **{"mobility.buffer.layer2_ack": layer2_ack},
+    )
+
+
+@cache
+def spoofed(policy: str) -> Scenario:
+    """The end of section III: a resident's correspondent marks its own packets."""
+    scenario = _scenario(
+        f"spoofed marks, {policy}",
+        [],
+        DEFAULT.residents,
+        _queue("mred", DEFAULT.thresholds, DEFAULT),
+        DEFAULT,
+        span_s=30.0,
+    )
+    return scenario.set_all({"flows.resident1.dscp": 3, "network.foreign_marks": policy})

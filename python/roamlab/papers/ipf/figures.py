@@ -1,0 +1,283 @@
+"""The paper's figures 9 to 17, and one of ours: the throughput of each case of fig. 15 under both queues.
+
+Trajectories are those of one run and say so; what is compared between queues is a mean over all runs with its
+95 % interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.figures import label, new_figure, save
+from roamlab.papers.drawing import TIME, band, longest, mark
+from roamlab.papers.ipf import evidence, experiments, measures
+from roamlab.papers.ipf.experiments import (
+    BURST_S,
+    DEFAULT,
+    GAPS_S,
+    HOST_COUNTS,
+    HOSTS,
+    PLAN_SPAN_S,
+    QUEUES,
+    SPAN_S,
+    UNIFORM_S,
+    VISIT_COUNTS,
+    VISITS,
+)
+from roamlab.stats import paired, student
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.figures import SavedFigure
+    from roamlab.papers.ipf.evidence import Evidence, Sweep
+    from roamlab.papers.records import QueueTrace
+    from roamlab.stats import Interval
+
+NAMES = {"red": "RED", "mred": "M-RED (IPF)"}
+_QUEUE, _AVERAGE, _ORDINARY = "#0072B2", "#D55E00", "#009E73"
+_QUEUE_AXIS = ("queue", "pkt")
+
+
+def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder: Path) -> list[SavedFigure]:
+    """All figures. `traces` holds the queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
+    return [
+        _arrivals(traces, folder),
+        _visits(traces["red"], folder),
+        _fifth(traces, folder),
+        _utilisation(sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
+        _utilisation(sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
+        _around(default, folder),
+        _plan(folder),
+        _planned(sweep, "red", folder),
+        _planned(sweep, "mred", folder),
+        _cases(sweep, folder),
+    ]
+
+
+def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordinary: bool = False) -> None:
+    """Queue, average and thresholds."""
+    axis.step(
+        trace.times, trace.packets, where="post", linestyle="-", color=_QUEUE, linewidth=0.8, label="queue"
+    )
+    if ordinary:
+        axis.step(
+            trace.times,
+            trace.packets - trace.marked,
+            where="post",
+            linestyle="-",
+            color=_ORDINARY,
+            linewidth=0.8,
+            label="q_size_np",
+        )
+    name = "avg_q_np" if ordinary else "avg_q"
+    axis.plot(trace.times, trace.average, linestyle="-", color=_AVERAGE, linewidth=1.6, label=name)
+    for level in thresholds:
+        axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
+    axis.set_ylim(0, experiments.LIMIT_PKTS)
+    axis.legend(loc="upper right", ncols=3)
+
+
+def _arrivals(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
+    span = (8.0, 14.0)
+    with new_figure(rows=2) as (figure, axes):
+        for axis, case, what in zip(
+            axes, (1, 2), ("a connection begins", "a window is forwarded"), strict=True
+        ):
+            _lengths(axis, traces[f"case {case}"].within(*span), DEFAULT.thresholds_fig9)
+            mark(axis, (BURST_S,))
+            axis.set_xlim(*span)
+            axis.set_title(f"case {case}: {what}", loc="left", fontsize=9)
+            label(axis, TIME, _QUEUE_AXIS)
+            axis.label_outer()
+        caption = (
+            f"Fig. 9 of the paper: RED with {DEFAULT.residents_fig9} residents, in one run of each case. Dotted: what "
+            "is new begins to arrive. Dashed: TH_min and TH_max."
+        )
+        return save(figure, folder, "fig9", caption)
+
+
+def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        times, packets = longest(trace.times, trace.packets, 0.1)
+        axis.step(times, packets, where="post", linestyle="-", color=_QUEUE, linewidth=0.8, label="queue")
+        every = slice(None, None, 50)
+        axis.plot(trace.times[every], trace.average[every], linestyle="-", color=_AVERAGE, label="avg_q")
+        for level in DEFAULT.thresholds:
+            axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
+        mark(axis, evidence.moves())
+        axis.set_xlim(0.0, SPAN_S)
+        axis.set_ylim(0, experiments.LIMIT_PKTS)
+        axis.legend(loc="upper right", ncols=2)
+        label(axis, TIME, _QUEUE_AXIS)
+        caption = (
+            f"Fig. 10 of the paper: RED's queue with {DEFAULT.residents} residents while {HOSTS} hosts visit {VISITS} "
+            "times each, in one run; each point is the longest queue within 0.1 s. Dotted: handoffs into the cell. "
+            "Dashed: TH_min and TH_max."
+        )
+        return save(figure, folder, "fig10", caption)
+
+
+def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
+    fifth = evidence.first_visits()[VISITS - 1]
+    span = (fifth - 1.0, fifth + 5.0)
+    with new_figure(rows=2) as (figure, axes):
+        for axis, queue in zip(axes, QUEUES, strict=True):
+            trace = traces[queue].within(*span)
+            _lengths(axis, trace, DEFAULT.thresholds, ordinary=queue == "mred")
+            waiting = trace.times[trace.marked > 0]
+            mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())
+            axis.set_xlim(*span)
+            axis.set_title(NAMES[queue], loc="left", fontsize=9)
+            label(axis, TIME, _QUEUE_AXIS)
+            axis.label_outer()
+        caption = (
+            "Fig. 11 of the paper: both queues around the first host's fifth visit, in one run. Dotted: the first "
+            "forwarded packet comes (A) and the last one leaves the queue (B). Dashed: TH_min and TH_max."
+        )
+        return save(figure, folder, "fig11", caption)
+
+
+def _errorbars(axis: Axes, where: Sequence[float], means: Sequence[Interval], name: str) -> None:
+    below = [mean.effect - mean.low for mean in means]
+    above = [mean.high - mean.effect for mean in means]
+    axis.errorbar(where, [mean.effect for mean in means], [below, above], capsize=4, marker="o", label=name)
+
+
+def _utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, folder: Path) -> SavedFigure:
+    """Fig. 12 (`axis_of` 0: visits) or 13 (1: hosts): both queues, and the paired differences below."""
+    what = ("visits of each host", "hosts that visit")[axis_of]
+    where = [point[axis_of] for point in points]
+    use = {
+        queue: [[run.utilisation * 100 for run in sweep.points[(*point, queue)]] for point in points]
+        for queue in QUEUES
+    }
+    with new_figure(rows=2) as (figure, (top, bottom)):
+        for queue, shift in zip(QUEUES, (-0.05, 0.05), strict=True):
+            means = [student(values) for values in use[queue]]
+            _errorbars(top, [at + shift for at in where], means, NAMES[queue])
+        top.legend(loc="lower left", ncols=2)
+        differences = [paired(mred, red) for mred, red in zip(use["mred"], use["red"], strict=True)]
+        _errorbars(bottom, where, differences, "")
+        bottom.axhline(0.0, color="0.4", linestyle="--", linewidth=0.8)
+        for axis in (top, bottom):
+            axis.ticklabel_format(axis="y", useOffset=False)
+            axis.margins(y=0.25)
+        top.set_ylim(min(98.0, top.get_ylim()[0]), 100.0)
+        reach = max(0.1, *(abs(bound) for mean in differences for bound in (mean.low, mean.high)))
+        bottom.set_ylim(-1.2 * reach, 1.2 * reach)
+        bottom.set_xticks(where)
+        label(top, (what, "1"), ("utilisation", "%"))
+        label(bottom, (what, "1"), ("M-RED minus RED", "% of the link"))
+        top.label_outer()
+        runs = len(use["red"][0])
+        fixed = f"{HOSTS} hosts" if axis_of == 0 else f"{VISITS} visits each"
+        caption = (
+            f"Fig. {12 + axis_of} of the paper: utilisation of the new base station's downlink over 200 s with "
+            f"{fixed}; means of {runs} runs with 95 % intervals, and of the differences between paired runs."
+        )
+        return save(figure, folder, f"fig{12 + axis_of}", caption)
+
+
+def _around(default: Evidence, folder: Path) -> SavedFigure:
+    with new_figure(rows=2) as (figure, axes):
+        titles = ("(a) a connection already present", "(b) the moving connection")
+        for axis, title, moving in zip(axes, titles, (False, True), strict=True):
+            for queue in QUEUES:
+                runs = default.standard[queue]
+                curves = [run.moving_curve if moving else run.resident_curve for run in runs]
+                band(axis, measures.AROUND_S + measures.WINDOW_S / 2, curves, NAMES[queue])
+            mark(axis, (0.0,))
+            axis.set_ylim(bottom=0.0)
+            axis.set_title(title, loc="left", fontsize=9)
+            axis.legend(loc="upper right", ncols=2)
+            label(axis, ("time from the fifth handoff on", "s"), ("throughput", "kbit/s"))
+            axis.label_outer()
+        caption = (
+            "Fig. 14 of the paper: throughput around the first host's fifth handoff in windows of 1 s; mean of "
+            f"{len(default.standard['red'])} runs with 95 % intervals."
+        )
+        return save(figure, folder, "fig14", caption)
+
+
+def _plan(folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for row, gap in enumerate(GAPS_S):
+            for host, mover in enumerate(experiments.planned(gap)):
+                axis.plot(
+                    [comes for comes, _ in mover.visits],
+                    [row] * len(mover.visits),
+                    linestyle="none",
+                    marker="os^D"[host],
+                    markersize=5,
+                    color=("#0072B2", "#D55E00", "#009E73", "#CC79A7")[host],
+                    alpha=0.8,
+                    label=f"host {host + 1}" if row == 0 else "_",
+                )
+        axis.set_yticks(range(len(GAPS_S)), [f"{gap:g}" for gap in GAPS_S])
+        axis.set_ylim(len(GAPS_S) - 0.5, -1.4)
+        axis.set_xlim(0.0, PLAN_SPAN_S)
+        axis.legend(loc="upper left", ncols=4)
+        label(axis, ("arrival in the new cell", "s"), ("time between hosts", "s"))
+        caption = (
+            "Fig. 15 of the paper: the handoffs of four hosts in the uniform case (20 s) and in six bursts."
+        )
+        return save(figure, folder, "fig15", caption)
+
+
+_SMOOTH = 5
+"""Windows of 1 s that a point of figs. 16 and 17 averages."""
+
+
+def _planned(sweep: Sweep, queue: str, folder: Path) -> SavedFigure:
+    times = (np.arange(0.0, PLAN_SPAN_S, measures.WINDOW_S * _SMOOTH)) + measures.WINDOW_S * _SMOOTH / 2
+    shown = (UNIFORM_S, 2.0, 0.0)
+    with new_figure(rows=len(shown)) as (figure, axes):
+        for axis, gap in zip(axes, shown, strict=True):
+            curves = [
+                np.array(run.curve).reshape(-1, _SMOOTH).mean(axis=1).tolist()
+                for run in sweep.planned[gap, queue]
+            ]
+            band(axis, times, curves, NAMES[queue])
+            mark(axis, evidence.planned_moves(gap))
+            axis.set_xlim(0.0, PLAN_SPAN_S)
+            axis.set_ylim(0.0, 400.0)
+            axis.set_title(f"{gap:g} s apart", loc="left", fontsize=9)
+            label(axis, TIME, ("throughput", "kbit/s"))
+            axis.label_outer()
+        number = 16 + QUEUES.index(queue)
+        caption = (
+            f"Fig. {number} of the paper: throughput of a connection already present with {NAMES[queue]}, in windows "
+            f"of {measures.WINDOW_S * _SMOOTH:g} s; mean of {len(sweep.planned[UNIFORM_S, queue])} runs with 95 % "
+            "intervals, for three of the seven cases. Dotted: handoffs into the cell."
+        )
+        return save(figure, folder, f"fig{number}", caption)
+
+
+def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
+    where = range(len(GAPS_S))
+    with new_figure(rows=2) as (figure, (top, bottom)):
+        for queue, shift in zip(QUEUES, (-0.06, 0.06), strict=True):
+            runs = [sweep.planned[gap, queue] for gap in GAPS_S]
+            places = [at + shift for at in where]
+            means = [student([run.mean_bps / 1e3 for run in case]) for case in runs]
+            deviations = [student([run.deviation_bps / 1e3 for run in case]) for case in runs]
+            _errorbars(top, places, means, NAMES[queue])
+            _errorbars(bottom, places, deviations, NAMES[queue])
+        for axis, what in ((top, "throughput"), (bottom, "standard deviation")):
+            axis.set_xticks(list(where), [f"{gap:g}" for gap in GAPS_S])
+            axis.margins(y=0.3)
+            label(axis, ("time between hosts", "s"), (what, "kbit/s"))
+            axis.label_outer()
+        top.legend(loc="upper right", ncols=2)
+        caption = (
+            "Figs. 16 and 17 in numbers: throughput of a connection already present from the first handoff on, and its "
+            f"standard deviation over windows of 1 s; means of {len(sweep.planned[UNIFORM_S, 'red'])} runs with 95 % "
+            "intervals."
+        )
+        return save(figure, folder, "cases", caption)

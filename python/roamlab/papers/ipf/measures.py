@@ -1,0 +1,294 @@
+"""What is measured in each run. Everything comes from the run's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from roamlab.metrics import arrivals, seconds, text
+from roamlab.papers.ipf.experiments import AIR, BURST_S, PLAN_SPAN_S, SPAN_S, VISITS
+from roamlab.papers.records import QueueTrace, forwarded, queue_trace, total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from roamlab.results import Results
+
+SEGMENT_BITS = 512 * 8
+
+COLLAPSE_S = (10.5, 12.0)
+"""Fig. 9, "around 11 sec": the average has a memory of 500 arrivals, about 1 s, and a round trip passes until a loss
+is felt."""
+
+JUMP_S = 0.5
+"""A jump of the queue is looked for this long: a burst of a window is through in 0.2 s, what follows it in 0.3 s."""
+
+AFTERMATH_S = 3.0
+"""How long after the last priority packet has left (point B of fig. 11) the queue is looked at."""
+
+SERVED_S = 10.0
+"""Fig. 14: throughput is averaged over this long after a handoff."""
+
+WINDOW_S = 1.0
+"""Figs. 14, 16 and 17: throughput over time is averaged over windows this long."""
+
+
+def utilisation(results: Results, span_s: float) -> float:
+    """Share of the time in which the new base station's downlink sends."""
+    busy = int(results.links.filter(text("link") == AIR)["busy_ns"].item())
+    return min(1.0, busy / (span_s * 1e9))
+
+
+def lost_at_air(results: Results) -> pl.DataFrame:
+    """Packets lost at the new base station."""
+    return results.drops.filter(text("place") == AIR)
+
+
+def first_forwarded(results: Results, host: str, after: float) -> float:
+    """When the first packet that is forwarded for `host` after `after` s leaves the old base station, in s."""
+    times = seconds(forwarded(results).filter(text("host") == host))
+    later = times[times >= after]
+    return float(later[0]) if later.size else after
+
+
+@dataclass(frozen=True)
+class Point:
+    """A run of figs. 12 and 13."""
+
+    utilisation: float
+    priority: int
+    """Priority packets that came to the new base station."""
+    priority_lost: int
+    lost: int
+    """All packets lost there."""
+    timeouts: int
+    """Of all connections."""
+
+
+def point(results: Results) -> Point:
+    """Measures a run of 200 s."""
+    lost = lost_at_air(results)
+    return Point(
+        utilisation=utilisation(results, SPAN_S),
+        priority=int(results.links.filter(text("link") == AIR)["marked_pkts"].item()),
+        priority_lost=int(lost["marked"].sum()),
+        lost=lost.height,
+        timeouts=int(results.flows["timeouts"].sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A run of fig. 9."""
+
+    peak_average: float
+    lowest: float
+    """The shortest queue in `COLLAPSE_S`."""
+
+
+def arrival(results: Results) -> Arrival:
+    """Measures a run with something new at 10 s."""
+    trace = queue_trace(results, AIR)
+    return Arrival(
+        peak_average=float(trace.within(BURST_S, COLLAPSE_S[1]).average.max()),
+        lowest=float(trace.within(*COLLAPSE_S).packets.min()),
+    )
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A run of the paper's standard case, five hosts with five visits: figs. 10, 11 and 14."""
+
+    point: Point
+    jump: float
+    """Mean rise of the queue within `JUMP_S` of a handoff."""
+    calm_jump: float
+    """The same half way between handoffs."""
+    peak_average: float
+    """Highest average from the first host's fifth visit to `AFTERMATH_S` after its priority packets have left."""
+    before: float
+    """Mean queue while they wait (from A to B of fig. 11)."""
+    after: float
+    """Mean queue in the `AFTERMATH_S` after B."""
+    lowest_after: float
+    lowest: float
+    """Shortest queue from the first handoff on."""
+    highest_average: float
+    """Over the whole run."""
+    resident_bps: float
+    """Throughput of the first resident in the `SERVED_S` after each of the first host's handoffs."""
+    residents_bps: float
+    """Mean throughput of a resident over the whole run."""
+    moving_bps: float
+    """The first host's in the `SERVED_S` after its handoffs."""
+    resident_curve: tuple[float, ...]
+    """The first resident's throughput in windows around the fifth visit, in kbit/s."""
+    moving_curve: tuple[float, ...]
+
+
+AROUND_S = np.arange(-5.0, 15.0, WINDOW_S)
+"""Windows of fig. 14, from the fifth handoff on."""
+
+
+def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) -> Standard:
+    """Measures a run of the standard case: all handoffs into the cell are at `moves`, the first host's at `visits`."""
+    trace = queue_trace(results, AIR)
+    fifth = visits[VISITS - 1]
+    begins = first_forwarded(results, "mh1", fifth)
+    ends = begins + priority_time(trace, begins)
+    apart = float(np.diff(np.unique(moves)).min())
+    resident, moving = (arrivals(results, flow) for flow in ("resident1", "moving1"))
+    after = trace.within(ends, ends + AFTERMATH_S)
+    residents = results.flows.filter(text("flow").str.starts_with("resident"))
+    return Standard(
+        point=point(results),
+        jump=float(np.mean([jump(trace, at) for at in moves])),
+        calm_jump=float(np.mean([jump(trace, at + apart / 2) for at in moves])),
+        peak_average=float(trace.within(fifth, ends + AFTERMATH_S).average.max()),
+        before=mean_length(trace, begins, ends),
+        after=mean_length(trace, ends, ends + AFTERMATH_S),
+        lowest_after=float(after.packets.min()),
+        lowest=float(trace.within(moves[0], SPAN_S).packets.min()),
+        highest_average=float(trace.average.max()),
+        resident_bps=float(np.mean([throughput(resident, at, at + SERVED_S) for at in visits])),
+        residents_bps=float(residents["delivered_bytes"].sum()) * 8 / SPAN_S / residents.height,
+        moving_bps=float(np.mean([throughput(moving, at, at + SERVED_S) for at in visits])),
+        resident_curve=curve(resident, fifth + AROUND_S),
+        moving_curve=curve(moving, fifth + AROUND_S),
+    )
+
+
+def priority_time(trace: QueueTrace, begins: float) -> float:
+    """How long marked packets wait from `begins` on, in s: from A to B of fig. 11."""
+    part = trace.within(begins, begins + 2.0)
+    waiting = np.flatnonzero(part.marked > 0)
+    return float(part.times[waiting[-1]] - begins) if waiting.size else 0.0
+
+
+def jump(trace: QueueTrace, at: float) -> float:
+    """How far the queue rises above its length at `at` within `JUMP_S`."""
+    part = trace.within(at, at + JUMP_S)
+    return float(part.packets.max() - part.packets[0]) if part.packets.size else 0.0
+
+
+def mean_length(trace: QueueTrace, start: float, end: float) -> float:
+    """Mean queue in [start, end), weighted by time."""
+    part = trace.within(start, end)
+    if part.times.size < 2:
+        return float(part.packets.mean()) if part.packets.size else 0.0
+    lasts = np.diff(part.times)
+    return float(np.average(part.packets[:-1], weights=lasts))
+
+
+def throughput(times: NDArray[np.float64], start: float, end: float) -> float:
+    """Payload delivered for the first time in [start, end), in bit/s."""
+    count = np.searchsorted(times, end) - np.searchsorted(times, start)
+    return float(count) * SEGMENT_BITS / (end - start)
+
+
+def curve(times: NDArray[np.float64], starts: NDArray[np.float64]) -> tuple[float, ...]:
+    """Throughput in the windows that begin at `starts`, in kbit/s."""
+    counts = np.searchsorted(times, starts + WINDOW_S) - np.searchsorted(times, starts)
+    return tuple(counts * SEGMENT_BITS / WINDOW_S / 1e3)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run of figs. 15 to 17: the throughput of a connection that was there already."""
+
+    mean_bps: float
+    """From the first handoff on."""
+    deviation_bps: float
+    """Standard deviation over windows, from the first handoff on."""
+    curve: tuple[float, ...]
+    """In kbit/s, window by window over the whole run."""
+    lost: int
+    """Packets lost at the new base station."""
+    lost_at_arrivals: int
+    """Of these within `JUMP_S` plus a second of a handoff into the cell."""
+
+
+PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
+
+
+def planned(results: Results, moves: Sequence[float]) -> Planned:
+    """Measures a run of 300 s with handoffs into the cell at `moves`."""
+    resident = arrivals(results, "resident1")
+    kbps = curve(resident, PLAN_WINDOWS_S)
+    after = np.array(kbps)[min(moves) <= PLAN_WINDOWS_S] * 1e3
+    lost = seconds(lost_at_air(results))
+    soon = np.zeros(lost.shape, dtype=bool)
+    for at in moves:
+        soon |= (lost >= at) & (lost < at + JUMP_S + 1.0)
+    return Planned(
+        mean_bps=throughput(resident, min(moves), PLAN_SPAN_S),
+        deviation_bps=float(after.std()),
+        curve=kbps,
+        lost=lost.size,
+        lost_at_arrivals=int(soon.sum()),
+    )
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A run of section II-A."""
+
+    duplicates: int
+    unnecessary: int
+    """Fast retransmits of segments of which no copy was lost."""
+    released: int
+    """Packets that the old base station forwarded."""
+
+
+def transfer(results: Results) -> Transfer:
+    """Measures a run with one transfer alone."""
+    causes = results.tcp.filter(text("event") == "fast-retransmit")["cause_serial"]
+    return Transfer(
+        duplicates=total(results, "moving1", "duplicate_pkts"),
+        unnecessary=int((causes == 0).sum()),
+        released=results.releases.height,
+    )
+
+
+@dataclass(frozen=True)
+class Spoofed:
+    """A run in which a correspondent marks its own packets."""
+
+    marked_on_air: int
+    """Priority packets that came to the new base station."""
+    policed: int
+    """Marks that were policed."""
+    policed_elsewhere: int
+    """Of these anywhere but at the agent of the cell."""
+    delivered: int
+    """Segments of the spoofing flow that arrived."""
+
+
+def spoofed(results: Results) -> Spoofed:
+    """Measures a run with a spoofing sender."""
+    policed = results.policing
+    return Spoofed(
+        marked_on_air=int(results.links.filter(text("link") == AIR)["marked_pkts"].item()),
+        policed=policed.height,
+        policed_elsewhere=policed.filter(text("node") != "fa2").height,
+        delivered=total(results, "resident1", "delivered_pkts"),
+    )
+
+
+def differences(left: Results, right: Results) -> int:
+    """Rows that differ between two runs' drops, queue samples and totals of flows."""
+    count = 0
+    for name in ("drops", "queue", "flows"):
+        one, other = left.table(name), right.table(name)
+        if one.height != other.height:
+            count += abs(one.height - other.height)
+            continue
+        unequal = pl.any_horizontal(pl.col(column) != pl.col(f"{column}_right") for column in one.columns)
+        renamed = other.rename({column: f"{column}_right" for column in other.columns})
+        count += int(pl.concat([one, renamed], how="horizontal").select(unequal.sum()).item())
+    return count

@@ -1,0 +1,49 @@
+"""What the papers' reports have in common."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from roamlab.report import Table
+from roamlab.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from roamlab.claims import Claim
+
+
+def summary(decided: Sequence[Claim]) -> str:
+    """Which claims got which verdict."""
+    count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in _VERDICTS}
+    return (
+        "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
+    )
+
+
+_VERDICTS = ("holds", "contradicted", "undecided")
+
+
+def mean_text(values: Sequence[float]) -> str:
+    """A mean with its interval."""
+    interval = student(values)
+    return f"{interval.effect:.4g} ({interval.low:.4g} … {interval.high:.4g})"
+
+
+def readings_table(decided: Sequence[Claim], names: Sequence[str]) -> Table:
+    """The verdict of each claim under each reading; the first is the default."""
+    rows = [
+        (claim.id, claim.verdict, *(other.verdict for other in claim.others))
+        for claim in decided
+        if claim.others
+    ]
+    return Table("The verdicts under other readings of the paper", ("claim", *names), rows)
+
+
+def write_csv(table: Table, path: Path) -> None:
+    """The table as a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([table.headings, *table.rows])

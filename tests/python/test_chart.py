@@ -1,0 +1,295 @@
+"""Message sequence charts: the rows that are drawn, and the drawing.
+
+`python tests/python/test_chart.py` writes the goldens and the page's picture anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from functools import cache
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from conftest import ROOT
+from roamlab.chart import Chart, Loss, Message, chart, lifelines
+from roamlab.chart_svg import svg
+from roamlab.errors import BadInput
+from roamlab.papers.mblue import experiments
+from roamlab.run import run
+from roamlab.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from roamlab.results import Results
+
+GOLDEN = ROOT / "tests/golden/chart"
+PICTURE = ROOT / "docs/img/handover-chart.svg"
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@cache
+def _results(name: str) -> Results:
+    """A run of the example, plain or with messages lost, named as in a command line from the project's folder."""
+    scenario = load(ROOT / "examples/handover.toml").set("run.duration", "13 s")
+    lost = [
+        {"message": "handoff-request", "occurrences": [2]},
+        {"message": "binding-update", "host": "mh", "occurrences": [2]},
+    ]
+    if name == "lost":
+        scenario = scenario.set("faults", lost)
+    return run(Scenario(scenario.text, "examples/handover.toml"))
+
+
+def _golden(name: str) -> str:
+    return chart(_results(name)).text()
+
+
+@pytest.mark.parametrize("name", ["plain", "lost"])
+def test_the_rows_are_those_recorded(name: str) -> None:
+    assert _golden(name) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_the_plain_handover_has_the_messages_of_the_model_in_their_order() -> None:
+    """expect: the order of docs/models/mobile-ip.md, each hop of a relayed message once."""
+    made = chart(_results("plain"))
+    assert [message.name for message in made.messages] == [
+        "beacon",
+        "handoff-request",
+        "notification",
+        "agent-advertisement",
+        "agent-advertisement",
+        "registration-request",
+        "registration-request",
+        "binding-update",
+        "forward",
+        "binding-acknowledge",
+        "binding-warning",
+        "binding-update",
+        "registration-reply",
+        "binding-acknowledge",
+        "registration-reply",
+    ]
+    assert made.nodes == ("mh", "bs2", "fa2", "fa1", "bs1", "ha", "ch")
+    data = [note.text.partition(":")[0] for note in made.notes if note.is_data]
+    assert data == [
+        "first packet forwarded",
+        "first forwarded packet arrives",
+        "last packet forwarded",
+        "first direct packet arrives",
+    ]
+
+
+def test_data_events_are_those_of_the_tables() -> None:
+    results = _results("plain")
+    notes = {note.text.partition(":")[0]: note for note in chart(results).notes if note.is_data}
+    released = results.releases.filter(pl.col("time_ns") > 10**10)
+    assert notes["first packet forwarded"].time_ns == released["time_ns"].min()
+    assert notes["last packet forwarded"].time_ns == released["time_ns"].max()
+    assert notes["last packet forwarded"].text.endswith(f", {released.height} in all")
+    serials = set(released["serial"].to_list())
+    after = results.deliveries.filter(pl.col("time_ns") > 10_050_000_000)
+    direct = next(row for row in after.iter_rows(named=True) if row["serial"] not in serials)
+    assert notes["first direct packet arrives"].time_ns == direct["time_ns"]
+    # What was in the old cell's air at the break arrives, and is not taken for a direct packet.
+    late = results.deliveries.filter(pl.col("time_ns").is_between(10**10, 10_010_000_000))
+    assert late.height > 0
+
+
+def _drawing(made: Chart) -> ElementTree.Element:
+    return ElementTree.fromstring(svg(made))
+
+
+def _groups(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
+    return [group for group in root.iter(f"{_SVG}g") if group.get("class") == kind]
+
+
+@pytest.mark.parametrize("name", ["plain", "lost"])
+def test_the_drawing_has_each_message_once_and_lifelines_in_order(name: str) -> None:
+    made = chart(_results(name))
+    root = _drawing(made)
+    assert sorted(group.get("data-id") or "" for group in _groups(root, "message")) == sorted(
+        str(message.id) for message in made.messages
+    )
+    lines = _groups(root, "lifeline")
+    assert [group.get("data-node") for group in lines] == list(made.nodes)
+    places = [float((group.find(f"{_SVG}text") or group[-1]).get("x") or "nan") for group in lines]
+    assert places == sorted(places)
+    assert len(_groups(root, "phase")) + len(_groups(root, "data")) == len(made.notes)
+    crosses = [path for group in _groups(root, "message") for path in group if path.get("class") == "cross"]
+    assert len(crosses) == sum(message.loss is not None for message in made.messages)
+    words = " ".join(root.itertext())
+    assert "[ms]" in words
+    assert "Not to scale" in words
+
+
+def test_arrows_go_from_sender_to_receiver_and_down_in_time() -> None:
+    made = chart(_results("plain"))
+    root = _drawing(made)
+    heights: dict[int, float] = {}
+    x = {group.get("data-node"): float(group[-1].get("x") or "nan") for group in _groups(root, "lifeline")}
+    by_id = {str(message.id): message for message in made.messages}
+    for group in _groups(root, "message"):
+        message = by_id[group.get("data-id") or ""]
+        ends = [float(number) for number in re.findall(r"-?[\d.]+", group[0].get("d") or "")]
+        assert ends[0] == pytest.approx(x[message.source], abs=0.1)
+        assert ends[2] == pytest.approx(x[message.destination], abs=0.1)
+        for time, height in ((message.sent_ns, ends[1]), (message.end_ns, ends[3])):
+            assert heights.setdefault(time, height) == height
+    in_order = [heights[time] for time in sorted(heights)]
+    assert all(later - earlier >= 40 for earlier, later in pairwise(in_order))
+
+
+def test_the_drawing_needs_nothing_else_and_names_are_escaped() -> None:
+    made = dataclasses.replace(chart(_results("plain")), origin='<a> & "b"')
+    text = svg(made)
+    assert not re.search(r"href|url\(|@import|<script|<image", text)
+    assert "<a>" not in text
+    assert '<a> & "b"' in " ".join(ElementTree.fromstring(text).itertext())
+    assert svg(made) == text
+
+
+def test_labels_do_not_cover_each_other() -> None:
+    """Of the labels' own boxes, as drawn without rotation, none has its middle in another's."""
+    root = _drawing(chart(_results("plain")))
+    middles = []
+    for group in _groups(root, "message"):
+        label = next(part for part in group if part.get("transform"))
+        found = re.search(r"translate\(([\d.]+) ([\d.]+)\)", label.get("transform") or "")
+        assert found
+        middles.append((float(found[1]), float(found[2])))
+    for at, (x, y) in enumerate(middles):
+        assert all(abs(x - u) > 40 or abs(y - v) > 25 for u, v in middles[:at])
+
+
+def test_the_first_visit_and_another_host_can_be_asked_for() -> None:
+    first = chart(_results("plain"), handover=0)
+    assert first.title == "mh: first visit, bs1"
+    assert first.nodes[:3] == ("mh", "bs1", "fa1")
+    assert max(message.sent_ns for message in first.messages) < 10**9
+    crowd = run(experiments.one_handoff("droptail").set("run.duration", "10.5 s"))
+    assert chart(crowd).host == "mh"
+    assert chart(crowd, host="mh2").title == "mh2: first visit, bs2"
+    for arguments, said in (
+        ({"host": "nobody"}, "--host nobody: no such host was in a cell\n  expected: one of mh"),
+        (
+            {"handover": 2},
+            "--handover 2: host mh has no such handover in this run\n  expected: a number from 0",
+        ),
+    ):
+        with pytest.raises(BadInput) as error:
+            chart(crowd, **arguments)  # type: ignore[arg-type]
+        assert said in str(error.value)
+
+
+def test_a_run_without_mobile_hosts_has_no_chart() -> None:
+    with pytest.raises(BadInput, match="a run with mobile hosts"):
+        chart(run(load(ROOT / "examples/beside-ns2/reno.toml").set("run.duration", "0.5 s")))
+
+
+def _message(source: str, destination: str) -> Message:
+    return Message(0, "m", source, destination, 1, 0, 1, None)
+
+
+def test_lifelines_follow_the_path_and_keep_arrows_short() -> None:
+    parameters: dict[str, Any] = {
+        "links": [{"between": pair} for pair in (["gw", "server"], ["mme", "gw"], ["new", "old"])],
+        "cells": {"new": {"router": "gw"}, "old": {"router": "gw"}},
+    }
+    pairs = [("ue", "old"), ("old", "new"), ("new", "mme"), ("mme", "gw"), ("gw", "old")]
+    messages = [_message(*pair) for pair in pairs]
+    assert lifelines(parameters, "ue", ("old", "new"), messages) == ("ue", "new", "old", "gw", "mme")
+    # A node that no link names stands at the end.
+    assert lifelines(parameters, "ue", ("old", "new"), [_message("ue", "far")]) == ("ue", "far")
+
+
+def _tables(signalling: list[dict[str, Any]], handovers: list[tuple[int, int, str, str]]) -> Any:
+    """Hand-made results of a protocol that is not ours: host u from cell a to cell b, and server s."""
+    empty: dict[str, Any] = {"time_ns": pl.UInt64, "flow": pl.String, "seq": pl.UInt32, "serial": pl.UInt64}
+    keys = ("id", "message", "host", "source", "destination", "size_bytes", "sent_ns", "arrived_ns", "serial")
+    parameters = {
+        "links": [{"between": ["s", "r"]}],
+        "cells": {"a": {"router": "r"}, "b": {"router": "r"}},
+        "hosts": [{"name": "u", "visits": [{"cell": "a"}, {"cell": "b"}]}],
+    }
+    return SimpleNamespace(
+        manifest=SimpleNamespace(parameters=parameters, scenario_name="made", seed=1, run=0),
+        signalling=pl.DataFrame([{key: row.get(key) for key in keys} for row in signalling]),
+        handovers=pl.DataFrame(
+            [(time, "u", visit, phase, node) for time, visit, phase, node in handovers],
+            schema=["time_ns", "host", "visit", "phase", "node"],
+            orient="row",
+        ),
+        drops=pl.DataFrame(
+            {"time_ns": [9 * 10**8], "place": ["r->b"], "reason": ["queue-overflow"], "serial": [3]}
+        ),
+        flows=pl.DataFrame({"flow": ["f"], "destination": ["u"]}),
+        releases=pl.DataFrame(schema=empty | {"host": pl.String, "node": pl.String}),
+        deliveries=pl.DataFrame(schema=empty),
+    )
+
+
+def test_preparation_before_the_break_belongs_to_the_handover() -> None:
+    def row(id_: int, ends: str, sent: int, arrived: int, host: str = "u") -> dict[str, Any]:
+        return {
+            "id": id_,
+            "message": f"m{id_}",
+            "host": host,
+            "source": ends[0],
+            "destination": ends[1],
+            "size_bytes": 10,
+            "sent_ns": sent,
+            "arrived_ns": arrived,
+            "serial": id_,
+        }
+
+    ms = 10**6
+    results = _tables(
+        [
+            row(1, "ua", 100 * ms, 101 * ms),  # long before: of something else
+            row(2, "ua", 880 * ms, 881 * ms),
+            row(3, "ab", 890 * ms, -1),
+            row(4, "ab", 950 * ms, 960 * ms),
+            row(5, "b*", 970 * ms, 971 * ms, host=""),
+            row(6, "ub", 1_030 * ms, 1_040 * ms),
+            row(7, "bs", 1_050 * ms, -1),
+            row(8, "ub", 9_000 * ms, 9_001 * ms),  # long after
+        ],
+        [
+            (0, 0, "link-up", "u"),
+            (885 * ms, 0, "prepared", "a"),
+            (1_000 * ms, 0, "link-down", "u"),
+            (1_020 * ms, 1, "link-up", "u"),
+            (1_040 * ms, 1, "done", "b"),
+        ],
+    )
+    made = chart(results)
+    assert [message.id for message in made.messages] == [2, 3, 4, 6, 7]
+    assert made.messages[1].loss == Loss(900 * ms, "r->b", "queue-overflow")
+    assert (made.messages[-1].arrived_ns, made.messages[-1].loss) == (None, None)
+    assert [note.text for note in made.notes] == ["prepared", "link-down", "link-up", "done"]
+    assert (made.zero_ns, made.broadcasts) == (1_000 * ms, 1)
+    assert made.nodes == ("u", "b", "a", "s")
+    assert "LOST 0.900000000 at r->b: queue-overflow" in made.text()
+    assert "under way at the end" in made.text()
+    words = " ".join(_drawing(made).itertext())
+    assert "queue-overflow at r->b" in words
+
+
+def test_the_page_shows_the_drawing_of_its_command() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == svg(chart(_results("plain")))
+
+
+def _write() -> None:
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for name in ("plain", "lost"):
+        (GOLDEN / f"{name}.txt").write_text(_golden(name), encoding="utf-8")
+    PICTURE.write_text(svg(chart(_results("plain"))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write()

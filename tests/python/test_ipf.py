@@ -1,0 +1,186 @@
+"""The IPF paper: its plan and measures on hand-made tables, its parts in short runs, the reproduction with few."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from roamlab.papers.ipf import evidence, experiments, measures
+from roamlab.papers.records import QueueTrace
+from roamlab.run import run
+
+if TYPE_CHECKING:
+    from roamlab.scenario import Scenario
+
+COMMAND = str(Path(sys.executable).parent / "roamlab")
+
+IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18))]
+
+
+def _trace(*points: tuple[float, float, float]) -> QueueTrace:
+    """A queue from (time, packets, marked)."""
+    times, packets, marked = (np.array(column) for column in zip(*points, strict=True))
+    return QueueTrace(times, packets, np.zeros_like(times), np.zeros_like(times), marked)
+
+
+def _short(scenario: Scenario, seconds: int) -> Scenario:
+    return scenario.set("run.duration", f"{seconds} s")
+
+
+def test_hosts_alternate_evenly_and_are_evenly_apart() -> None:
+    movers = experiments.visits(5, 5, 200.0)
+    stay = 200 / 11
+    first = [comes for comes, _ in movers[0].visits]
+    assert first == pytest.approx([stay * part for part in (1, 3, 5, 7, 9)])
+    assert all(leaves - comes == pytest.approx(stay) for mover in movers for comes, leaves in mover.visits)
+    assert np.diff(evidence.moves()) == pytest.approx(np.full(24, 2 * stay / 5))
+    assert max(evidence.moves()) < 200.0
+    together = experiments.visits(5, 5, 200.0, 0.0)
+    assert len({mover.visits for mover in together}) == 1
+
+
+def test_the_plan_of_fig_15_is_the_papers() -> None:
+    uniform = experiments.planned(experiments.UNIFORM_S)
+    assert [round(comes, 1) for comes, _ in uniform[1].visits] == [62.9, 148.6, 234.0]
+    assert [mover.rtt_ms for mover in uniform] == [88, 90, 92, 94]
+    assert len(experiments.GAPS_S) == 7
+    hosts = experiments.plan(0.0, "red").tables["hosts"]
+    assert [host["name"] for host in hosts[-4:]] == ["mh1", "mh2", "mh3", "mh4"]
+    assert [visit["cell"] for visit in hosts[-1]["visits"]] == [
+        "bs1",
+        "bs2",
+        "bs1",
+        "bs2",
+        "bs1",
+        "bs2",
+        "bs1",
+    ]
+
+
+def test_round_trips_are_those_of_section_iv() -> None:
+    scenario = experiments.arrival(2, "red")
+    delays = {tuple(link["between"]): link["delay"] for link in scenario.tables["links"]}
+    assert delays["ch-r1", "fa2"] == "39000 us", "86 ms: twice 39 ms and 8 ms"
+    assert delays["ch-r9", "fa2"] == "47000 us", "102 ms"
+    assert delays["ch", "fa2"] == "40 ms", "88 ms"
+
+
+def test_every_reading_changes_the_scenario_it_is_about() -> None:
+    def queue(name: str, kind: str) -> dict[str, object]:
+        reading = experiments.READINGS[name]
+        found: dict[str, object] = experiments.handoffs(5, 5, kind, reading).parameters["cells"]["bs2"][
+            "queue"
+        ]
+        return found
+
+    texts = {
+        (experiments.arrival(2, "mred", reading).text, experiments.handoffs(5, 5, "mred", reading).text)
+        for reading in experiments.READINGS.values()
+    }
+    assert len(texts) == len(experiments.READINGS)
+    assert queue("R1: priority arrivals are samples", "mred")["average_on_priority"] is True
+    assert queue("R2: idle without non-priority packets", "mred")["np_idle"] == "non-priority-empty"
+    assert queue("R5: priority pushes out", "mred")["marked_at_full"] == "push-out"
+    assert queue("R1: priority arrivals are samples", "red") == queue("default", "red")
+    shared = queue("default", "red").keys() - {"kind"}
+    assert {name: queue("default", "red")[name] for name in shared} == {
+        name: queue("default", "mred")[name] for name in shared
+    }, "R10: RED is what M-RED is without priority packets"
+
+
+def test_a_jump_is_measured_from_the_handoff_on() -> None:
+    trace = _trace((0.9, 500, 0), (1.0, 100, 0), (1.2, 164, 64), (1.4, 150, 20), (1.6, 300, 0))
+    assert measures.jump(trace, 1.0) == 64
+    assert measures.priority_time(trace, 1.0) == pytest.approx(0.4)
+    assert measures.mean_length(trace, 1.0, 1.5) == pytest.approx((100 + 164) / 2)
+
+
+def test_throughput_counts_segments_in_windows() -> None:
+    times = np.array([0.1, 0.2, 1.5, 2.0])
+    assert measures.throughput(times, 0.0, 2.0) == 3 * 4096 / 2
+    assert measures.curve(times, np.array([0.0, 1.0, 2.0])) == pytest.approx((8.192, 4.096, 4.096))
+
+
+def test_without_marks_m_red_is_red_packet_for_packet() -> None:
+    red, mred = (run(_short(experiments.unmarked(queue), 40)) for queue in ("red", "mred"))
+    assert red.drops.height > 20, "RED has something to decide"
+    assert measures.differences(red, mred) == 0
+    assert red.queue(experiments.AIR)["marked"].max() == 0
+
+
+def test_with_marks_m_red_spares_what_red_would_drop() -> None:
+    lost = {}
+    for queue in ("red", "mred"):
+        results = run(_short(experiments.handoffs(5, 5, queue), 60))
+        assert (
+            results.links.filter(pl.col("link").cast(pl.String) == experiments.AIR)["marked_pkts"].item()
+            >= 300
+        )
+        samples = results.queue(experiments.AIR)
+        assert samples["marked"].max() >= 32
+        at_air = measures.lost_at_air(results)
+        lost[queue] = int(at_air["marked"].sum())
+        reasons = set(at_air.filter(pl.col("marked"))["reason"].cast(pl.String))
+        assert queue == "red" or reasons <= {"marked-overflow"}
+    assert lost["mred"] < lost["red"]
+
+
+def test_a_forwarded_window_raises_the_average_further_than_a_new_connection() -> None:
+    new, forwarded = (measures.arrival(run(experiments.arrival(case, "red"))) for case in (1, 2))
+    assert forwarded.peak_average > new.peak_average + 5
+
+
+def test_layer_2_acknowledgement_spares_duplicates_and_fast_retransmits() -> None:
+    on, off = (measures.transfer(run(experiments.transfer(ack))) for ack in (True, False))
+    assert (on.duplicates, on.unnecessary) == (0, 0)
+    assert on.released > 30
+    assert off.duplicates > 3
+    assert off.unnecessary >= 1
+
+
+@pytest.mark.parametrize("policy", ["clear", "drop", "honour"])
+def test_a_spoofed_mark_is_policed_where_it_enters(policy: str) -> None:
+    found = measures.spoofed(run(_short(experiments.spoofed(policy), 10)))
+    assert found.policed_elsewhere == 0
+    assert (found.policed > 0) is (policy != "honour")
+    assert (found.marked_on_air > 0) is (policy == "honour")
+    assert (found.delivered > 0) is (policy != "drop")
+
+
+def test_reproduction_end_to_end(tmp_path: Path) -> None:
+    out = tmp_path / "ipf"
+    done = subprocess.run(
+        [COMMAND, "reproduce", "ipf", "--runs", "2", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = {claim["id"]: claim for claim in json.loads((out / "claims.json").read_text())}
+    assert list(found) == [f"ipf.{name}" for name in IDS]
+    for name, claim in found.items():
+        assert claim["verdict"] in ("holds", "contradicted", "undecided")
+        assert claim["interval"][0] <= claim["effect"] <= claim["interval"][1]
+        assert claim["why"], name
+        assert name in done.stdout
+    assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
+    assert found["ipf.arq"]["verdict"] == found["ipf.fig15"]["verdict"] == "holds"
+    assert {len(found[f"ipf.fig{number}"]["readings"]) for number in range(9, 15)} == {
+        len(experiments.READINGS)
+    }
+    assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
+    for name in (*(f"fig{number}" for number in range(9, 18)), "cases"):
+        assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
+        assert (out / "figures" / f"{name}.svg").exists()
+    tables = {"utilisation.csv", "standard.csv", "cases.csv", "readings.csv"}
+    assert {table.name for table in (out / "tables").iterdir()} == tables
+    page = (out / "report.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"
