@@ -21,6 +21,9 @@ RETURN_S = 0.011
 
 SEGMENT_BYTES = 1460
 
+AHEAD_S = 0.5
+"""The cost of a prediction is counted from this long before the handover is due."""
+
 Place = Literal["r->enb1", "r->enb2"]
 PLACES: tuple[Place, ...] = ("r->enb1", "r->enb2")
 
@@ -109,7 +112,9 @@ class Congestion:
 def congestion(results: Results, start: float) -> Congestion:
     """What happened from `start` on."""
     own = results.tcp.filter(
-        (pl.col("flow") == REF) & (pl.col("time_ns") >= start * 1e9) & (pl.col("time_ns") < (start + WATCH_S) * 1e9)
+        (pl.col("flow") == REF)
+        & (pl.col("time_ns") >= start * 1e9)
+        & (pl.col("time_ns") < (start + WATCH_S) * 1e9)
     )
     timeouts = own.filter(pl.col("event") == "timeout")
     return Congestion(
@@ -135,8 +140,10 @@ class Interval:
 
 
 def interval(results: Results, received: Transfer, start: float, largest: int) -> Interval:
-    """The model's interval, round by round: before the command a round lasts as long as the smoothed round trip then,
-    after it as long as the mean one of the next second.
+    """The model's interval, round by round.
+
+    Before the command a round lasts as long as the smoothed round trip then, after it as long as the mean one of the
+    next second.
     """
     at = window_at(results, start, largest)
     before = received.smoothed(start)
@@ -157,13 +164,13 @@ class Handover:
     handover_s: float
     """How long that is."""
     received: int
-    """Segments delivered for the first time within `WATCH_S` of when the handover is due."""
+    """Segments delivered for the first time from `AHEAD_S` before the handover is due to `WATCH_S` after it."""
     silence_s: float
     """The longest time without a new segment then."""
     lost: int
     """Packets of `ref` lost then."""
-    latest_round_trip: float
-    """The longest round trip then, in s."""
+    longest_round_trip: float
+    """The longest round trip of a segment delivered within `WATCH_S` of the command, in s."""
     end_marker_lost: bool
     in_order: bool
     """All messages of fig. 2 were sent, each after the one that causes it had arrived."""
@@ -181,12 +188,15 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
         interval=interval(results, received, start, largest),
         handover_bytes=received.received(start, until) * SEGMENT_BYTES,
         handover_s=max(0.0, until - start),
-        received=received.received(HANDOVER_S, HANDOVER_S + WATCH_S),
+        received=received.received(HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
         silence_s=metrics.disruption_s(
-            received.times[received.fresh], HANDOVER_S, HANDOVER_S + 2 * WATCH_S, settle=0.3
+            received.times[received.fresh],
+            HANDOVER_S - AHEAD_S,
+            HANDOVER_S + WATCH_S,
+            settle=AHEAD_S + WATCH_S / 2,
         ),
-        lost=count(seconds(lost), HANDOVER_S, HANDOVER_S + WATCH_S),
-        latest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
+        lost=count(seconds(lost), HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        longest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
         end_marker_lost=_end_marker_lost(results),
         in_order=chart_in_order(results),
     )
@@ -237,16 +247,19 @@ def forwarded(results: Results) -> Forwarded:
         (pl.col("flow") == REF) & (pl.col("event") == "enqueue") & (pl.col("kind") == "data")
     )
     by_place = {place: rows.filter(pl.col("place") == place) for place in ("r->enb1", "enb1->r", "r->enb2")}
-    serials = by_place["enb1->r"]["serial"]
-    first = by_place["r->enb1"].filter(pl.col("serial").is_in(serials.implode()))
-    second = by_place["r->enb2"].filter(pl.col("serial").is_in(serials.implode()))
+    serials = by_place["enb1->r"]["serial"].implode()
+    # What the source had sent over the air without an acknowledgement goes out again as a copy, which has a serial of
+    # its own: on the way to the source a packet is known by its segment.
+    segments = by_place["enb1->r"]["number"]
+    first = by_place["r->enb1"].filter(pl.col("number").is_in(segments.implode()))
+    second = by_place["r->enb2"].filter(pl.col("serial").is_in(serials))
     start, received = command(results), transfer(results)
-    own = results.deliveries.filter(pl.col("flow") == REF)["serial"].is_in(serials.implode()).to_numpy()
+    own = results.deliveries.filter(pl.col("flow") == REF)["serial"].is_in(serials).to_numpy()
     rise = float(received.round_trips[own].mean()) if own.any() else float("nan")
     per_packet = 1500 * 8 / 12e6
     return Forwarded(
-        packets=serials.len(),
-        queued_twice=len(set(first["serial"]) & set(second["serial"])),
+        packets=segments.len(),
+        queued_twice=len(set(first["number"]) & set(second["number"]) & set(segments)),
         round_trip_rise_s=rise - received.mean_round_trip(start - 0.3, start),
         waited_first_s=float(first["waiting"].to_numpy().mean()) * per_packet if first.height else 0.0,
         waited_second_s=float(second["waiting"].to_numpy().mean()) * per_packet if second.height else 0.0,
