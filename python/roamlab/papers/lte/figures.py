@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from roamlab.chart import Chart
     from roamlab.papers.lte.evidence import Anatomy, Evidence
@@ -112,10 +113,10 @@ def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
             label(axis, ("cwnd_MAX", "segments"), ("data over ideal", "1"))
             axis.label_outer()
         caption = (
-            "Fig. 4 of the paper: data delivered in the model's interval over those of the ideal case. Lines: equations "
-            "2 and 3 as printed, and the areas of fig. 3 for the timeout. Points: mean of simulated runs of that case "
-            f"over the same runs without a handover, standard procedure, 1 + 5 mobiles, {len(anatomy.peaks[44, True])} "
-            "runs for each cwnd_MAX."
+            "Fig. 4 of the paper: data delivered in the model's interval over those of the ideal case. Lines: "
+            "equations 2 and 3 as printed, and the areas of fig. 3 for the timeout. Points: mean of simulated runs "
+            "of that case over the same runs without a handover, standard procedure, 1 + 5 mobiles, "
+            f"{len(anatomy.peaks[44, True])} runs for each cwnd_MAX."
         )
         return save(figure, folder, "fig4", caption)
 
@@ -125,19 +126,16 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
     with new_figure(rows=2) as (figure, (upper, lower)):
         places = np.arange(len(fits), dtype=float)
         _errors(upper, places, [fit.simulated for fit in fits], "simulated", "black", "o")
-        for reading, marker, colour in (("literal", "s", "#0072B2"), ("trajectory", "^", "#D55E00")):
-            chosen: model.Reading = "literal" if reading == "literal" else "trajectory"
-            name = "equations as printed" if chosen == "literal" else "areas of fig. 3"
-            shift = -0.12 if chosen == "literal" else 0.12
+        for reading, name, shift, marker, colour in _READINGS:
             upper.plot(
                 places + shift,
-                [fit.predicted[chosen] for fit in fits],
+                [fit.predicted[reading] for fit in fits],
                 color=colour,
                 marker=marker,
                 linestyle="none",
                 label=f"predicted, {name}",
             )
-            _errors(lower, places + shift, [fit.residual[chosen] for fit in fits], name, colour, marker)
+            _errors(lower, places + shift, [fit.residual[reading] for fit in fits], name, colour, marker)
         lower.axhline(0.0, color="0.4", linewidth=0.8)
         upper.set_ylim(bottom=0.0)
         upper.legend(loc="lower left", ncols=3)
@@ -148,14 +146,20 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
         label(lower, axis_name, ("simulated less predicted", "segments"))
         upper.label_outer()
         caption = (
-            "The model with the probabilities that were simulated: mean data delivered in its interval, and what is left "
-            "unexplained. Runs outside equation 4 are left out."
+            "The model with the probabilities that were simulated: mean data delivered in its interval, and what is "
+            "left unexplained. Runs outside equation 4 are left out."
         )
         return save(figure, folder, "fit", caption)
 
 
+_READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
+    ("literal", "equations as printed", -0.12, "s", "#0072B2"),
+    ("trajectory", "areas of fig. 3", 0.12, "^", "#D55E00"),
+)
+
+
 def _errors(
-    axis: Axes, places: Sequence[float], values: Sequence[Interval], name: str, colour: str, marker: str
+    axis: Axes, places: NDArray[np.float64], values: Sequence[Interval], name: str, colour: str, marker: str
 ) -> None:
     axis.errorbar(
         places,
@@ -252,8 +256,8 @@ def _round_trips(anatomy: Anatomy, folder: Path) -> SavedFigure:
             label(axis, ("time of arrival", "s"), ("round trip", "ms"))
             axis.label_outer()
         caption = (
-            "Fig. 10 of the paper: the round trip of each segment that arrives, in the runs of fig. 9. Dashed: the floor "
-            f"of the retransmission timeout. {_LINES}"
+            "Fig. 10 of the paper: the round trip of each segment that arrives, in the runs of fig. 9. Dashed: the "
+            f"floor of the retransmission timeout. {_LINES}"
         )
         return save(figure, folder, "fig10", caption)
 

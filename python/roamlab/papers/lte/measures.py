@@ -13,6 +13,8 @@ from roamlab.metrics import Values, count, seconds
 from roamlab.papers.lte.experiments import HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from roamlab.papers.lte.model import Case
     from roamlab.results import Results
 
@@ -47,13 +49,21 @@ CHART = (
 """The messages of fig. 2, each with the one that must have arrived before it is sent."""
 
 
+def _where(frame: pl.DataFrame, **names: str) -> NDArray[np.bool_]:
+    """The rows with these names in these columns. Whole columns are compared: a frame's own filter takes longer."""
+    chosen = np.ones(frame.height, dtype=np.bool_)
+    for column, name in names.items():
+        chosen &= (frame[column] == name).to_numpy()
+    return chosen
+
+
 @dataclass(frozen=True)
 class Transfer:
     """What `ref` received: arrays with one entry per segment, in order of arrival."""
 
     times: Values
     round_trips: Values
-    fresh: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    fresh: NDArray[np.bool_]
 
     def received(self, start: float, end: float) -> int:
         """Segments delivered for the first time in [start, end) s."""
@@ -77,14 +87,15 @@ class Transfer:
 
 def transfer(results: Results) -> Transfer:
     """The transfer to `ref`. A segment's round trip is its own way, from the sending of this copy, and an ACK's."""
-    rows = results.deliveries.filter(pl.col("flow") == REF)
-    times = seconds(rows)
-    return Transfer(times, times - seconds(rows, "sent_ns") + RETURN_S, rows["fresh"].to_numpy())
+    rows = results.deliveries
+    own = _where(rows, flow=REF)
+    times = seconds(rows)[own]
+    return Transfer(times, times - seconds(rows, "sent_ns")[own] + RETURN_S, rows["fresh"].to_numpy()[own])
 
 
 def phases(results: Results, name: str) -> Values:
     """When a phase of `ref`'s handover was reached, in s."""
-    return seconds(results.handovers.filter((pl.col("host") == REF) & (pl.col("phase") == name)))
+    return seconds(results.handovers)[_where(results.handovers, host=REF, phase=name)]
 
 
 def command(results: Results) -> float:
@@ -111,23 +122,24 @@ class Congestion:
 
 def congestion(results: Results, start: float) -> Congestion:
     """What happened from `start` on."""
-    own = results.tcp.filter(
-        (pl.col("flow") == REF)
-        & (pl.col("time_ns") >= start * 1e9)
-        & (pl.col("time_ns") < (start + WATCH_S) * 1e9)
-    )
-    timeouts = own.filter(pl.col("event") == "timeout")
+    tcp = results.tcp
+    times = seconds(tcp)
+    watched = (times >= start) & (times < start + WATCH_S) & _where(tcp, flow=REF)
+
+    def happened(**names: str) -> int:
+        return int(np.count_nonzero(watched & _where(tcp, **names)))
+
     return Congestion(
-        timeouts=timeouts.height,
-        spurious=timeouts.filter(pl.col("timeout") == "spurious").height,
-        halvings=own.filter(pl.col("event").is_in(["fast-retransmit", "ecn-cut"])).height,
+        timeouts=happened(event="timeout"),
+        spurious=happened(event="timeout", timeout="spurious"),
+        halvings=happened(event="fast-retransmit") + happened(event="ecn-cut"),
     )
 
 
 def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
     """The window in use at an instant, in segments."""
-    before = results.tcp.filter((pl.col("flow") == REF) & (pl.col("time_ns") <= at * 1e9))
-    return min(float(before["cwnd"][-1]), float(largest)) if before.height else 1.0
+    windows = results.tcp["cwnd"].to_numpy()[_where(results.tcp, flow=REF) & (seconds(results.tcp) <= at)]
+    return min(float(windows[-1]), float(largest)) if windows.size else 1.0
 
 
 @dataclass(frozen=True)
@@ -182,7 +194,7 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
     attached = float(phases(results, "link-up")[-1])
     until = attached + received.smoothed(attached)
     watched = (received.times >= start) & (received.times < start + WATCH_S)
-    lost = results.drops.filter((pl.col("flow") == REF) & (pl.col("reason") != "pdcp-duplicate"))
+    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="pdcp-duplicate")
     return Handover(
         congestion=congestion(results, start),
         interval=interval(results, received, start, largest),
@@ -195,24 +207,23 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
             HANDOVER_S + WATCH_S,
             settle=AHEAD_S + WATCH_S / 2,
         ),
-        lost=count(seconds(lost), HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        lost=count(seconds(results.drops)[lost], HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
         longest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
         end_marker_lost=_end_marker_lost(results),
         in_order=chart_in_order(results),
     )
 
 
-def _messages(results: Results) -> pl.DataFrame:
-    return results.table("signalling").filter(pl.col("host") == REF)
-
-
 def _end_marker_lost(results: Results) -> bool:
-    return bool((_messages(results).filter(pl.col("message") == "end-marker")["arrived_ns"] < 0).any())
+    sent = results.table("signalling")
+    arrived = sent["arrived_ns"].to_numpy()
+    return bool((arrived[_where(sent, host=REF, message="end-marker")] < 0).any())
 
 
 def chart_in_order(results: Results) -> bool:
     """All messages of fig. 2 were sent, each after its cause had arrived."""
-    rows = _messages(results)
+    table = results.table("signalling")
+    rows = table[np.flatnonzero(_where(table, host=REF))]
     names = rows["message"].cast(pl.String).to_list()
     sent, arrived = rows["sent_ns"].to_list(), rows["arrived_ns"].to_list()
     for message, cause in CHART:
@@ -284,11 +295,10 @@ def drops(results: Results) -> Drops:
     at = dict(zip(lost["place"].cast(pl.String).to_list(), lost["len"].to_list(), strict=True))
     links = results.table("links")
     offered = dict(zip(links["link"].cast(pl.String).to_list(), links["offered_pkts"].to_list(), strict=True))
-    reasons = results.drops.filter(pl.col("reason") == "tunnel-congestion")
     return Drops(
         rate={place: 100.0 * at.get(place, 0) / max(1, offered[place]) for place in PLACES},
-        tunnel_drops=reasons.height,
-        answers=results.tcp.filter(pl.col("event") == "ecn-cut").height,
+        tunnel_drops=int(np.count_nonzero(_where(results.drops, reason="tunnel-congestion"))),
+        answers=int(np.count_nonzero(_where(results.tcp, event="ecn-cut"))),
     )
 
 
