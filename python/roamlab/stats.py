@@ -79,6 +79,28 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     return student([after - before for after, before in zip(treatment, baseline, strict=True)])
 
 
+def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
+    """Difference of the means of two sets of different runs, with Welch's interval. Needs two runs in each."""
+    after, before = _sample(treatment), _sample(baseline)
+    difference = float(after.mean() - before.mean())
+    runs = len(after) + len(before)
+    if min(len(after), len(before)) < 2:
+        return Interval(difference, -math.inf, math.inf, runs)
+    if np.ptp(after) == 0.0 and np.ptp(before) == 0.0:
+        return Interval(difference, difference, difference, runs)
+    found = scipy_stats.ttest_ind(after, before, equal_var=False).confidence_interval(CONFIDENCE)
+    return Interval(difference, float(found.low), float(found.high), runs)
+
+
+def proportion(successes: int, trials: int) -> Interval:
+    """A share of runs with its exact interval (Clopper and Pearson 1934). Raises `ValueError` without trials."""
+    if not 0 <= successes <= trials or trials == 0:
+        raise ValueError(f"expected 0 to {trials} successes in at least one trial, got {successes}")
+    share = successes / trials
+    found = scipy_stats.binomtest(successes, trials).proportion_ci(CONFIDENCE, method="exact")
+    return Interval(share, min(float(found.low), share), max(float(found.high), share), trials)
+
+
 def p_value(values: Sequence[float]) -> float:
     """Student's two-sided test of a mean of 0. One value alone says nothing: 1."""
     sample = _sample(values)

@@ -1,0 +1,439 @@
+"""The paper's claims, decided from the runs. A verdict is computed; the sentence behind it is about the mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats as scipy_stats
+
+from roamlab.claims import Claim, Measure, at_least, at_most, greater, less
+from roamlab.papers.lte import model, modelfit
+from roamlab.papers.lte.evidence import PEAKS
+from roamlab.papers.lte.experiments import TARGETS
+from roamlab.stats import Interval, exact, largest, p_value, paired, proportion, student, unpaired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from roamlab.claims import Claimed
+    from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
+    from roamlab.papers.lte.experiments import Scheme
+    from roamlab.papers.lte.measures import Forwarded, Handover
+    from roamlab.papers.lte.model import Case
+    from roamlab.papers.lte.model import Reading as Equation
+
+CURVE = range(8, 101, 2)
+"""Fig. 4: the values of cwnd_MAX at which the model is drawn."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A comparison of random runs: a measure, and the two-sided p-value against no difference."""
+
+    measure: Measure
+    p: float
+
+
+def _more_often(what: str, often: int, seldom: int) -> Tested:
+    """Whether one case is at least as frequent as another: its share of the runs that are either."""
+    runs = often + seldom
+    share = proportion(often, runs) if runs else Interval(0.5, 0.0, 1.0, 0)
+    p = float(scipy_stats.binomtest(often, runs).pvalue) if runs else 1.0
+    return Tested(Measure(what, share, "1", at_least(0.5)), p)
+
+
+def _compared(
+    what: str, after: Sequence[float], before: Sequence[float], unit: str, claimed: Claimed
+) -> Tested:
+    """Run by run, under the same seeds."""
+    differences = [one - other for one, other in zip(after, before, strict=True)]
+    return Tested(Measure(what, paired(after, before), unit, claimed), p_value(differences))
+
+
+def _is(case: Case, runs: Sequence[Handover]) -> list[float]:
+    return [float(run.congestion.outcome == case) for run in runs]
+
+
+def _measures(tests: Sequence[Tested]) -> tuple[Measure, ...]:
+    return tuple(test.measure for test in tests)
+
+
+def share_of(case: Case, runs: Sequence[Handover]) -> Interval:
+    """How often a case occurs."""
+    return proportion(int(sum(_is(case, runs))), len(runs))
+
+
+def _chart(found: Evidence) -> Claim:
+    runs = found.forwarding["standard", 5]
+    return Claim(
+        "lte.chart",
+        "The message chart of fig. 2 runs as messages, each sent when the one that causes it has arrived.",
+        (
+            Measure(
+                "runs in which a message of the chart is missing or early",
+                largest([float(not run.in_order) for run in runs]),
+                "of one run",
+                at_most(0),
+            ),
+        ),
+        reading=str(found.reading),
+        why="Every step is a message that crosses links and queues or a state of its receiver, and the end marker, "
+        "which travels among the data to mark their end, is the one that a full queue can drop.",
+    )
+
+
+def _double(anatomy: Anatomy) -> Claim:
+    def column(n: int, pick: Callable[[Forwarded], float]) -> list[float]:
+        return [pick(run) for run in anatomy.double[n]]
+
+    def rise(run: Forwarded) -> float:
+        return run.round_trip_rise_s * 1e3
+
+    twice = [
+        Measure(
+            f"{n} mobiles in the target cell: forwarded packets that did not queue twice",
+            largest(column(n, lambda run: run.packets - run.queued_twice)),
+            "pkt",
+            at_most(0),
+        )
+        for n in TARGETS
+    ]
+    grows = [
+        Measure(
+            f"{n} mobiles in the target cell: round trip of forwarded packets minus that before",
+            student([value for value in column(n, rise) if np.isfinite(value)]),
+            "ms",
+            greater(),
+        )
+        for n in TARGETS
+    ]
+    few, many = TARGETS[0], TARGETS[-1]
+    both = [
+        (rise(more), rise(less_))
+        for more, less_ in zip(anatomy.double[many], anatomy.double[few], strict=True)
+        if np.isfinite(rise(more)) and np.isfinite(rise(less_))
+    ]
+    return Claim(
+        "lte.double",
+        "A forwarded packet queues twice in the core router, and its round trip grows with the congestion of the "
+        "target link.",
+        (
+            *twice,
+            *grows,
+            Measure(
+                f"rise with {many} mobiles minus rise with {few}",
+                paired([more for more, _ in both], [less_ for _, less_ in both]),
+                "ms",
+                greater(),
+            ),
+        ),
+        reading="standard procedure, X2 over the router",
+        why="X2 runs over the router, so a forwarded packet waits in its queue to the source and again in the one to "
+        "the target, which is the longer the more windows of 44 share it, up to its limit of 90 packets, or 90 ms.",
+    )
+
+
+def curve(case: Case, part: float, reading: Equation) -> list[float]:
+    """Fig. 4: normalised data over `CURVE`; `part` places cwnd_HO from SSthresh (0) to cwnd_MAX (1)."""
+    place = Fraction(part).limit_denominator(4)
+    return [float(model.delivered(most, (1 + place) * most / 2, reading).normalised(case)) for most in CURVE]
+
+
+def _model(anatomy: Anatomy) -> Claim:
+    worst: list[Measure] = []
+    costly: tuple[Case, ...] = ("halving", "timeout")
+    for case in costly:
+        top, middle = (np.array(curve(case, part, "literal")) for part in (1.0, 0.5))
+        worst += [
+            Measure(f"{case}, handover at cwnd_MAX: highest of the curve", exact(top.max()), "1", less(1)),
+            Measure(
+                f"{case}: mid-interval minus at cwnd_MAX, highest over the curve",
+                exact((middle - top).max()),
+                "1",
+                less(),
+            ),
+        ]
+    for part, name in ((1.0, "at cwnd_MAX"), (0.5, "mid-interval")):
+        behind = np.array(curve("timeout", part, "literal")) - np.array(curve("halving", part, "literal"))
+        worst.append(
+            Measure(
+                f"timeout minus halving, {name}: highest over the curve", exact(behind.max()), "1", less()
+            )
+        )
+    runs: dict[Case, list[float]] = {case: [] for case in model.CASES}
+    for window in PEAKS:
+        for case, values in modelfit.normalised(anatomy, window).items():
+            runs[case] += values
+    orders: tuple[tuple[Case, Case], ...] = (("halving", "ideal"), ("timeout", "halving"))
+    simulated = [
+        Measure(f"simulated, {after} minus {before}", unpaired(runs[after], runs[before]), "1", less())
+        for after, before in orders
+        if runs[after] and runs[before]
+    ]
+    return Claim(
+        "lte.model",
+        "Equations 1 to 5: a window halving costs data, a timeout costs more, and either costs more in mid-interval "
+        "than at cwnd_MAX; simulated runs fall in the same order.",
+        (*worst, *simulated),
+        reading=f"equation 3 as printed; simulated: standard procedure, 1 + 5 mobiles, cwnd_MAX {PEAKS}",
+        why="The model's interval ends one round trip after a handover at cwnd_MAX, and in that round trip a run is "
+        "silent for the detach time and its forwarded packets' second wait whatever becomes of its window, so the "
+        "simulated cases differ less among themselves than from the ideal of a mobile that stays.",
+    )
+
+
+def _fig8_tests(found: Evidence) -> list[Tested]:
+    tests = []
+    for n in TARGETS:
+        runs = found.forwarding["standard", n]
+        count = {case: int(sum(_is(case, runs))) for case in model.CASES}
+        tests += [
+            _more_often(
+                f"{n} mobiles: halvings among halvings and ideal runs", count["halving"], count["ideal"]
+            ),
+            _more_often(
+                f"{n} mobiles: timeouts among timeouts and halvings", count["timeout"], count["halving"]
+            ),
+        ]
+    return tests
+
+
+def _fig8(found: Evidence) -> Claim:
+    return Claim(
+        "lte.fig8",
+        "With the standard procedure and 2 to 5 mobiles in the target cell, P(ideal) ≤ P(halving) ≤ P(timeout).",
+        _measures(_fig8_tests(found)),
+        reading=str(found.reading),
+        why="The forwarded window meets a queue that the target cell's flows fill: it either fits, which leaves the "
+        "flow untouched, or loses several packets of one window, which Reno's fast retransmit cannot repair, so that "
+        "a real timeout follows; a single loss, the halving case, is the rare one.",
+    )
+
+
+def _fig9_tests(found: Evidence) -> list[Tested]:
+    standard, fast = found.forwarding["standard", 5], found.forwarding["fast", 5]
+    return [
+        _compared(
+            "runs with a timeout, fast path switch minus standard",
+            _is("timeout", fast),
+            _is("timeout", standard),
+            "1",
+            less(),
+        )
+    ]
+
+
+def _fig9(found: Evidence) -> Claim:
+    standard, fast = found.forwarding["standard", 5], found.forwarding["fast", 5]
+    predictive = found.forwarding["predictive", 5]
+    timeouts = sum(run.congestion.timeouts for run in standard)
+    spurious = sum(run.congestion.spurious for run in standard)
+    share = proportion(spurious, timeouts) if timeouts else Interval(0.5, 0.0, 1.0, 0)
+    return Claim(
+        "lte.fig9",
+        "Standard: the rise of the round trip makes timeouts spurious; fast path switch: avoids them in part; "
+        "prediction: no spurious timeout, one window halving at most.",
+        (
+            Measure("standard: spurious ones among all timeouts", share, "1", at_least(0.5)),
+            *_measures(_fig9_tests(found)),
+            Measure(
+                "fast path switch: runs with a timeout",
+                share_of("timeout", fast),
+                "1",
+                greater(),
+            ),
+            Measure(
+                "prediction: spurious timeouts of the worst run",
+                largest([run.congestion.spurious for run in predictive]),
+                "timeouts",
+                at_most(0),
+            ),
+            Measure(
+                "prediction: halvings of the worst run",
+                largest([run.congestion.halvings for run in predictive]),
+                "halvings",
+                at_most(1),
+            ),
+        ),
+        reading=str(found.reading),
+        why="Two waits of at most 22 and 90 ms and the detach time keep a forwarded packet's round trip near or below "
+        "the RTO floor of 200 ms, so hardly a timer expires in vain: timeouts come from losses at the target's queue. "
+        "The fast path switch sends direct packets into that queue beside the forwarded ones, which doubles the "
+        "burst and loses more of it.",
+    )
+
+
+def _fig11_tests(found: Evidence) -> list[Tested]:
+    def pooled(scheme: Scheme, case: Case) -> list[float]:
+        by_n = [_is(case, found.forwarding[scheme, n]) for n in TARGETS]
+        return [float(np.mean(values)) for values in zip(*by_n, strict=True)]
+
+    cases: tuple[tuple[Case, str, Claimed], ...] = (
+        ("timeout", "runs with a timeout", less()),
+        ("halving", "runs with a halving alone", greater()),
+    )
+    return [
+        _compared(
+            f"{what}, prediction minus standard, 2 to 5 mobiles",
+            pooled("predictive", case),
+            pooled("standard", case),
+            "1",
+            claimed,
+        )
+        for case, what, claimed in cases
+    ]
+
+
+def _fig11(found: Evidence) -> Claim:
+    return Claim(
+        "lte.fig11",
+        "With prediction there are fewer timeouts and more halvings than with the standard procedure.",
+        _measures(_fig11_tests(found)),
+        reading=str(found.reading),
+        why="Prediction spares a packet the second wait, not the crowded queue: for the time between path switch and "
+        "attachment the flow keeps sending its window at the rate of its old cell into the target's queue, and what "
+        "that drops is several packets at a time, or none.",
+    )
+
+
+def _tab4_tests(found: Evidence) -> list[Tested]:
+    def rates(case: Active12) -> list[float]:
+        return [run.drops.rate["r->enb2"] for run in found.active[case]]
+
+    droptail, red, mark = (
+        rates(case) for case in (("standard", "droptail"), ("standard", "red"), ("standard", "mark"))
+    )
+    return [
+        _compared("R to target, drop-tail minus RED dropping", droptail, red, "%", greater()),
+        _compared("R to target, RED dropping minus RED marking", red, mark, "%", greater()),
+    ]
+
+
+def _tab4(found: Evidence) -> Claim:
+    return Claim(
+        "lte.tab4",
+        "The drop rate of the link to the target is higher with drop-tail than with RED that drops, and higher with "
+        "that than with RED that marks.",
+        _measures(_tab4_tests(found)),
+        reading=str(found.reading),
+        why="Windows of 44 and a queue of 90 make drop-tail drop seldom, a few packets each time several windows peak "
+        "together; RED's job is to drop before that, one packet at a time and all the time, and only marking gives "
+        "the same signal without the loss.",
+    )
+
+
+def _ecn(anatomy: Anatomy) -> Claim:
+    able, unable = anatomy.tunnels["always-ect, ECN"], anatomy.tunnels["always-ect, no ECN"]
+    return Claim(
+        "lte.ecn",
+        "A mark on the tunnel header reaches the user's header if that is ECN-capable; otherwise the packet is "
+        "dropped at the tunnel's end.",
+        (
+            Measure(
+                "ECN-capable: answers to marks",
+                student([run.drops.answers for run in able]),
+                "per run",
+                greater(),
+            ),
+            Measure(
+                "ECN-capable: packets dropped at the tunnel's end",
+                largest([run.drops.tunnel_drops for run in able]),
+                "pkt",
+                at_most(0),
+            ),
+            Measure(
+                "not ECN-capable: packets dropped at the tunnel's end",
+                student([run.drops.tunnel_drops for run in unable]),
+                "pkt",
+                greater(),
+            ),
+            Measure(
+                "not ECN-capable: answers to marks",
+                largest([run.drops.answers for run in unable]),
+                "per run",
+                at_most(0),
+            ),
+        ),
+        reading="every tunnel header ECN-capable, as section V.B has it",
+        why="The tunnel's end follows RFC 6040: CE outside goes inwards if the inner header can carry it and costs "
+        "the packet if not, after it has used the bottleneck.",
+    )
+
+
+def _fig12_tests(found: Evidence) -> list[Tested]:
+    def kilobytes(case: Active12) -> list[float]:
+        return [run.handover.handover_bytes / 1e3 for run in found.active[case]]
+
+    order: tuple[tuple[str, Active12], ...] = (
+        ("prediction and AQM", ("predictive", "red")),
+        ("prediction", ("predictive", "droptail")),
+        ("AQM", ("standard", "red")),
+        ("standard", ("standard", "droptail")),
+    )
+    return [
+        _compared(f"{more} minus {fewer}", kilobytes(after), kilobytes(before), "kB", greater())
+        for (more, after), (fewer, before) in pairwise(order)
+    ]
+
+
+def _fig12(found: Evidence) -> Claim:
+    return Claim(
+        "lte.fig12",
+        "From the handover command to one round trip after attachment, prediction with AQM delivers more than "
+        "prediction, that more than AQM, and that more than the standard procedure.",
+        _measures(_fig12_tests(found)),
+        reading=str(found.reading),
+        why="The count ends one smoothed round trip after attachment: the standard procedure still delivers what is on "
+        "its way when the command comes, while prediction has emptied the source by then and its packets wait at the "
+        "target until the end marker, which the source relays at the command, has come through the same full queue.",
+    )
+
+
+def _mispredict(anatomy: Anatomy) -> Claim:
+    wrong, none = (anatomy.predictions[name, False] for name in ("130 ms ahead", "none"))
+    return Claim(
+        "lte.mispredict",
+        "A wrong prediction disconnects the mobile or costs it an outage.",
+        (
+            Measure(
+                "longest silence, wrong prediction minus none",
+                paired([run.silence_s * 1e3 for run in wrong], [run.silence_s * 1e3 for run in none]),
+                "ms",
+                greater(),
+            ),
+            Measure(
+                "segments received in 1.5 s, wrong prediction minus none",
+                paired([float(run.received) for run in wrong], [float(run.received) for run in none]),
+                "pkt",
+                less(),
+            ),
+        ),
+        reading="predicted 130 ms ahead, path switched back 300 ms later, the target returns what it holds",
+        why="The path leads to a cell that the mobile never enters: its packets wait there until the source gives the "
+        "prediction up, and then come back over the router at once.",
+    )
+
+
+BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, _fig12)
+TESTS = {
+    "lte.fig8": _fig8_tests,
+    "lte.fig9": _fig9_tests,
+    "lte.fig11": _fig11_tests,
+    "lte.tab4": _tab4_tests,
+    "lte.fig12": _fig12_tests,
+}
+"""The comparisons of random runs, whose p-values are adjusted together."""
+
+
+def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
+    """All claims, under the default reading, with those that depend on a reading under the others too."""
+    default = evidence["default"]
+    others = [found for found in evidence.values() if found is not default]
+    alone = [_chart(default), _double(anatomy), _model(anatomy), _ecn(anatomy), _mispredict(anatomy)]
+    return alone + [
+        replace(claim(default), others=tuple(claim(found) for found in others)) for claim in BY_EVIDENCE
+    ]

@@ -1,0 +1,153 @@
+"""All runs of the paper, measured. Run n draws from the same random streams in every experiment of the same cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from roamlab.papers.lte import experiments, measures
+from roamlab.papers.lte.experiments import (
+    DEFAULT,
+    PREDICTIONS,
+    READINGS,
+    SHORT_S,
+    TARGETS,
+    Aqm,
+    Reading,
+    Scheme,
+)
+from roamlab.papers.runs import each
+
+if TYPE_CHECKING:
+    from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace
+
+PEAKS = (20, 28, 36, 44, 52, 60)
+"""Fig. 4: values of cwnd_MAX that are simulated."""
+
+Active12 = tuple[Scheme, Aqm]
+FIG12: tuple[Active12, ...] = (
+    ("standard", "droptail"),
+    ("standard", "red"),
+    ("standard", "mark"),
+    ("predictive", "droptail"),
+    ("predictive", "red"),
+    ("predictive", "mark"),
+)
+"""Fig. 12: the standard procedure and prediction, without active queue management and with both kinds."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the claims are decided from that depend on a reading. Lists have one entry per run."""
+
+    reading: Reading
+    forwarding: dict[tuple[Scheme, int], list[Handover]]
+    """Table II, by scheme and mobiles in the target cell; the fast path switch with five only."""
+    active: dict[Active12, list[Active]]
+    """Tables III and IV; with prediction only until what fig. 12 counts is over."""
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """The experiments that are made under the default reading only."""
+
+    double: dict[int, list[Forwarded]]
+    peaks: dict[tuple[int, bool], list[Handover]]
+    """Fig. 4: by cwnd_MAX, and whether `ref` moves."""
+    tunnels: dict[str, list[Active]]
+    """Fig. 7: by what the queue marks and whether the flows are ECN-capable."""
+    predictions: dict[tuple[str, bool], list[Handover]]
+    """Section V.A.2: by when the handover is predicted, and whether it comes."""
+    traces: dict[Scheme, Trace]
+
+
+def alternative_runs(runs: int) -> int:
+    """Runs under each reading beside the default one, which the verdicts rest on."""
+    return min(runs, 20)
+
+
+def anatomy_runs(runs: int) -> int:
+    """Runs of the experiments made under the default reading only."""
+    return min(runs, 40)
+
+
+def _forwarding_cases() -> list[tuple[Scheme, int]]:
+    cases: list[tuple[Scheme, int]] = [(scheme, n) for scheme in ("standard", "predictive") for n in TARGETS]
+    return [*cases, ("fast", TARGETS[-1])]
+
+
+def gather(runs: int, threads: int) -> dict[str, Evidence]:
+    """Everything that depends on a reading, by the reading's name."""
+
+    def count(reading: Reading) -> int:
+        return runs if reading == DEFAULT else alternative_runs(runs)
+
+    forwarded = each(
+        {
+            (name, *case): (experiments.forwarding(*case, reading), count(reading))
+            for name, reading in READINGS.items()
+            for case in _forwarding_cases()
+        },
+        threads,
+        measures.handover,
+    )
+    queued = each(
+        {
+            (name, *case): (
+                experiments.active_queue(*case, reading, seconds=10.0 if case[0] == "standard" else SHORT_S),
+                count(reading),
+            )
+            for name, reading in READINGS.items()
+            for case in FIG12
+        },
+        threads,
+        measures.active,
+    )
+    return {
+        name: Evidence(
+            reading,
+            {case: forwarded[name, *case] for case in _forwarding_cases()},
+            {case: queued[name, *case] for case in FIG12},
+        )
+        for name, reading in READINGS.items()
+    }
+
+
+def anatomy(runs: int, threads: int) -> Anatomy:
+    """The experiments of one reading."""
+    few = anatomy_runs(runs)
+    tunnels = {
+        "always-ect, ECN": experiments.active_queue("standard", "mark", seconds=SHORT_S),
+        "always-ect, no ECN": experiments.active_queue("standard", "mark", ecn=False, seconds=SHORT_S),
+        "RFC 6040, ECN": experiments.active_queue("standard", "mark, RFC 6040", seconds=SHORT_S),
+        "RFC 6040, no ECN": experiments.active_queue(
+            "standard", "mark, RFC 6040", ecn=False, seconds=SHORT_S
+        ),
+    }
+    peaks: dict[tuple[int, bool], list[Handover]] = {}
+    for window in PEAKS:
+        cases = {(window, moves): (experiments.peak(window, moves), few) for moves in (True, False)}
+        peaks |= each(cases, threads, partial(measures.handover, largest=window))
+    return Anatomy(
+        double=each({n: (experiments.double_queuing(n), few) for n in TARGETS}, threads, measures.forwarded),
+        peaks=peaks,
+        tunnels=each({name: (scenario, few) for name, scenario in tunnels.items()}, threads, measures.active),
+        predictions=each(
+            {
+                (name, comes): (experiments.predicted(lead, comes=comes), few)
+                for name, lead in PREDICTIONS.items()
+                for comes in (True, False)
+            },
+            threads,
+            measures.handover,
+        ),
+        traces={
+            scheme: found[0]
+            for scheme, found in each(
+                {scheme: (experiments.trajectory(scheme), 1) for scheme in experiments.SCHEMES},
+                threads,
+                measures.trace,
+            ).items()
+        },
+    )

@@ -1,0 +1,307 @@
+"""The paper's figures 4 and 8 to 12, the message chart of fig. 2 as it ran, and what becomes of predictions.
+
+Trajectories are those of one run and say so; shares and means are over all runs, with 95 % intervals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.chart_svg import svg
+from roamlab.figures import SavedFigure, label, new_figure, save
+from roamlab.papers.lte import claims, model, modelfit
+from roamlab.papers.lte.evidence import FIG12, PEAKS
+from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
+from roamlab.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from roamlab.chart import Chart
+    from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.papers.lte.experiments import Scheme
+    from roamlab.papers.lte.model import Case
+    from roamlab.stats import Interval
+
+NAMES: dict[Scheme, str] = {
+    "standard": "standard",
+    "fast": "fast path switch",
+    "predictive": "prediction",
+}
+CASES: dict[Case, str] = {"timeout": "timeout", "halving": "window halving", "ideal": "ideal"}
+_COLOURS: dict[Case, str] = {"timeout": "#D55E00", "halving": "#E69F00", "ideal": "#0072B2"}
+_SPAN_S = (2.0, 3.4)
+
+
+def draw(anatomy: Anatomy, found: Evidence, made: Chart, folder: Path) -> list[SavedFigure]:
+    """All figures."""
+    return [
+        _chart(made, folder),
+        _model(anatomy, folder),
+        _fit(found, folder),
+        _probabilities(found, "standard", folder, "fig8"),
+        _windows(anatomy, folder),
+        _round_trips(anatomy, folder),
+        _probabilities(found, "predictive", folder, "fig11"),
+        _delivered(found, folder),
+        _predictions(anatomy, folder),
+    ]
+
+
+def _chart(made: Chart, folder: Path) -> SavedFigure:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "fig2.svg"
+    path.write_text(svg(made), encoding="utf-8")
+    caption = "Fig. 2 of the paper as it ran: the messages of one handover with the standard procedure."
+    return SavedFigure(caption, None, path)
+
+
+def _bars(axis: Axes, at: float, value: Interval, width: float, colour: str, name: str | None) -> None:
+    axis.bar(at, value.effect, width=width, color=colour, label=name)
+    axis.errorbar(
+        at,
+        value.effect,
+        [[value.effect - value.low], [value.high - value.effect]],
+        color="0.2",
+        capsize=3,
+        linestyle="none",
+    )
+
+
+def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
+    cases: tuple[Case, ...] = ("halving", "timeout")
+    with new_figure(rows=2) as (figure, axes):
+        for axis, case in zip(axes, cases, strict=True):
+            for part, name in ((1.0, "at cwnd_MAX"), (0.5, "mid-interval")):
+                axis.plot(claims.CURVE, claims.curve(case, part, "literal"), label=f"model, {name}")
+            if case == "timeout":
+                axis.plot(
+                    claims.CURVE,
+                    claims.curve(case, 1.0, "trajectory"),
+                    label="areas of fig. 3, at cwnd_MAX",
+                )
+                axis.plot(
+                    claims.CURVE,
+                    claims.curve(case, 0.5, "trajectory"),
+                    label="areas of fig. 3, mid-interval",
+                )
+            windows = [window for window in PEAKS if len(modelfit.normalised(anatomy, window)[case]) > 1]
+            points = [student(modelfit.normalised(anatomy, window)[case]) for window in windows]
+            axis.errorbar(
+                windows,
+                [point.effect for point in points],
+                [
+                    [point.effect - point.low for point in points],
+                    [point.high - point.effect for point in points],
+                ],
+                color="black",
+                marker="o",
+                markersize=4,
+                linestyle="none",
+                capsize=3,
+                label="simulated, at cwnd_MAX",
+            )
+            axis.set_ylim(0.0, 1.05)
+            axis.set_title(CASES[case], loc="left", fontsize=9)
+            axis.legend(loc="lower right", ncols=2)
+            label(axis, ("cwnd_MAX", "segments"), ("data over ideal", "1"))
+            axis.label_outer()
+        caption = (
+            "Fig. 4 of the paper: data delivered in the model's interval over those of the ideal case. Lines: "
+            "equations 2 and 3 as printed, and the areas of fig. 3 for the timeout. Points: mean of simulated runs "
+            "of that case over the same runs without a handover, standard procedure, 1 + 5 mobiles, "
+            f"{len(anatomy.peaks[44, True])} runs for each cwnd_MAX."
+        )
+        return save(figure, folder, "fig4", caption)
+
+
+def _fit(found: Evidence, folder: Path) -> SavedFigure:
+    fits = modelfit.fits(found)
+    with new_figure(rows=2) as (figure, (upper, lower)):
+        places = np.arange(len(fits), dtype=float)
+        _errors(upper, places, [fit.simulated for fit in fits], "simulated", "black", "o")
+        for reading, name, shift, marker, colour in _READINGS:
+            upper.plot(
+                places + shift,
+                [fit.predicted[reading] for fit in fits],
+                color=colour,
+                marker=marker,
+                linestyle="none",
+                label=f"predicted, {name}",
+            )
+            _errors(lower, places + shift, [fit.residual[reading] for fit in fits], name, colour, marker)
+        lower.axhline(0.0, color="0.4", linewidth=0.8)
+        upper.set_ylim(bottom=0.0)
+        upper.legend(loc="lower left", ncols=3)
+        lower.legend(loc="best", ncols=2)
+        upper.set_xticks(places, [fit.group for fit in fits])
+        axis_name = ("mobiles in source + target cell", "number")
+        label(upper, axis_name, ("data in the interval", "segments"))
+        label(lower, axis_name, ("simulated less predicted", "segments"))
+        upper.label_outer()
+        caption = (
+            "The model with the probabilities that were simulated: mean data delivered in its interval, and what is "
+            "left unexplained. Runs outside equation 4 are left out."
+        )
+        return save(figure, folder, "fit", caption)
+
+
+_READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
+    ("literal", "equations as printed", -0.12, "s", "#0072B2"),
+    ("trajectory", "areas of fig. 3", 0.12, "^", "#D55E00"),
+)
+
+
+def _errors(
+    axis: Axes, places: NDArray[np.float64], values: Sequence[Interval], name: str, colour: str, marker: str
+) -> None:
+    axis.errorbar(
+        places,
+        [value.effect for value in values],
+        [[value.effect - value.low for value in values], [value.high - value.effect for value in values]],
+        color=colour,
+        marker=marker,
+        linestyle="none",
+        capsize=3,
+        label=name,
+    )
+
+
+def _probabilities(found: Evidence, scheme: Scheme, folder: Path, name: str) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for at, case in enumerate(CASES):
+            for n in TARGETS:
+                share = claims.share_of(case, found.forwarding[scheme, n])
+                _bars(
+                    axis,
+                    n + 0.27 * (at - 1),
+                    share,
+                    0.25,
+                    _COLOURS[case],
+                    CASES[case] if n == TARGETS[0] else None,
+                )
+        axis.set_xticks(TARGETS)
+        axis.set_ylim(0.0, 1.18)
+        axis.set_yticks(np.arange(0.0, 1.01, 0.2))
+        axis.legend(loc="upper center", ncols=3)
+        label(axis, ("mobiles in the target cell", "number"), ("probability", "1"))
+        runs = len(found.forwarding[scheme, TARGETS[0]])
+        caption = (
+            f"Fig. {name.removeprefix('fig')} of the paper: how often each case occurs with {NAMES[scheme]}"
+            f"{' procedure' if scheme == 'standard' else ''}; {runs} runs for each number of mobiles, with exact "
+            "intervals. The worst that happens within one second of the command counts."
+        )
+        return save(figure, folder, name, caption)
+
+
+def _windows(anatomy: Anatomy, folder: Path) -> SavedFigure:
+    with new_figure(rows=len(SCHEMES)) as (figure, axes):
+        for axis, scheme in zip(axes, SCHEMES, strict=True):
+            trace = anatomy.traces[scheme]
+            axis.step(trace.window_times, trace.window, where="post")
+            for at, kind in trace.timeouts:
+                if _SPAN_S[0] <= at <= _SPAN_S[1]:
+                    axis.annotate(
+                        f"{kind} timeout",
+                        (at, 2.0),
+                        (at + 0.02, 12.0),
+                        fontsize=8,
+                        arrowprops={"arrowstyle": "->"},
+                    )
+            _mark(axis, trace.command_s, trace.attached_s)
+            axis.set_xlim(*_SPAN_S)
+            axis.set_ylim(0, 48)
+            axis.set_title(NAMES[scheme], loc="left", fontsize=9)
+            label(axis, ("time", "s"), ("cwnd in use", "segments"))
+            axis.label_outer()
+        caption = (
+            "Fig. 9 of the paper: the window of the mobile's sender in one run of each scheme (run 0), 1 + 5 mobiles. "
+            f"{_LINES}"
+        )
+        return save(figure, folder, "fig9", caption)
+
+
+_LINES = f"The other cell is better from {HANDOVER_S} s on; dotted: handover command and attachment."
+
+
+def _mark(axis: Axes, *times: float) -> None:
+    for at in times:
+        axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
+
+
+def _round_trips(anatomy: Anatomy, folder: Path) -> SavedFigure:
+    with new_figure(rows=len(SCHEMES)) as (figure, axes):
+        for axis, scheme in zip(axes, SCHEMES, strict=True):
+            trace = anatomy.traces[scheme]
+            shown = (trace.times >= _SPAN_S[0]) & (trace.times <= _SPAN_S[1])
+            axis.plot(
+                trace.times[shown],
+                trace.round_trips[shown] * 1e3,
+                marker=".",
+                markersize=3,
+                linestyle="none",
+                rasterized=True,
+            )
+            axis.axhline(200.0, color="0.4", linestyle="--", linewidth=0.8)
+            _mark(axis, trace.command_s, trace.attached_s)
+            axis.set_xlim(*_SPAN_S)
+            axis.set_ylim(0, 300)
+            axis.set_title(NAMES[scheme], loc="left", fontsize=9)
+            label(axis, ("time of arrival", "s"), ("round trip", "ms"))
+            axis.label_outer()
+        caption = (
+            "Fig. 10 of the paper: the round trip of each segment that arrives, in the runs of fig. 9. Dashed: the "
+            f"floor of the retransmission timeout. {_LINES}"
+        )
+        return save(figure, folder, "fig10", caption)
+
+
+def _delivered(found: Evidence, folder: Path) -> SavedFigure:
+    names = {"droptail": "drop-tail", "red": "RED, dropping", "mark": "RED, marking"}
+    colours = {"droptail": "#0072B2", "red": "#E69F00", "mark": "#009E73"}
+    with new_figure() as (figure, (axis,)):
+        for at, (scheme, aqm) in enumerate(FIG12):
+            mean = student([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]])
+            place = at % 3 * 0.27 + at // 3
+            _bars(axis, place, mean, 0.25, colours[aqm], names[aqm] if at < 3 else None)
+        axis.set_xticks([0.27, 1.27], ["standard", "prediction"])
+        axis.margins(y=0.2)
+        axis.legend(loc="upper right", ncols=3)
+        label(axis, ("procedure", "scheme"), ("delivered", "kB"))
+        runs = len(found.active["standard", "droptail"])
+        caption = (
+            "Fig. 12 of the paper: data delivered to the mobile from the handover command to one smoothed round trip "
+            f"after it is attached to the target; 4 + 3 mobiles, mean of {runs} runs."
+        )
+        return save(figure, folder, "fig12", caption)
+
+
+def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
+    with new_figure(rows=2) as (figure, (upper, lower)):
+        for at, name in enumerate(PREDICTIONS):
+            for comes, colour in ((True, "#0072B2"), (False, "#D55E00")):
+                runs = anatomy.predictions[name, comes]
+                shown = ("the handover comes" if comes else "it does not") if at == 0 else None
+                place = at + (-0.2 if comes else 0.2)
+                silence = student([run.silence_s * 1e3 for run in runs])
+                received = student([run.received for run in runs])
+                _bars(upper, place, silence, 0.36, colour, shown)
+                _bars(lower, place, received, 0.36, colour, None)
+        lower.set_xticks(range(len(PREDICTIONS)), list(PREDICTIONS))
+        upper.legend(loc="upper left", ncols=2)
+        upper.margins(y=0.25)
+        label(upper, ("handover predicted", "time"), ("longest silence", "ms"))
+        label(lower, ("handover predicted", "time"), ("received in 1.5 s", "pkt"))
+        upper.label_outer()
+        runs_made = len(anatomy.predictions["none", True])
+        caption = (
+            "Right, late and wrong predictions, 1 + 5 mobiles: the longest time without a new segment, and segments "
+            f"received from 0.5 s before the handover is due to 1 s after it; mean of {runs_made} runs."
+        )
+        return save(figure, folder, "predictions", caption)

@@ -1,0 +1,349 @@
+"""What is measured in each run. Everything comes from the run's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from roamlab import metrics
+from roamlab.metrics import Values, count, seconds
+from roamlab.papers.lte.experiments import HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from roamlab.papers.lte.model import Case
+    from roamlab.results import Results
+
+RETURN_S = 0.011
+"""Propagation from a mobile to the server, which an ACK needs: 5 + 2 + 2 + 2 ms; no other traffic goes that way."""
+
+SEGMENT_BYTES = 1460
+
+AHEAD_S = 0.5
+"""The cost of a prediction is counted from this long before the handover is due."""
+
+Place = Literal["r->enb1", "r->enb2"]
+PLACES: tuple[Place, ...] = ("r->enb1", "r->enb2")
+
+CHART = (
+    ("measurement-control", None),
+    ("measurement-report", "measurement-control"),
+    ("handover-request", "measurement-report"),
+    ("handover-request-ack", "handover-request"),
+    ("handover-command", "handover-request-ack"),
+    ("sn-status-transfer", "handover-request-ack"),
+    ("random-access-preamble", "handover-command"),
+    ("random-access-response", "random-access-preamble"),
+    ("handover-confirm", "random-access-response"),
+    ("path-switch-request", "handover-confirm"),
+    ("modify-bearer-request", "path-switch-request"),
+    ("end-marker", "modify-bearer-request"),
+    ("modify-bearer-response", "modify-bearer-request"),
+    ("path-switch-request-ack", "modify-bearer-response"),
+    ("ue-context-release", "path-switch-request-ack"),
+)
+"""The messages of fig. 2, each with the one that must have arrived before it is sent."""
+
+
+def _where(frame: pl.DataFrame, **names: str) -> NDArray[np.bool_]:
+    """The rows with these names in these columns. Whole columns are compared: a frame's own filter takes longer."""
+    chosen = np.ones(frame.height, dtype=np.bool_)
+    for column, name in names.items():
+        chosen &= (frame[column] == name).to_numpy()
+    return chosen
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """What `ref` received: arrays with one entry per segment, in order of arrival."""
+
+    times: Values
+    round_trips: Values
+    fresh: NDArray[np.bool_]
+
+    def received(self, start: float, end: float) -> int:
+        """Segments delivered for the first time in [start, end) s."""
+        return count(self.times[self.fresh], start, end)
+
+    def smoothed(self, at: float) -> float:
+        """The smoothed round trip (RFC 2988: gain 1/8) of all segments delivered until `at`, in s; 0 if none was."""
+        samples = self.round_trips[self.times <= at]
+        if samples.size == 0:
+            return 0.0
+        # The filter's weights, written out; samples older than 200 have none left.
+        recent = samples[::-1][:200]
+        weights = 0.125 * 0.875 ** np.arange(recent.size)
+        return float((weights * recent).sum() / weights.sum())
+
+    def mean_round_trip(self, start: float, end: float) -> float:
+        """Mean round trip of segments delivered in [start, end) s, or NaN."""
+        chosen = self.round_trips[(self.times >= start) & (self.times < end)]
+        return float(chosen.mean()) if chosen.size else float("nan")
+
+
+def transfer(results: Results) -> Transfer:
+    """The transfer to `ref`. A segment's round trip is its own way, from the sending of this copy, and an ACK's."""
+    rows = results.deliveries
+    own = _where(rows, flow=REF)
+    times = seconds(rows)[own]
+    return Transfer(times, times - seconds(rows, "sent_ns")[own] + RETURN_S, rows["fresh"].to_numpy()[own])
+
+
+def phases(results: Results, name: str) -> Values:
+    """When a phase of `ref`'s handover was reached, in s."""
+    return seconds(results.handovers)[_where(results.handovers, host=REF, phase=name)]
+
+
+def command(results: Results) -> float:
+    """When the handover command was sent: the handover starts. Without one, when the handover was due."""
+    times = phases(results, "handover-commanded")
+    return float(times[0]) if times.size else HANDOVER_S
+
+
+@dataclass(frozen=True)
+class Congestion:
+    """What `ref`'s sender went through in [command, command + `WATCH_S`)."""
+
+    timeouts: int
+    spurious: int
+    """Of the timeouts, those of which an earlier copy of the segment arrived all the same (ground truth)."""
+    halvings: int
+    """Fast retransmits, and answers to congestion marks."""
+
+    @property
+    def outcome(self) -> Case:
+        """The worst of what happened."""
+        return "timeout" if self.timeouts else "halving" if self.halvings else "ideal"
+
+
+def congestion(results: Results, start: float) -> Congestion:
+    """What happened from `start` on."""
+    tcp = results.tcp
+    times = seconds(tcp)
+    watched = (times >= start) & (times < start + WATCH_S) & _where(tcp, flow=REF)
+
+    def happened(**names: str) -> int:
+        return int(np.count_nonzero(watched & _where(tcp, **names)))
+
+    return Congestion(
+        timeouts=happened(event="timeout"),
+        spurious=happened(event="timeout", timeout="spurious"),
+        halvings=happened(event="fast-retransmit") + happened(event="ecn-cut"),
+    )
+
+
+def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
+    """The window in use at an instant, in segments."""
+    windows = results.tcp["cwnd"].to_numpy()[_where(results.tcp, flow=REF) & (seconds(results.tcp) <= at)]
+    return min(float(windows[-1]), float(largest)) if windows.size else 1.0
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The model's interval in a run: from `cwnd_max` / 2 to `cwnd_max` had nothing happened."""
+
+    cwnd_ho: float
+    delivered: int
+    """Segments delivered for the first time within it."""
+
+
+def interval(results: Results, received: Transfer, start: float, largest: int) -> Interval:
+    """The model's interval, round by round.
+
+    Before the command a round lasts as long as the smoothed round trip then, after it as long as the mean one of the
+    next second.
+    """
+    at = window_at(results, start, largest)
+    before = received.smoothed(start)
+    after = received.mean_round_trip(start + 0.03, start + WATCH_S)
+    first = start - max(0.0, at - largest / 2) * before
+    last = start + (largest - at + 1) * (before if np.isnan(after) else after)
+    return Interval(at, received.received(first, last))
+
+
+@dataclass(frozen=True)
+class Handover:
+    """A run with a handover, or one in which it was predicted and did not come."""
+
+    congestion: Congestion
+    interval: Interval
+    handover_bytes: int
+    """Fig. 12: delivered from the command to one smoothed round trip after attachment."""
+    handover_s: float
+    """How long that is."""
+    received: int
+    """Segments delivered for the first time from `AHEAD_S` before the handover is due to `WATCH_S` after it."""
+    silence_s: float
+    """The longest time without a new segment then."""
+    lost: int
+    """Packets of `ref` lost then."""
+    longest_round_trip: float
+    """The longest round trip of a segment delivered within `WATCH_S` of the command, in s."""
+    end_marker_lost: bool
+    in_order: bool
+    """All messages of fig. 2 were sent, each after the one that causes it had arrived."""
+
+
+def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
+    """Measures a run; `largest` is the advertised window."""
+    start, received = command(results), transfer(results)
+    attached = float(phases(results, "link-up")[-1])
+    until = attached + received.smoothed(attached)
+    watched = (received.times >= start) & (received.times < start + WATCH_S)
+    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="pdcp-duplicate")
+    return Handover(
+        congestion=congestion(results, start),
+        interval=interval(results, received, start, largest),
+        handover_bytes=received.received(start, until) * SEGMENT_BYTES,
+        handover_s=max(0.0, until - start),
+        received=received.received(HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        silence_s=metrics.disruption_s(
+            received.times[received.fresh],
+            HANDOVER_S - AHEAD_S,
+            HANDOVER_S + WATCH_S,
+            settle=AHEAD_S + WATCH_S / 2,
+        ),
+        lost=count(seconds(results.drops)[lost], HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        longest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
+        end_marker_lost=_end_marker_lost(results),
+        in_order=chart_in_order(results),
+    )
+
+
+def _end_marker_lost(results: Results) -> bool:
+    sent = results.table("signalling")
+    arrived = sent["arrived_ns"].to_numpy()
+    return bool((arrived[_where(sent, host=REF, message="end-marker")] < 0).any())
+
+
+def chart_in_order(results: Results) -> bool:
+    """All messages of fig. 2 were sent, each after its cause had arrived."""
+    table = results.table("signalling")
+    rows = table[np.flatnonzero(_where(table, host=REF))]
+    names = rows["message"].cast(pl.String).to_list()
+    sent, arrived = rows["sent_ns"].to_list(), rows["arrived_ns"].to_list()
+    for message, cause in CHART:
+        if message not in names:
+            return False
+        if cause is not None:
+            last = len(names) - 1 - names[::-1].index(message)
+            first = names.index(cause)
+            if not 0 <= arrived[first] <= sent[last]:
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """How forwarded packets fared in a run."""
+
+    packets: int
+    queued_twice: int
+    """Of these, those that entered the router's queue to the source and then that to the target."""
+    round_trip_rise_s: float
+    """Their mean round trip less that of `ref`'s segments in the 300 ms before the command; NaN if none arrived."""
+    waited_first_s: float
+    """Mean wait in the router's queue to the source, at 1 ms a packet."""
+    waited_second_s: float
+    """And in that to the target."""
+
+
+def forwarded(results: Results) -> Forwarded:
+    """Follows the packets that the source sent to the target through the router."""
+    rows = results.table("packets").filter(
+        (pl.col("flow") == REF) & (pl.col("event") == "enqueue") & (pl.col("kind") == "data")
+    )
+    by_place = {place: rows.filter(pl.col("place") == place) for place in ("r->enb1", "enb1->r", "r->enb2")}
+    serials = by_place["enb1->r"]["serial"].implode()
+    # What the source had sent over the air without an acknowledgement goes out again as a copy, which has a serial of
+    # its own: on the way to the source a packet is known by its segment.
+    segments = by_place["enb1->r"]["number"]
+    first = by_place["r->enb1"].filter(pl.col("number").is_in(segments.implode()))
+    second = by_place["r->enb2"].filter(pl.col("serial").is_in(serials))
+    start, received = command(results), transfer(results)
+    own = results.deliveries.filter(pl.col("flow") == REF)["serial"].is_in(serials).to_numpy()
+    rise = float(received.round_trips[own].mean()) if own.any() else float("nan")
+    per_packet = 1500 * 8 / 12e6
+    return Forwarded(
+        packets=segments.len(),
+        queued_twice=len(set(first["number"]) & set(second["number"]) & set(segments)),
+        round_trip_rise_s=rise - received.mean_round_trip(start - 0.3, start),
+        waited_first_s=float(first["waiting"].to_numpy().mean()) * per_packet if first.height else 0.0,
+        waited_second_s=float(second["waiting"].to_numpy().mean()) * per_packet if second.height else 0.0,
+    )
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Table IV in a run, and the ends of the tunnels."""
+
+    rate: dict[Place, float]
+    """Packets dropped at the router's queue over those handed to it, in percent."""
+    tunnel_drops: int
+    """Packets dropped at a tunnel's end because they could not carry its mark inwards."""
+    answers: int
+    """Times that a sender cut its window because a mark had come back."""
+
+
+def drops(results: Results) -> Drops:
+    """Drop rates of the two bottlenecks over the whole run."""
+    lost = results.drops.group_by("place").len()
+    at = dict(zip(lost["place"].cast(pl.String).to_list(), lost["len"].to_list(), strict=True))
+    links = results.table("links")
+    offered = dict(zip(links["link"].cast(pl.String).to_list(), links["offered_pkts"].to_list(), strict=True))
+    return Drops(
+        rate={place: 100.0 * at.get(place, 0) / max(1, offered[place]) for place in PLACES},
+        tunnel_drops=int(np.count_nonzero(_where(results.drops, reason="tunnel-congestion"))),
+        answers=int(np.count_nonzero(_where(results.tcp, event="ecn-cut"))),
+    )
+
+
+@dataclass(frozen=True)
+class Active:
+    """A run of tables III and IV and fig. 12."""
+
+    handover: Handover
+    drops: Drops
+
+
+def active(results: Results) -> Active:
+    """Measures a run."""
+    return Active(handover(results), drops(results))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Figs. 9 and 10 in a run."""
+
+    window_times: Values
+    window: Values
+    timeouts: list[tuple[float, str]]
+    """When, and whether genuine or spurious."""
+    cuts: list[float]
+    times: Values
+    round_trips: Values
+    command_s: float
+    attached_s: float
+
+
+def trace(results: Results) -> Trace:
+    """`ref`'s window and round trips over time."""
+    own = results.tcp.filter(pl.col("flow") == REF)
+    expired = own.filter(pl.col("event") == "timeout")
+    received = transfer(results)
+    return Trace(
+        window_times=seconds(own),
+        window=np.minimum(own["cwnd"].to_numpy(), float(WINDOW_PKTS)),
+        timeouts=list(
+            zip(seconds(expired).tolist(), expired["timeout"].cast(pl.String).to_list(), strict=True)
+        ),
+        cuts=seconds(own.filter(pl.col("event") == "fast-retransmit")).tolist(),
+        times=received.times,
+        round_trips=received.round_trips,
+        command_s=command(results),
+        attached_s=float(phases(results, "link-up")[-1]),
+    )

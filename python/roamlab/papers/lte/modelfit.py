@@ -1,0 +1,92 @@
+"""The model of section IV beside the runs: how often each case occurs, what it predicts, what was delivered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from roamlab.papers.lte import model
+from roamlab.papers.lte.experiments import TARGETS, WINDOW_PKTS
+from roamlab.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.papers.lte.measures import Handover
+    from roamlab.papers.lte.model import Case, Delivered, Reading
+    from roamlab.stats import Interval
+
+
+def groups(found: Evidence) -> dict[str, list[Handover]]:
+    """The sets of runs of the standard procedure with drop-tail, by mobiles in the source and target cells."""
+    forwarding = {f"1 + {n}": found.forwarding["standard", n] for n in TARGETS}
+    return forwarding | {"4 + 3": [run.handover for run in found.active["standard", "droptail"]]}
+
+
+def frequencies(runs: Sequence[Handover]) -> dict[Case, float]:
+    """The f of equations 1 to 3: the share of runs in each case."""
+    outcomes = [run.congestion.outcome for run in runs]
+    return {case: outcomes.count(case) / len(runs) for case in model.CASES}
+
+
+def predicted(cwnd_ho: float, reading: Reading, cwnd_max: int = WINDOW_PKTS) -> Delivered:
+    """Equations 1 to 3 for a window at the handover as it was measured."""
+    return model.delivered(cwnd_max, Fraction(cwnd_ho).limit_denominator(1000), reading)
+
+
+def within_model(runs: Sequence[Handover]) -> list[Handover]:
+    """The runs that equation 4 allows: with a window of cwnd_MAX / 2 or more at the handover."""
+    return [run for run in runs if run.interval.cwnd_ho >= WINDOW_PKTS / 2]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The model and the runs of one group, in segments."""
+
+    group: str
+    outside: int
+    """Runs that equation 4 does not allow, which are left out."""
+    frequency: Mapping[Case, float]
+    simulated: Interval
+    predicted: Mapping[Reading, float]
+    residual: Mapping[Reading, Interval]
+    """Simulated minus predicted, with the interval of the simulated mean."""
+
+
+def fits(found: Evidence) -> list[Fit]:
+    """One for each group with runs that the model allows."""
+    made = []
+    for group, runs in groups(found).items():
+        allowed = within_model(runs)
+        if not allowed:
+            continue
+        frequency = frequencies(allowed)
+        expected: dict[Reading, list[float]] = {
+            reading: [predicted(run.interval.cwnd_ho, reading).expected(frequency) for run in allowed]
+            for reading in model.READINGS
+        }
+        delivered = [float(run.interval.delivered) for run in allowed]
+        made.append(
+            Fit(
+                group,
+                len(runs) - len(allowed),
+                frequency,
+                student(delivered),
+                {reading: sum(values) / len(values) for reading, values in expected.items()},
+                {
+                    reading: student([got - said for got, said in zip(delivered, values, strict=True)])
+                    for reading, values in expected.items()
+                },
+            )
+        )
+    return made
+
+
+def normalised(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
+    """Fig. 4 as simulated: data in the model's interval over those of the same run without a handover, by case."""
+    found: dict[Case, list[float]] = {case: [] for case in model.CASES}
+    for moved, stayed in zip(anatomy.peaks[window, True], anatomy.peaks[window, False], strict=True):
+        found[moved.congestion.outcome].append(moved.interval.delivered / stayed.interval.delivered)
+    return found
