@@ -98,7 +98,9 @@ def _losses(rng: random.Random, most: int) -> list[int]:
     lost: set[int] = set()
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
         first = rng.randrange(most)
-        lost |= {first + step for step in rng.choice([[0], [0, 1], [0, 1, 2], [0, 2], [0, 3, 6], [0, 8, 17, 25]])}
+        lost |= {
+            first + step for step in rng.choice([[0], [0, 1], [0, 1, 2], [0, 2], [0, 3, 6], [0, 8, 17, 25]])
+        }
     return sorted(lost)
 
 
@@ -125,7 +127,10 @@ def draw(seed: int) -> Case:
     delay = rng.randint(3 * MILLISECOND, rng.choice([40, 120, 250]) * MILLISECOND)
     outage = change = None
     if rng.random() < 0.3:
-        outage = [rng.randint(SECOND, duration - SECOND // 2), rng.randint(20 * MILLISECOND, 1500 * MILLISECOND)]
+        outage = [
+            rng.randint(SECOND, duration - SECOND // 2),
+            rng.randint(20 * MILLISECOND, 1500 * MILLISECOND),
+        ]
     if rng.random() < 0.25:
         rate = _rate(rng, 200_000, 4_000_000, _sizes(segment))
         change = [rng.randint(SECOND, duration - SECOND // 2), rate, rng.randint(MILLISECOND, 2 * delay)]

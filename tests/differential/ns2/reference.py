@@ -127,7 +127,8 @@ def script(case: Case, trace: Path) -> str:
         at, rate, delay = case.change
         for ends in ("$r1 $r2", "$r2 $r1"):
             text += f"set link [[$ns link {ends}] link]\n"
-            text += f'$ns at {_seconds(at)} "$link set bandwidth_ {_rate(case, rate)}; $link set delay_ {_seconds(delay)}"\n'
+            settings = f"$link set bandwidth_ {_rate(case, rate)}; $link set delay_ {_seconds(delay)}"
+            text += f'$ns at {_seconds(at)} "{settings}"\n'
     for index, flow in enumerate(case.flows):
         sack = "/Sack1" if flow.variant in ("sack", "fack") else ""
         text += _FLOW.format(
@@ -154,7 +155,7 @@ def _uniforms() -> list[float]:
 
 
 def _phases(case: Case, nodes: list[int]) -> list[int]:
-    """`boot_time_` of each sender: drawn when it is made (Vegas: twice) and again, node by node, when the run begins."""
+    """`boot_time_` of each sender: drawn when it is made (Vegas: twice) and again, node by node, as the run begins."""
     made = sum(2 if flow.variant == "vegas" else 1 for flow in case.flows)
     senders = [(node - 2) // 2 for node in nodes if node >= 2 and node % 2 == 0]
     draw = {flow: _uniforms()[made + place] for place, flow in enumerate(senders)}
