@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-import roamlab as rl
 from case import PRESETS
 from events import Event
+from roamlab.scenario import Scenario
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
+    from roamlab.results import Results
 
 _EPSILON = 1e-3
 _KINDS = {"data": "S", "syn": "S", "ack": "K"}
@@ -59,7 +60,7 @@ def _bottleneck(case: Case) -> dict[str, Any]:
     return link
 
 
-def scenario(case: Case, phases: list[int]) -> rl.Scenario:
+def scenario(case: Case, phases: list[int]) -> Scenario:
     """The case in our format; `phases`: nanoseconds into a tick at which the senders' clocks begin."""
     links = [_bottleneck(case)]
     for index, flow in enumerate(case.flows):
@@ -77,10 +78,10 @@ def scenario(case: Case, phases: list[int]) -> rl.Scenario:
         "flows": flows,
         "record": {"packets": True, "deliveries": False, "queues": ["r1->r2"]},
     }
-    return rl.Scenario.from_dict(tables, name=case.name)
+    return Scenario.from_dict(tables, name=case.name)
 
 
-def events(results: rl.Results) -> Events:
+def events(results: Results) -> Events:
     """What a run of ours did."""
     reasons = results.drops.select("serial", "reason")
     packets = results.packets.join(reasons, on="serial", how="left", maintain_order="left")
