@@ -142,7 +142,7 @@ def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-_LTE = _SMALLEST.replace("mobile-ip", "lte-x2")
+_LTE = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio.measurement]')
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,6 @@ def defaults() -> dict[str, dict[str, Any]]:
     queues, mobility = [link["queue"] for link in filled["links"]], filled["mobility"]
     ftp, cbr = (flow["app"] for flow in filled["flows"])
     buffer = mobility.pop("buffer")
-    measuring = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio.measurement]')
     cell = filled["cells"]["bs"]
     scheduling = {
         "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
@@ -161,7 +160,7 @@ def defaults() -> dict[str, dict[str, Any]]:
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],
-        "measurement.md default": Scenario(measuring).parameters["radio"]["measurement"],
+        "measurement.md default": Scenario(_LTE).parameters["radio"]["measurement"],
         "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
         "base-station-buffer.md default": buffer,

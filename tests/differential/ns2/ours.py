@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import roamlab as rl
 from case import PRESETS
 from events import Event
+
+from roamlab.scenario import Scenario
 from roamlab.traces.run import packets
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
+    from roamlab.results import Results
     from roamlab.traces.event import Event as Recorded
 
 
@@ -56,7 +58,7 @@ def _bottleneck(case: Case) -> dict[str, Any]:
     return link
 
 
-def scenario(case: Case, phases: list[int]) -> rl.Scenario:
+def scenario(case: Case, phases: list[int]) -> Scenario:
     """The case in our format; `phases`: nanoseconds into a tick at which the senders' clocks begin."""
     links = [_bottleneck(case)]
     for index, flow in enumerate(case.flows):
@@ -74,10 +76,10 @@ def scenario(case: Case, phases: list[int]) -> rl.Scenario:
         "flows": flows,
         "record": {"packets": True, "deliveries": False, "queues": ["r1->r2"]},
     }
-    return rl.Scenario.from_dict(tables, name=case.name)
+    return Scenario.from_dict(tables, name=case.name)
 
 
-def events(results: rl.Results) -> Events:
+def events(results: Results) -> Events:
     """What a run of ours did."""
     return [_event(event) for event in packets(results)]
 

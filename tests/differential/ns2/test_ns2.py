@@ -36,7 +36,7 @@ def _has_vegas(case: Case) -> bool:
 def test_a_recorded_run_is_repeated_packet_by_packet(case: Case) -> None:
     kept, phases, events = next(run for run in _runs() if run[0].name == case.name)
     assert kept == case, "the generator has changed: record anew"
-    assert len(events) > 50
+    assert events
     assert compare(case, phases, events) is None
 
 
