@@ -66,7 +66,8 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
+        let mut qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
+        qdisc.attach(rate, delay);
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
         if let Line::Shared(queue) = &mut link.line {
             queue.recorded = self.is_recorded(&link.name, own_queue);
