@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import case as cases
 import ours
 import reference
-from events import difference
-
 import roamlab as rl
+from events import difference
 
 if TYPE_CHECKING:
     from case import Case

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import roamlab as rl
 from case import PRESETS
 from events import Event
-
-import roamlab as rl
 from roamlab.traces.run import packets
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
-
     from roamlab.traces.event import Event as Recorded
 
 

@@ -1,6 +1,6 @@
 """Runs of ns-2 kept in `recorded.json.xz`, for where ns-2 is not installed.
 
-`python tests/differential/ns2/recorded.py` records them anew: the classic cases and the random ones of the seeds 1 to 50.
+`python tests/differential/ns2/recorded.py` records them anew: the classic cases, and random ones of the seeds 1 to 50.
 """
 
 from __future__ import annotations

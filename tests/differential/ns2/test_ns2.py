@@ -30,7 +30,9 @@ def _has_vegas(case: Case) -> bool:
     return any(flow.variant == "vegas" for flow in case.flows)
 
 
-@pytest.mark.parametrize("case", [case for case in recorded.cases() if not _has_vegas(case)], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in recorded.cases() if not _has_vegas(case)], ids=lambda case: case.name
+)
 def test_a_recorded_run_is_repeated_packet_by_packet(case: Case) -> None:
     kept, phases, events = next(run for run in _runs() if run[0].name == case.name)
     assert kept == case, "the generator has changed: record anew"
@@ -63,7 +65,9 @@ def test_scenarios_that_were_not_recorded_agree_live() -> None:
 def test_differences_are_found() -> None:
     events = [Event("S", 10.0, 0, 1, "0"), Event("S", 20.0, 0, 2, "0"), Event("K", 25.0, 0, 1, "40")]
     assert difference(events, events, 100.0) is None
-    assert difference(events, [events[0]._replace(time=10.9), *events[1:]], 100.0) is None, "within a microsecond"
+    assert difference(events, [events[0]._replace(time=10.9), *events[1:]], 100.0) is None, (
+        "within a microsecond"
+    )
     for other in (
         [events[0]._replace(time=11.1), *events[1:]],
         [events[0], events[1]._replace(number=3), events[2]],
