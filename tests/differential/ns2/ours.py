@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from case import PRESETS
 from events import Event
-
 from roamlab.scenario import Scenario
 from roamlab.traces.run import packets
 
