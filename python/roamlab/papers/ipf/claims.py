@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.claims import Claim, Measure, at_most, greater, less, within
+from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, within
 from roamlab.papers.ipf import experiments
 from roamlab.papers.ipf.experiments import (
     DEFAULT,
@@ -19,7 +19,7 @@ from roamlab.papers.ipf.experiments import (
     VISITS,
     WINDOW_PKTS,
 )
-from roamlab.stats import exact, largest, paired, student
+from roamlab.stats import exact, largest, paired, smallest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +114,12 @@ def _police(anatomy: Anatomy) -> Claim:
                 "pkt",
                 at_most(0),
             ),
-            Measure("clear: marks policed", student([run.policed for run in clear]), "pkt", greater()),
+            Measure(
+                "clear: marks policed, smallest run",
+                smallest([run.policed for run in clear]),
+                "pkt",
+                at_least(1),
+            ),
             Measure(
                 "clear: policed elsewhere than at the cell's agent",
                 largest([run.policed_elsewhere for run in clear]),
@@ -127,12 +132,17 @@ def _police(anatomy: Anatomy) -> Claim:
                 "pkt",
                 at_most(0),
             ),
-            Measure("drop: marks policed", student([run.policed for run in drop]), "pkt", greater()),
             Measure(
-                "without policing: spoofed marks on the new air",
-                student([run.marked_on_air for run in honour]),
+                "drop: marks policed, smallest run",
+                smallest([run.policed for run in drop]),
                 "pkt",
-                greater(),
+                at_least(1),
+            ),
+            Measure(
+                "without policing: spoofed marks on the new air, smallest run",
+                smallest([run.marked_on_air for run in honour]),
+                "pkt",
+                at_least(1),
             ),
         ),
         reading="a resident's correspondent marks all that it sends",
