@@ -64,12 +64,12 @@ class Anatomy:
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one, which the verdicts rest on."""
-    return min(runs, 20)
+    return min(runs, 12)
 
 
 def anatomy_runs(runs: int) -> int:
     """Runs of the experiments made under the default reading only."""
-    return min(runs, 40)
+    return min(runs, 30)
 
 
 def _forwarding_cases() -> list[tuple[Scheme, int]]:
