@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
