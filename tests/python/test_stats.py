@@ -118,6 +118,26 @@ def test_holm_is_holms_example() -> None:
     assert stats.holm([0.6, 0.7]) == [1.0, 1.0]
 
 
+def test_a_share_has_clopper_and_pearsons_interval() -> None:
+    """None of n: the upper bound solves (1 - p)^n = 0.025."""
+    none = stats.proportion(0, 200)
+    assert (none.effect, none.low) == (0.0, 0.0)
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 200))
+    half = stats.proportion(5, 10)
+    assert (half.low, half.high) == pytest.approx((0.1871, 0.8129), abs=1e-4)
+    with pytest.raises(ValueError, match="at least one trial"):
+        stats.proportion(0, 0)
+
+
+def test_unpaired_runs_have_welchs_interval() -> None:
+    """Equal sizes and variances 2.5: Student's with 8 degrees of freedom, 2.306 standard errors of 1."""
+    found = stats.unpaired([2, 3, 4, 5, 6], [1, 2, 3, 4, 5])
+    assert (found.effect, found.runs) == (1.0, 10)
+    assert (found.low, found.high) == pytest.approx((1 - 2.306, 1 + 2.306), abs=1e-3)
+    assert stats.unpaired([1.0], [0.0, 0.0]).high == math.inf
+    assert stats.unpaired([1.0, 1.0], [0.0, 0.0]) == stats.Interval(1.0, 1.0, 1.0, 4)
+
+
 def test_p_value_agrees_with_the_interval() -> None:
     # 1..5 less 3 has t = 0; 1..5 itself t = 3 / (1.5811 / √5) = 4.2426 with 4 degrees of freedom: p = 0.01324.
     assert stats.p_value([-2, -1, 0, 1, 2]) == pytest.approx(1.0)

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
     from roamlab.claims import Claim
 
-STARTS = Assumption(
-    "starts of the flows",
-    "uniform in 0.5 to 1.5 s, once all hosts are registered",
-    "A12: not in the paper",
-)
-"""An assumption that papers share."""
-
 
 def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, str], ...]:
     """What a report was made with; `runs` of each random experiment under the default reading and under others."""
@@ -44,17 +37,6 @@ def summary(decided: Sequence[Claim]) -> str:
 
 
 _VERDICTS = ("holds", "contradicted", "undecided")
-
-
-def origin(runs: int, other_runs: int, reading: str) -> tuple[tuple[str, str], ...]:
-    """What made the report."""
-    return (
-        ("engine build", _roamlab.build_hash()),
-        ("seed", str(SEED)),
-        ("runs of each random experiment under the default reading", str(runs)),
-        ("runs under each other reading", str(other_runs)),
-        ("default reading", reading),
-    )
 
 
 NS2 = Assumption(

@@ -78,6 +78,10 @@ def _share_text(share: Interval) -> str:
     return f"{share.effect:.3f} ({share.low:.3f} … {share.high:.3f})"
 
 
+def _segments_text(value: Interval) -> str:
+    return f"{value.effect:.0f} ({value.low:.0f} … {value.high:.0f})"
+
+
 def _outcomes(found: Evidence) -> Table:
     rows = []
     for (scheme, n), runs in found.forwarding.items():
@@ -114,13 +118,10 @@ def _model(found: Evidence) -> Table:
             fit.group,
             str(fit.outside),
             *(f"{fit.frequency[case]:.3f}" for case in model.CASES),
-            f"{fit.simulated.effect:.0f} ({fit.simulated.low:.0f} … {fit.simulated.high:.0f})",
+            _segments_text(fit.simulated),
             *(f"{fit.predicted[reading]:.0f}" for reading in model.READINGS),
-            *(
-                f"{fit.residual[reading].effect:.0f} "
-                f"({fit.residual[reading].low:.0f} … {fit.residual[reading].high:.0f})"
-                for reading in model.READINGS
-            ),
+            *(_segments_text(fit.residual[reading]) for reading in model.READINGS),
+            _segments_text(fit.before),
         )
         for fit in modelfit.fits(found)
     ]
@@ -133,6 +134,7 @@ def _model(found: Evidence) -> Table:
         "simulated [segments]",
         *(f"predicted, {reading}" for reading in model.READINGS),
         *(f"residual, {reading}" for reading in model.READINGS),
+        "of it before the handover",
     )
     return Table("Section IV with the simulated probabilities", headings, rows)
 
@@ -169,6 +171,12 @@ def _fig12(found: Evidence) -> Table:
             aqm,
             mean_text([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]]),
             mean_text([run.handover.handover_s * 1e3 for run in found.active[scheme, aqm]]),
+            mean_text(
+                [
+                    run.handover.handover_bytes / 1e6 / run.handover.handover_s
+                    for run in found.active[scheme, aqm]
+                ]
+            ),
             mean_text([run.handover.received for run in found.active[scheme, aqm]]),
             mean_text([run.handover.lost for run in found.active[scheme, aqm]]),
             *(
@@ -184,6 +192,7 @@ def _fig12(found: Evidence) -> Table:
         "queue",
         "delivered [kB]",
         "in [ms]",
+        "rate [MB/s]",
         "received in 1.5 s [pkt]",
         "lost in 1.5 s [pkt]",
         *(f"P({name})" for name in figures.CASES.values()),
@@ -314,8 +323,8 @@ _ASSUMPTIONS = (
     Assumption("one RTT in fig. 12", "the smoothed round trip at attachment", "not in the paper"),
     Assumption(
         "what prediction leaves at the source",
-        "is forwarded at the command, the end marker behind it",
-        "the paper's prediction finds nothing left",
+        "is forwarded at the command, the end marker behind it; not forwarded run too",
+        "the paper's prediction finds nothing left to forward",
     ),
     Assumption("a wrong prediction", "the path is switched back after 300 ms", "the paper names no remedy"),
 )

@@ -17,7 +17,8 @@ from roamlab.papers.lte.experiments import (
     Reading,
     Scheme,
 )
-from roamlab.papers.runs import each
+from roamlab.papers.runs import SEED, each
+from roamlab.run import run
 
 if TYPE_CHECKING:
     from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace
@@ -59,17 +60,16 @@ class Anatomy:
     """Fig. 7: by what the queue marks and whether the flows are ECN-capable."""
     predictions: dict[tuple[str, bool], list[Handover]]
     """Section V.A.2: by when the handover is predicted, and whether it comes."""
-    traces: dict[Scheme, Trace]
 
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one, which the verdicts rest on."""
-    return min(runs, 20)
+    return min(runs, 12)
 
 
 def anatomy_runs(runs: int) -> int:
     """Runs of the experiments made under the default reading only."""
-    return min(runs, 40)
+    return min(runs, 30)
 
 
 def _forwarding_cases() -> list[tuple[Scheme, int]]:
@@ -142,12 +142,18 @@ def anatomy(runs: int, threads: int) -> Anatomy:
             threads,
             measures.handover,
         ),
-        traces={
-            scheme: found[0]
-            for scheme, found in each(
-                {scheme: (experiments.trajectory(scheme), 1) for scheme in experiments.SCHEMES},
-                threads,
-                measures.trace,
-            ).items()
-        },
     )
+
+
+def traces(found: Evidence) -> tuple[int, dict[Scheme, Trace]]:
+    """Figs. 9 and 10: the number of a run, and what is drawn of it with each scheme.
+
+    It is the first run in which the standard procedure ends in a timeout, as the paper's does, or else the first.
+    """
+    outcomes = [one.congestion.outcome for one in found.forwarding["standard", TARGETS[-1]]]
+    number = outcomes.index("timeout") if "timeout" in outcomes else 0
+    drawn = {
+        scheme: measures.trace(run(experiments.trajectory(scheme), SEED, number))
+        for scheme in experiments.SCHEMES
+    }
+    return number, drawn

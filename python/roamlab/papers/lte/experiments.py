@@ -50,11 +50,13 @@ class Reading:
     """Unit of table III's thresholds. In bytes, ns-2's default since 2004, they are multiples of 500 B."""
     scheduler: str = "wfq"
     """Table I; others "give basically same performance"."""
+    after_prediction: str = "lossless"
+    """What a source that had predicted the handover forwards: what is left, or "none", as nothing should be."""
 
     def __str__(self) -> str:
         return (
             f"RTO floor {self.min_rto}; air link {self.radio}; RED in {self.red_unit}; "
-            f"scheduler {self.scheduler}"
+            f"scheduler {self.scheduler}; forwarding after a prediction: {self.after_prediction}"
         )
 
 
@@ -65,6 +67,7 @@ READINGS: dict[str, Reading] = {
     "air link 12 Mbit/s": Reading(radio="12 Mbit/s"),
     "RED in bytes": Reading(red_unit="bytes"),
     "round robin": Reading(scheduler="round-robin"),
+    "no forwarding after a prediction": Reading(after_prediction="none"),
 }
 
 
@@ -119,6 +122,8 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
 
 def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn: bool) -> Scenario:
     changes: dict[str, Any] = {"mobility.path_switch": scheme}
+    if scheme == "predictive":
+        changes["mobility.forwarding"] = reading.after_prediction
     for cell in ("enb1", "enb2"):
         changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, reading)
     if aqm.startswith("mark"):
@@ -182,7 +187,6 @@ def peak(window: int, moves: bool) -> Scenario:
 
 PREDICTIONS: dict[str, float | None] = {
     "none": None,
-    "400 ms ahead": 0.4,
     "200 ms ahead": 0.2,
     "130 ms ahead": 0.13,
     "60 ms ahead": 0.06,

@@ -11,13 +11,13 @@ import numpy as np
 
 from roamlab.chart_svg import svg
 from roamlab.figures import SavedFigure, label, new_figure, save
-from roamlab.papers.lte import claims, model, modelfit
+from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
 from roamlab.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from roamlab.chart import Chart
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.experiments import Scheme
+    from roamlab.papers.lte.measures import Trace
     from roamlab.papers.lte.model import Case
     from roamlab.stats import Interval
 
@@ -41,13 +42,14 @@ _SPAN_S = (2.0, 3.4)
 
 def draw(anatomy: Anatomy, found: Evidence, made: Chart, folder: Path) -> list[SavedFigure]:
     """All figures."""
+    number, traces = evidence.traces(found)
     return [
         _chart(made, folder),
         _model(anatomy, folder),
         _fit(found, folder),
         _probabilities(found, "standard", folder, "fig8"),
-        _windows(anatomy, folder),
-        _round_trips(anatomy, folder),
+        _windows(number, traces, folder),
+        _round_trips(traces, folder),
         _probabilities(found, "predictive", folder, "fig11"),
         _delivered(found, folder),
         _predictions(anatomy, folder),
@@ -107,7 +109,8 @@ def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
                 capsize=3,
                 label="simulated, at cwnd_MAX",
             )
-            axis.set_ylim(0.0, 1.05)
+            axis.set_ylim(0.0, 1.15)
+            axis.set_yticks(np.arange(0.0, 1.01, 0.2))
             axis.set_title(CASES[case], loc="left", fontsize=9)
             axis.legend(loc="lower right", ncols=2)
             label(axis, ("cwnd_MAX", "segments"), ("data over ideal", "1"))
@@ -137,17 +140,18 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
             )
             _errors(lower, places + shift, [fit.residual[reading] for fit in fits], name, colour, marker)
         lower.axhline(0.0, color="0.4", linewidth=0.8)
-        upper.set_ylim(bottom=0.0)
+        _errors(lower, places, [fit.before for fit in fits], "arisen before the handover", "black", "o")
+        upper.set_ylim(0.0, 1.15 * max(fit.simulated.effect for fit in fits))
         upper.legend(loc="lower left", ncols=3)
-        lower.legend(loc="best", ncols=2)
+        lower.legend(loc="lower left", ncols=3)
         upper.set_xticks(places, [fit.group for fit in fits])
         axis_name = ("mobiles in source + target cell", "number")
-        label(upper, axis_name, ("data in the interval", "segments"))
-        label(lower, axis_name, ("simulated less predicted", "segments"))
+        label(upper, axis_name, ("delivered", "segments"))
+        label(lower, axis_name, ("residual", "segments"))
         upper.label_outer()
         caption = (
-            "The model with the probabilities that were simulated: mean data delivered in its interval, and what is "
-            "left unexplained. Runs outside equation 4 are left out."
+            "The model with the probabilities that were simulated: mean data delivered in its interval, and the "
+            "residual, simulated less predicted. Runs outside equation 4 are left out."
         )
         return save(figure, folder, "fit", caption)
 
@@ -200,10 +204,10 @@ def _probabilities(found: Evidence, scheme: Scheme, folder: Path, name: str) -> 
         return save(figure, folder, name, caption)
 
 
-def _windows(anatomy: Anatomy, folder: Path) -> SavedFigure:
+def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
     with new_figure(rows=len(SCHEMES)) as (figure, axes):
         for axis, scheme in zip(axes, SCHEMES, strict=True):
-            trace = anatomy.traces[scheme]
+            trace = traces[scheme]
             axis.step(trace.window_times, trace.window, where="post")
             for at, kind in trace.timeouts:
                 if _SPAN_S[0] <= at <= _SPAN_S[1]:
@@ -221,8 +225,8 @@ def _windows(anatomy: Anatomy, folder: Path) -> SavedFigure:
             label(axis, ("time", "s"), ("cwnd in use", "segments"))
             axis.label_outer()
         caption = (
-            "Fig. 9 of the paper: the window of the mobile's sender in one run of each scheme (run 0), 1 + 5 mobiles. "
-            f"{_LINES}"
+            f"Fig. 9 of the paper: the window of the mobile's sender with each scheme in run {number}, the first in "
+            f"which the standard procedure ends in a timeout; 1 + 5 mobiles. {_LINES}"
         )
         return save(figure, folder, "fig9", caption)
 
@@ -235,10 +239,10 @@ def _mark(axis: Axes, *times: float) -> None:
         axis.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
 
 
-def _round_trips(anatomy: Anatomy, folder: Path) -> SavedFigure:
+def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
     with new_figure(rows=len(SCHEMES)) as (figure, axes):
         for axis, scheme in zip(axes, SCHEMES, strict=True):
-            trace = anatomy.traces[scheme]
+            trace = traces[scheme]
             shown = (trace.times >= _SPAN_S[0]) & (trace.times <= _SPAN_S[1])
             axis.plot(
                 trace.times[shown],

@@ -147,8 +147,15 @@ class Interval:
     """The model's interval in a run: from `cwnd_max` / 2 to `cwnd_max` had nothing happened."""
 
     cwnd_ho: float
-    delivered: int
-    """Segments delivered for the first time within it."""
+    before: int
+    """Segments delivered for the first time within it, before the command."""
+    after: int
+    """And from the command on."""
+
+    @property
+    def delivered(self) -> int:
+        """Segments delivered for the first time within it."""
+        return self.before + self.after
 
 
 def interval(results: Results, received: Transfer, start: float, largest: int) -> Interval:
@@ -162,7 +169,7 @@ def interval(results: Results, received: Transfer, start: float, largest: int) -
     after = received.mean_round_trip(start + 0.03, start + WATCH_S)
     first = start - max(0.0, at - largest / 2) * before
     last = start + (largest - at + 1) * (before if np.isnan(after) else after)
-    return Interval(at, received.received(first, last))
+    return Interval(at, received.received(first, start), received.received(start, last))
 
 
 @dataclass(frozen=True)

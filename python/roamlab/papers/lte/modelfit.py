@@ -53,6 +53,8 @@ class Fit:
     predicted: Mapping[Reading, float]
     residual: Mapping[Reading, Interval]
     """Simulated minus predicted, with the interval of the simulated mean."""
+    before: Interval
+    """What of the residual has arisen before the handover, where all readings agree."""
 
 
 def fits(found: Evidence) -> list[Fit]:
@@ -79,9 +81,16 @@ def fits(found: Evidence) -> list[Fit]:
                     reading: student([got - said for got, said in zip(delivered, values, strict=True)])
                     for reading, values in expected.items()
                 },
+                student([run.interval.before - _climb(run.interval.cwnd_ho) for run in allowed]),
             )
         )
     return made
+
+
+def _climb(cwnd_ho: float) -> float:
+    """The segments of the model's rounds before the handover: cwnd_MAX / 2 + ... + (cwnd_ho - 1)."""
+    half = WINDOW_PKTS / 2
+    return (cwnd_ho - half) * (cwnd_ho + half - 1) / 2
 
 
 def normalised(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
