@@ -43,14 +43,16 @@ test-rust:
 test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
 
-bench:
+bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/ns2_ratio.py
+	$(BIN)/python benches/sweep.py
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
-differential:
+differential: .venv/.dev .venv/.extension
 	cargo test --locked --workspace --test ns2
+	$(BIN)/pytest -n auto tests/differential
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist

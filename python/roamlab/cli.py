@@ -95,14 +95,15 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 
     from roamlab import compare, sweepresult
     from roamlab.executor import DaskCluster, LocalPool
-    from roamlab.output import whole_folder
+    from roamlab.output import refuse_foreign, whole_folder
     from roamlab.plan import execute
     from roamlab.sweepfile import load_sweep
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
+    refuse_foreign(out, sweepresult.ORIGIN)
+    runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
     with whole_folder(out, sweepresult.ORIGIN) as draft:
-        runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
         differences = sweepresult.write(source, runs, draft)
     console = Console()
     console.print(*sweepresult.tables(runs))
@@ -141,18 +142,17 @@ def compare_(
     from rich.console import Console
 
     from roamlab import compare
-    from roamlab.output import whole_folder
+    from roamlab.output import refuse_foreign, whole_folder
     from roamlab.scenario import load
     from roamlab.summary import check as check_metric
 
     for metric in metrics:
         check_metric(metric, "--metric")
     base = load(first)
+    refuse_foreign(out, "compare.json")
+    made = compare.compare(base, load(second), metrics or compare.DEFAULT_METRICS, runs, seed, store, threads)
+    frame = made.compare(baseline=base.name)
     with whole_folder(out, "compare.json") as draft:
-        made = compare.compare(
-            base, load(second), metrics or compare.DEFAULT_METRICS, runs, seed, store, threads
-        )
-        frame = made.compare(baseline=base.name)
         compare.draw(frame, base.name, draft)
         compare.write_json(frame, draft / "compare.json")
     console = Console()
@@ -366,9 +366,9 @@ def _print_summary(results: Results) -> None:
         table.add_row(*(Text(str(row[column])) for column in shown), f"{row['goodput_bps'] / 1000:.1f}")
     console.print(table)
 
-    # A copy that a base station lets go is no loss, and no flow counts it as one.
+    # A copy that is let go, or comes twice, is no loss, and no flow counts it as one.
     drops = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
-        pl.col("reason") != "copy-released"
+        ~pl.col("reason").is_in(["copy-released", "pdcp-duplicate"])
     )
     table = Table(title="Drops")
     for heading in ("place", "reason"):
@@ -389,7 +389,7 @@ def main() -> None:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; what was done is kept, and the same command goes on from there", err=True)
+        click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
         code = _exit_code(error)

@@ -14,13 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@contextmanager
-def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
-    """A folder to write into, which takes the place of `folder` when the block ends without an error.
-
-    What `folder` held before is replaced if it is one of our own, which the file named `ours` shows; a folder
-    with anything else in it is refused.
-    """
+def refuse_foreign(folder: Path, ours: str) -> None:
+    """Raise `BadInput` if `folder` holds anything but what an earlier time wrote, which the file `ours` shows."""
     if folder.exists() and any(folder.iterdir()) and not (folder / ours).exists():
         raise BadInput(
             folder,
@@ -28,6 +23,16 @@ def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
             expected=f"a new or an empty folder, or one with a {ours} of an earlier time",
             remedy="name another folder with --out",
         )
+
+
+@contextmanager
+def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
+    """A folder to write into, which takes the place of `folder` when the block ends without an error.
+
+    What `folder` held before is replaced if it is one of our own, which the file named `ours` shows; a folder
+    with anything else in it is refused.
+    """
+    refuse_foreign(folder, ours)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".unfinished-{folder.name}-", dir=folder.parent))
     try:

@@ -37,6 +37,9 @@ ROWS = 20_000
 SECONDS = 5.0
 """What was measured longer ago is in a shard: a killed sweep loses no more."""
 
+ABANDONED_SECONDS = 3600.0
+"""An unfinished file this old is nobody's: who wrote it was killed."""
+
 _SCHEMA = {"key": pl.String, "metric": pl.String, "value": pl.Float64}
 
 
@@ -53,6 +56,7 @@ class Shards:
         self._due = time.monotonic() + SECONDS
         _check_format(root)
         self._folder.mkdir(parents=True, exist_ok=True)
+        _sweep_out(self._folder)
         self._index = self._open_index()
         self._reconcile()
 
@@ -198,6 +202,14 @@ def _check_format(root: Path) -> None:
             expected=f"format {FORMAT}, which this version reads",
             remedy="name another folder with --store, or read this one with the version that wrote it",
         )
+
+
+def _sweep_out(folder: Path) -> None:
+    """Delete what killed processes left unfinished."""
+    for path in folder.glob(".unfinished-*"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                path.unlink()
 
 
 def _write_whole(path: Path, content: bytes) -> None:

@@ -44,6 +44,12 @@ def largest(values: Sequence[float]) -> Interval:
     return Interval(most, most, most, len(sample))
 
 
+def smallest(values: Sequence[float]) -> Interval:
+    """The smallest of all runs, for a bound from below that each single run must keep."""
+    least = float(_sample(values).min())
+    return Interval(least, least, least, len(values))
+
+
 def student(values: Sequence[float]) -> Interval:
     """The mean and its Student interval. One run alone has no bounds."""
     sample = _sample(values)

@@ -103,6 +103,13 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             expected="a run folder",
             remedy="`roamlab run` prints the folder it wrote",
         )
+    if not path.exists():
+        raise BadInput(
+            folder,
+            f"not a run folder: there is no {MANIFEST} in it",
+            expected=f"a folder that `roamlab run` wrote, with {MANIFEST} and a Parquet file for each table",
+            remedy="name one that `roamlab run` printed; if this is one that lost the file, move it away and run again",
+        )
     try:
         content: Any = json.loads(path.read_bytes())
     except OSError as error:
@@ -131,7 +138,7 @@ def _broken(path: Path, problem: str) -> BadInput:
         path,
         problem,
         expected="a run folder as it was written",
-        remedy=f"delete {path.parent} and run again: the same scenario and seed give the same run",
+        remedy=f"move {path.parent} away and run again: the same scenario and seed give the same run",
     )
 
 

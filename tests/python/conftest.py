@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,7 +15,11 @@ import fake_engine
 from roamlab import _roamlab
 from roamlab.scenario import Scenario
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ROOT = Path(__file__).parents[2]
+COMMAND = str(Path(sys.executable).parent / "roamlab")
 SMALL = """
 [run]
 duration = "1 s"
@@ -50,3 +59,33 @@ def scenario(engine: pytest.MonkeyPatch) -> Scenario:
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+def reproduced(paper: str, out: Path) -> dict[str, dict[str, Any]]:
+    """The claims of a reproduction with two runs by their names; they, and the report, are as those of any paper."""
+    done = subprocess.run(
+        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = {claim["id"]: claim for claim in json.loads((out / "claims.json").read_text())}
+    for name, claim in found.items():
+        assert claim["verdict"] in ("holds", "contradicted", "undecided")
+        low, high = claim["interval"]
+        assert low <= claim["effect"] <= high
+        assert {"unit", "runs", "reading"} <= claim.keys()
+        assert claim["why"], name
+        assert name in done.stdout
+    page = (out / "report.html").read_text()
+    assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    return found
+
+
+def check_figures(out: Path, names: Iterable[str]) -> None:
+    """Every figure is there, as a picture that is not empty and as a drawing."""
+    for name in names:
+        assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
+        assert (out / "figures" / f"{name}.svg").exists()

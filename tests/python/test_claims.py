@@ -57,8 +57,9 @@ def test_intervals_surround_the_mean(sample: list[float]) -> None:
     assert found.low <= found.effect <= found.high
 
 
-def test_the_largest_counts_all_runs() -> None:
+def test_the_largest_and_the_smallest_count_all_runs() -> None:
     assert stats.largest([1.0, 3.0, 2.0]) == stats.Interval(3.0, 3.0, 3.0, 3)
+    assert stats.smallest([1.0, 3.0, 2.0]) == stats.Interval(1.0, 1.0, 1.0, 3)
 
 
 def test_bootstrap_is_repeatable_and_narrower_than_the_range() -> None:

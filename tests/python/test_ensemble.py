@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fake_engine
-from roamlab import _roamlab
+from roamlab import _roamlab, progress
 from roamlab.ensemble import Job, run_all
+from roamlab.progress import pace
 from roamlab.store import Store
 
 if TYPE_CHECKING:
@@ -59,3 +60,20 @@ def test_another_build_makes_its_own_runs(
     engine.setattr(_roamlab, "build_hash", lambda: "repaired")
     run_all([Job(scenario, 1)], Store(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_progress_has_a_rate_and_the_time_left() -> None:
+    assert pace(50, 100, 10.0) == "5 runs/s, 0:00:10 left"
+    assert pace(1, 10_000, 2.0) == "0.5 runs/s, 5:33:18 left"
+    assert pace(0, 10, 1.0) == ""
+
+
+def test_a_log_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
+    with progress.progress(2) as advance:
+        advance()
+        advance()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["runs: 1 of 2", "runs: 2 of 2"]

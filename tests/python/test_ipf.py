@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
 
+from conftest import check_figures, reproduced
 from roamlab.papers.ipf import evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
 from roamlab.run import run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab.scenario import Scenario
 
-COMMAND = str(Path(sys.executable).parent / "roamlab")
 
 IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18))]
 
@@ -157,30 +154,14 @@ def test_a_spoofed_mark_is_policed_where_it_enters(policy: str) -> None:
 
 def test_reproduction_end_to_end(tmp_path: Path) -> None:
     out = tmp_path / "ipf"
-    done = subprocess.run(
-        [COMMAND, "reproduce", "ipf", "--runs", "2", "--out", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = {claim["id"]: claim for claim in json.loads((out / "claims.json").read_text())}
+    found = reproduced("ipf", out)
     assert list(found) == [f"ipf.{name}" for name in IDS]
-    for name, claim in found.items():
-        assert claim["verdict"] in ("holds", "contradicted", "undecided")
-        assert claim["interval"][0] <= claim["effect"] <= claim["interval"][1]
-        assert claim["why"], name
-        assert name in done.stdout
     assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
     assert found["ipf.arq"]["verdict"] == found["ipf.fig15"]["verdict"] == "holds"
     assert {len(found[f"ipf.fig{number}"]["readings"]) for number in range(9, 15)} == {
         len(experiments.READINGS)
     }
     assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
-    for name in (*(f"fig{number}" for number in range(9, 18)), "cases"):
-        assert (out / "figures" / f"{name}.png").stat().st_size > 5_000
-        assert (out / "figures" / f"{name}.svg").exists()
+    check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases"])
     tables = {"utilisation.csv", "standard.csv", "cases.csv", "readings.csv"}
     assert {table.name for table in (out / "tables").iterdir()} == tables
-    page = (out / "report.html").read_text()
-    assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"

@@ -26,6 +26,7 @@ _PAGES = {
     "crates/qdisc/src/mred": "mred.md",
     "crates/qdisc/src/": "blue.md",
     "crates/mobility/src/event_a3": "measurement.md",
+    "crates/mobility/src/lte_x2": "lte-x2.md",
     "crates/mobility/src/": "mobile-ip.md",
     "crates/transport/src/": "tcp.md",
     "crates/traffic/src/": "applications.md",
@@ -117,7 +118,6 @@ flows = [
     { name = "calls", path = ["a", "b"], app = {kind = "cbr", rate = "80 kbit/s", packet = "200 B"} },
 ]
 hosts = [{ name = "NAME", home = "a", visits = [{ cell = "bs", at = "0 s" }] }]
-[radio.measurement]
 [cells.bs]
 router = "f"
 rate = "1 Mbit/s"
@@ -142,13 +142,16 @@ def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+_LTE = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio.measurement]')
+
+
 @pytest.fixture(scope="module")
 def defaults() -> dict[str, dict[str, Any]]:
     """What the engine fills in, by page and column."""
     filled = Scenario(_SMALLEST).parameters
     queues, mobility = [link["queue"] for link in filled["links"]], filled["mobility"]
     ftp, cbr = (flow["app"] for flow in filled["flows"])
-    buffer, measurement = mobility.pop("buffer"), filled["radio"].pop("measurement")
+    buffer = mobility.pop("buffer")
     cell = filled["cells"]["bs"]
     scheduling = {
         "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
@@ -157,10 +160,11 @@ def defaults() -> dict[str, dict[str, Any]]:
     tables = {
         "network.md default": filled["network"],
         "radio.md default": filled["radio"],
-        "measurement.md default": measurement,
+        "measurement.md default": Scenario(_LTE).parameters["radio"]["measurement"],
         "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
         "base-station-buffer.md default": buffer,
+        "lte-x2.md default": Scenario(_LTE).parameters["mobility"],
         "applications.md ftp": ftp,
         "applications.md cbr": cbr,
         "droptail.md default": queues[0],
@@ -208,6 +212,7 @@ def _says(cell: str, value: Any) -> bool:
         ("scheduler.md", "default"),
         ("mobile-ip.md", "default"),
         ("base-station-buffer.md", "default"),
+        ("lte-x2.md", "default"),
         ("applications.md", "ftp"),
         ("applications.md", "cbr"),
         ("droptail.md", "default"),
@@ -284,12 +289,13 @@ def test_a_profile_says_what_differs_from_the_rfcs() -> None:
             assert row["meaning"].endswith(".")
 
 
-def test_the_chart_of_mobile_ip_is_that_of_the_code() -> None:
-    source = (ROOT / "crates/mobility/src/mobile_ip/mod.rs").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("module", "page"), [("mobile_ip", "mobile-ip.md"), ("lte_x2", "lte-x2.md")])
+def test_the_message_chart_is_that_of_the_code(module: str, page: str) -> None:
+    source = (ROOT / f"crates/mobility/src/{module}/mod.rs").read_text(encoding="utf-8")
     comment = "\n".join(line[4:] for line in source.splitlines() if line.startswith("//!"))
     chart = comment.split("```text\n")[1].split("```")[0]
     assert chart.count("\n") > 10
-    assert chart in (MODELS / "mobile-ip.md").read_text(encoding="utf-8")
+    assert chart in (MODELS / page).read_text(encoding="utf-8")
 
 
 def _scenarios() -> list[str]:

@@ -130,7 +130,6 @@ def _edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda folder: (folder / "manifest.json").unlink(), "manifest.json: No such file"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json: not JSON"),
         (lambda folder: (folder / "manifest.json").write_bytes(b"\xff"), "manifest.json: not JSON"),
         (lambda folder: (folder / "manifest.json").write_text("[]"), "not a JSON object"),
@@ -151,7 +150,18 @@ def test_damage_is_reported_with_its_place_and_remedy(
     damage(written)
     with pytest.raises(BadInput, match=said) as caught:
         _ = open_run(written).flows
-    assert f"help: delete {written}" in str(caught.value)
+    assert f"help: move {written} away and run again" in str(caught.value)
+
+
+def test_another_folder_is_no_run_and_no_one_is_told_to_delete_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput) as caught:
+        open_run(".")
+    assert "not a run folder: there is no manifest.json in it" in str(caught.value)
+    assert "expected: a folder that `roamlab run` wrote" in str(caught.value)
+    assert "delete" not in str(caught.value)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

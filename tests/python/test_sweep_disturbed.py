@@ -79,6 +79,7 @@ def test_killed_at_any_moment(tmp_path: Path, left_alone: dict[str, bytes]) -> N
     assert [line["code"] for line in told].count(-9) >= 3
     assert told[-1]["code"] == 0
     assert _content(tmp_path / "killed") == left_alone
+    assert len(list((tmp_path / "killed/out/sweeps").iterdir())) <= 3
 
 
 def test_interrupted_from_the_keyboard(tmp_path: Path, left_alone: dict[str, bytes]) -> None:
@@ -162,6 +163,16 @@ def test_damage_to_the_store_is_mended_by_running_again(
             shutil.copy(tmp_path / "other/index.sqlite", tmp_path / "index.sqlite")
         assert small(tmp_path).frame.equals(expected), damage
         files = sorted((tmp_path / "shards").iterdir())
+
+
+def test_what_killed_processes_left_is_swept_out(small: Any, tmp_path: Path) -> None:
+    small(tmp_path)
+    old, new = tmp_path / "shards/.unfinished-old", tmp_path / "shards/.unfinished-new"
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    small(tmp_path)
+    assert (old.exists(), new.exists()) == (False, True)
 
 
 @pytest.fixture

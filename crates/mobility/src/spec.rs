@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
         /// A mobility protocol as a scenario describes it: `kind` names it, the other fields are its parameters.
+        #[expect(clippy::large_enum_variant, reason = "a scenario has one")]
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum MobilitySpec {
@@ -24,6 +25,7 @@ macro_rules! protocols {
         pub const PROTOCOLS: &[(&str, &str)] = &[$(($name, $summary),)+];
 
         /// A role of any mobility protocol at one node.
+        #[expect(clippy::large_enum_variant, reason = "nodes box it")]
         #[derive(Clone, Debug)]
         pub enum MobilityAgent {
             $(#[doc = $summary] $variant($variant),)+

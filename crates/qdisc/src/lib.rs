@@ -21,7 +21,7 @@ pub use drop_probability::IdleMode;
 pub use marked::MarkedAtFull;
 
 use roamlab_engine::tagged;
-use roamlab_engine::{Bytes, Packets, Rate, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -76,6 +76,9 @@ pub trait QueueDisc: Sized {
     /// An empty queue. The parameters have been validated; others make a queue that behaves oddly, never one
     /// that panics.
     fn new(params: &Self::Params, rng: Rng) -> Self;
+
+    /// The queue stands at a link of this rate and propagation delay. Called once, before the first packet.
+    fn attach(&mut self, _rate: Rate, _delay: Duration) {}
 
     /// Takes the packet in, or drops or marks it. May drop others.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>);
@@ -191,6 +194,12 @@ macro_rules! queue_disciplines {
             fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
                 match spec {
                     $(QueueSpec::$type(params) => Qdisc::$type($module::$type::new(params, rng)),)+
+                }
+            }
+
+            fn attach(&mut self, rate: Rate, delay: Duration) {
+                match self {
+                    $(Qdisc::$type(queue) => queue.attach(rate, delay),)+
                 }
             }
 

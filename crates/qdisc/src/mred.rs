@@ -12,7 +12,7 @@ use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
 use crate::red::{ByteScaling, CountArrivals, IdleStart, Rules, Unit};
 use crate::{BadField, Gauges, QdiscCx, QueueDisc};
-use roamlab_engine::{Bytes, Packets, Rng};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng};
 use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -161,6 +161,10 @@ impl QueueDisc for Mred {
     }
 
     /// IPF fig. 6. A priority packet takes no draw.
+    fn attach(&mut self, rate: Rate, delay: Duration) {
+        self.detector.attach(rate, delay);
+    }
+
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         if self.fifo.is_marked(&cx.pool[&packet]) {
             return self.enqueue_priority(packet, cx);

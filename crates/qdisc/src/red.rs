@@ -4,8 +4,8 @@
 //! ns-2.35's `Queue/RED`, whose variable each parameter names. `rules` fills in the defaults of one of the two;
 //! every single rule can then be written differently.
 //!
-//! DEVIATION: `rules = "ns2"` does not size thresholds and weight by the link as ns-2 does when they are 0 and
-//! −1: its last fixed defaults (5, 15, 0.002) stand instead.
+//! DEVIATION: the defaults of `rules = "ns2"` are ns-2's last fixed ones (5, 15, 0.002); its present ones, by which it
+//! sizes thresholds and weight by the link, are written as 0, 0 and −1.
 
 pub(crate) mod detector;
 pub(crate) mod params;
@@ -15,7 +15,7 @@ pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 use crate::fifo::Fifo;
 use crate::{Gauges, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Rng};
+use roamlab_engine::{Bytes, Duration, Rate, Rng};
 use roamlab_packet::{DropReason, Packet, PacketId};
 
 /// The discipline.
@@ -62,6 +62,10 @@ impl QueueDisc for Red {
 
     fn new(params: &Params, rng: Rng) -> Red {
         Red { detector: Detector::new(params.into()), fifo: Fifo::default(), rng }
+    }
+
+    fn attach(&mut self, rate: Rate, delay: Duration) {
+        self.detector.attach(rate, delay);
     }
 
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {

@@ -264,10 +264,10 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. Delayed ACKs: segment 0 is acknowledged at once, and a copy of the
-            /// last segment in order may be held back. Vegas: a
-            /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission
-            /// sends the next one twice.
+            /// What only ns-2 does. Delayed ACKs: segment 0 is acknowledged at once, and a copy of the last segment in
+            /// order may be held back. An application that stops: the last segment sent is not sent again. Vegas: a
+            /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission sends
+            /// the next one twice.
             ns2_quirks: bool,
             /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
             /// `ss-div4_`).
@@ -431,6 +431,7 @@ impl TcpParams {
             halving: Halving::Integer,
             repeat_fast_retransmit: true,
             inflate_always: true,
+            cwr_on_retransmissions: false,
             partial_deflation: PartialDeflation::Whole,
             initial_rto: Duration::from_secs(6),
             min_rto: Duration::from_secs(1),
@@ -448,6 +449,7 @@ impl TcpParams {
             initial_window: Packets(1),
             limited_transmit: false,
             first_loss_unguarded: false,
+            cwr_on_retransmissions: false,
             inflate_always: true,
             impatient: false,
             echo_latest: true,

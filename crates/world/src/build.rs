@@ -66,7 +66,8 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let id = LinkId(self.links.len() as u32);
-        let qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
+        let mut qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
+        qdisc.attach(rate, delay);
         let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
         if let Line::Shared(queue) = &mut link.line {
             queue.recorded = self.is_recorded(&link.name, own_queue);
@@ -193,7 +194,7 @@ impl<'a> Builder<'a> {
             let spec = &self.scenario.cells[&cell.name];
             let Some(scheduler) = &spec.scheduler else { continue };
             let air = format!("{}/air", cell.name);
-            let common = (cell.air, self.queue(&air, &spec.queue, spec.rate));
+            let common = (cell.air, self.queue(&air, &spec.queue, (spec.rate, spec.delay)));
             let (mut shares, mut hosts) = (vec![Bearer { weight: 1.0, rate: spec.rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
@@ -202,7 +203,7 @@ impl<'a> Builder<'a> {
                 let bearer = spec.bearer_of(&host.name);
                 let share = Bearer { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
                 names.push(format!("{air}/{}", host.name));
-                let queue = self.queue(&names[names.len() - 1], &bearer.queue, share.rate);
+                let queue = self.queue(&names[names.len() - 1], &bearer.queue, (share.rate, spec.delay));
                 hosts.push((addr, id, queue));
                 shares.push(share);
             }
@@ -213,8 +214,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The queue of a bearer.
-    fn queue(&self, name: &String, spec: &QueueSpec, rate: Rate) -> Queue {
-        let qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.stream())));
+    fn queue(&self, name: &String, spec: &QueueSpec, (rate, delay): (Rate, Duration)) -> Queue {
+        let mut qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.stream())));
+        qdisc.attach(rate, delay);
         Queue::new(qdisc, rate, self.is_recorded(name, true))
     }
 

@@ -8,7 +8,7 @@ use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
 use crate::tunnel::{self, Exit};
-use crate::world::{Keeps, World};
+use crate::world::{Buffering, Keeps, World};
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
 use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
@@ -298,8 +298,11 @@ impl World {
     fn hold_behind(&mut self, node: NodeId, packet: PacketId, host: Addr) {
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
-        match self.nodes[node.0 as usize].buffers.get_mut(&host) {
-            Some(buffer) => buffer.push_behind(packet, place, &mut self.cx),
+        match &self.buffering {
+            Some(Buffering { limit, .. }) => {
+                let buffer = self.nodes[node.0 as usize].buffer_for(host, *limit);
+                buffer.push_behind(packet, place, &mut self.cx);
+            }
             None => self.cx.lose(packet, DropReason::Detached, place),
         }
     }

@@ -15,6 +15,9 @@ const AIR: &str = "delay = \"3 ms\"";
 
 const RADIO: &str = "[radio]\ngap = \"30 ms\"";
 
+const MOBILITY: &str = "[mobility]\nkind = \"mobile-ip\"\nroute_optimisation = true\n\n\
+                        [mobility.buffer]\nat = \"base-station\"\nlimit = \"64 pkt\"";
+
 /// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
 type Edit = (&'static str, &'static str, &'static str);
 
@@ -186,6 +189,10 @@ const SENSE: &[Edit] = &[
         "home = \"ha\"",
         "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
     ),
+    ("measurements that move nobody", RADIO, "[radio.measurement]"),
+    ("measurements without a protocol", MOBILITY, "measurement = {}"),
+    ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
+    ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
     ("a host that is nowhere", RADIO, "[radio.measurement]\nsignal = \"positions\""),
     (
         "a time constant of zero",
@@ -212,16 +219,50 @@ const SENSE: &[Edit] = &[
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];
 
-fn edited((title, find, replace): Edit) -> String {
-    assert!(VALID.contains(find), "{title}: the scenario has no {find:?}");
-    VALID.replacen(find, replace, 1)
-}
+/// Edits of the example of LTE.
+const LTE: &[Edit] = &[
+    ("a gap of the radio", "[radio.measurement]", "[radio]\ngap = \"30 ms\"\n[radio.measurement]"),
+    ("hosts that measure nothing", "[radio.measurement]\nperiod = \"10 ms\"", ""),
+    (
+        "two homes",
+        "home = \"gw\"\nvisits = [{ cell = \"enb2\"",
+        "home = \"server\"\nvisits = [{ cell = \"enb2\"",
+    ),
+    ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
+    ("unknown scheme", "\"standard\"", "\"normal\""),
+    ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
+    ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
+    ("no end marker", "mme = \"mme\"", "end_markers = 0"),
+    ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),
+    ("a message of no bytes", "mme = \"mme\"", "sizes = { end_marker = \"0 B\" }"),
+    ("a tunnel header of a megabyte", "mme = \"mme\"", "tunnel_overhead = \"1 MB\""),
+    (
+        "a prediction of no host",
+        "mme = \"mme\"",
+        "predictions = [{ host = \"me\", cell = \"enb2\", at = \"1 s\" }]",
+    ),
+    (
+        "a prediction of no cell",
+        "mme = \"mme\"",
+        "predictions = [{ host = \"me1\", cell = \"r\", at = \"1 s\" }]",
+    ),
+    ("a backhaul that holds nothing", "limit = \"90 pkt\"", "limit = \"0 pkt\""),
+];
 
 fn reports(edits: &[Edit]) -> String {
+    reports_on(VALID, edits)
+}
+
+fn edited(valid: &str, (title, find, replace): Edit) -> String {
+    assert!(valid.contains(find), "{title}: the scenario has no {find:?}");
+    valid.replacen(find, replace, 1)
+}
+
+fn reports_on(valid: &str, edits: &[Edit]) -> String {
     let mut reports = String::new();
     for &edit in edits {
         let title = edit.0;
-        let error = match Scenario::parse(&edited(edit), "lab.toml") {
+        let error = match Scenario::parse(&edited(valid, edit), "lab.toml") {
             Ok(_) => panic!("{title}: this passes"),
             Err(error) => error,
         };
@@ -253,6 +294,11 @@ fn reports_on_fields() {
 #[test]
 fn reports_on_values() {
     insta::assert_snapshot!(reports(VALUES));
+}
+
+#[test]
+fn reports_on_lte() {
+    insta::assert_snapshot!(reports_on(include_str!("../../../examples/lte.toml"), LTE));
 }
 
 #[test]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from roamlab.report import Table
+from roamlab import _roamlab
+from roamlab.papers.runs import SEED
+from roamlab.report import Assumption, Table
 from roamlab.stats import student
 
 if TYPE_CHECKING:
@@ -13,6 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.claims import Claim
+
+
+def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, str], ...]:
+    """What a report was made with; `runs` of each random experiment under the default reading and under others."""
+    return (
+        ("engine build", _roamlab.build_hash()),
+        ("seed", str(SEED)),
+        ("runs of each random experiment under the default reading", str(runs)),
+        ("runs under each other reading", str(alternative_runs)),
+        ("default reading", default),
+    )
 
 
 def summary(decided: Sequence[Claim]) -> str:
@@ -24,6 +37,18 @@ def summary(decided: Sequence[Claim]) -> str:
 
 
 _VERDICTS = ("holds", "contradicted", "undecided")
+
+
+NS2 = Assumption(
+    "which ns-2, which RTO floor",
+    "profile ns2-2009, 200 ms; 1 s run too",
+    "the paper names neither",
+)
+STARTS = Assumption(
+    "starts of the flows",
+    "uniform in 0.5 to 1.5 s, once all hosts are registered",
+    "A12: not in the paper",
+)
 
 
 def mean_text(values: Sequence[float]) -> str:

@@ -1,7 +1,8 @@
 """Our own runs: a run folder, or one of its Parquet tables.
 
-`deliveries` give the arrivals, `drops` the losses, `tcp` the windows. A loss with number 0 is left out: it is that of
-an ACK or a SYN, or of the first segment where there is no SYN. What a sender puts on the wire is not recorded.
+`deliveries` give the arrivals, `tcp` the windows, `packets`, if `record.packets` asked for it, what is sent, waits and
+is lost. Without it `drops` give the losses of data; one with number 0 is left out: it is that of an ACK or a SYN, or of
+the first segment where there is no SYN.
 """
 
 from __future__ import annotations
@@ -21,38 +22,84 @@ if TYPE_CHECKING:
 
     from roamlab.results import Results
 
-_OFFERED = {"deliveries": ("A",), "drops": ("D",), "tcp": ("cwnd", "ssthresh")}
-_TABLE_OF = {"A": "deliveries", "D": "drops", "V": "tcp"}
+_OFFERED = {
+    "deliveries": ("A",),
+    "drops": ("D",),
+    "packets": ("S", "K", "Q", "D", "B"),
+    "tcp": ("cwnd", "ssthresh"),
+}
+_SENT = {"data": "S", "syn": "S", "datagram": "S", "ack": "K"}
+_NO_LOSS = ("copy-released", "pdcp-duplicate")
+"""Reasons for which a copy is let go: what it carries is not lost."""
 
 
 def recognises(path: Path, _head: list[str]) -> bool:
     """A folder with a manifest, or a table beside one."""
-    folder = path if path.is_dir() else path.parent
-    return (path.is_dir() or path.suffix == ".parquet") and (folder / MANIFEST).exists()
+    return (path.is_dir() or path.suffix == ".parquet") and (_folder(path) / MANIFEST).exists()
 
 
 def offers(path: Path) -> frozenset[str]:
-    """What the tables hold."""
-    return frozenset(token for table in _tables(path) for token in _OFFERED[table])
+    """What the tables hold. Q only if data pass one recorded queue: of several it would not say which."""
+    results = _results(path)
+    tables = _tables(path, results)
+    tokens = {token for table in tables for token in _OFFERED[table]}
+    return frozenset(tokens - {"Q"} if "packets" in tables and not _has_bottleneck(results) else tokens)
 
 
 def events(path: Path) -> Iterator[Event]:
     """The rows of the tables, in the order of time."""
-    readers = {"deliveries": _arrivals, "drops": _losses, "tcp": _windows}
-    chosen = [readers[table] for table in _tables(path)]
-    results = open_run(path if path.is_dir() else path.parent)
-    return heapq.merge(*(read(results) for read in chosen), key=lambda event: event.time_ns)
+    readers = {"deliveries": _arrivals, "drops": _losses, "packets": packets, "tcp": _windows}
+    results = _results(path)
+    chosen = [readers[table](results) for table in _tables(path, results)]
+    return heapq.merge(*chosen, key=lambda event: event.time_ns)
 
 
 def locate(path: Path, event: Event) -> str:
     """The row of the table."""
-    folder = path if path.is_dir() else path.parent
-    return f"{folder / _TABLE_OF[event.kind]}.parquet, row {event.line}"
+    tables = _tables(path, _results(path))
+    table = next(table for table in tables if event.token in _OFFERED[table])
+    return f"{_folder(path) / table}.parquet, row {event.line}"
 
 
-def _tables(path: Path) -> tuple[str, ...]:
+def packets(results: Results) -> Iterator[Event]:
+    """What endpoints send, recorded queues are handed and the network loses, if recorded: S, K, Q, D and B."""
+    reasons = results.drops.select("serial", "reason")
+    rows = (
+        results.packets.with_row_index("line", offset=1)
+        .join(reasons, on="serial", how="left", maintain_order="left")
+        .with_columns(pl.col("event", "place", "flow", "kind", "reason").cast(pl.String))
+        .filter(pl.col("kind").is_in(list(_SENT)))
+    )
+    for row in rows.iter_rows(named=True):
+        is_ack = row["kind"] == "ack"
+        note = ""
+        if row["event"] == "send":
+            kind, value = _SENT[row["kind"]], row["wire_bytes"] if is_ack else int(row["retransmission"])
+        elif row["event"] == "enqueue" and not is_ack:
+            kind, value = "Q", row["waiting"]
+        elif row["event"] == "drop" and row["reason"] not in _NO_LOSS:
+            kind, value, note = "B" if is_ack else "D", "", f"{row['place']} {row['reason']}"
+        else:
+            continue
+        number = row["number"] - 1 if is_ack else row["number"]
+        yield Event(row["time_ns"], kind, row["flow"], str(number), str(value), note, row["line"])
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+def _results(path: Path) -> Results:
+    return open_run(_folder(path))
+
+
+def _tables(path: Path, results: Results) -> list[str]:
+    """The tables that are read: those that were recorded, losses from one of them, or the one that `path` is."""
+    record = results.manifest.parameters["record"]
+    missing = {table for table in ("deliveries", "packets", "tcp") if not record[table]}
     if path.is_dir():
-        return tuple(_OFFERED)
+        losses = "drops" if "packets" in missing else "packets"
+        return [table for table in ("deliveries", losses, "tcp") if table not in missing]
     if path.stem not in _OFFERED:
         raise BadInput(
             path,
@@ -60,7 +107,21 @@ def _tables(path: Path) -> tuple[str, ...]:
             expected=f"one of {', '.join(_OFFERED)}",
             remedy="give the run folder instead",
         )
-    return (path.stem,)
+    if path.stem in missing:
+        raise BadInput(
+            path,
+            "the table is empty",
+            expected="a run that recorded it",
+            remedy=f"run with `record.{path.stem} = true`",
+        )
+    return [path.stem]
+
+
+def _has_bottleneck(results: Results) -> bool:
+    """Whether there is one recorded queue that data are handed."""
+    handed = pl.col("event").cast(pl.String) == "enqueue"
+    is_data = ~pl.col("kind").cast(pl.String).is_in(["ack", "signal"])
+    return results.packets.filter(handed & is_data)["place"].n_unique() == 1
 
 
 def _arrivals(results: Results) -> Iterator[Event]:
@@ -73,9 +134,8 @@ def _losses(results: Results) -> Iterator[Event]:
     flows = results.flows["flow"].cast(pl.String).implode()
     text = (pl.col(name).cast(pl.String) for name in ("flow", "place", "reason"))
     rows = results.drops.with_row_index("line", offset=1).select("line", "time_ns", "seq", *text)
-    chosen = rows.filter(
-        pl.col("flow").is_in(flows) & (pl.col("seq") > 0) & (pl.col("reason") != "copy-released")
-    )
+    is_loss = ~pl.col("reason").is_in(_NO_LOSS)
+    chosen = rows.filter(pl.col("flow").is_in(flows) & (pl.col("seq") > 0) & is_loss)
     for line, time, seq, flow, place, reason in chosen.iter_rows():
         yield Event(time, "D", flow, str(seq), "", f"{place} {reason}", line)
 

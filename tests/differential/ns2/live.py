@@ -17,8 +17,7 @@ import case as cases
 import ours
 import reference
 from events import difference
-
-import roamlab as rl
+from roamlab.run import run
 
 if TYPE_CHECKING:
     from case import Case
@@ -30,7 +29,7 @@ MARGIN = 1000.0
 
 def compare(case: Case, phases: list[int], theirs: Events) -> str | None:
     """Runs the case through ours; its first difference from what ns-2 did."""
-    mine = ours.events(rl.run(ours.scenario(case, phases), seed=1))
+    mine = ours.events(run(ours.scenario(case, phases), seed=1))
     return difference(theirs, mine, case.duration / 1000 - MARGIN)
 
 

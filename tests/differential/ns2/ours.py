@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from case import PRESETS
 from events import Event
-
-import roamlab as rl
+from roamlab.scenario import Scenario
+from roamlab.traces.run import packets
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
-
-_EPSILON = 1e-3
-_KINDS = {"data": "S", "syn": "S", "ack": "K"}
+    from roamlab.results import Results
+    from roamlab.traces.event import Event as Recorded
 
 
 def _time(nanoseconds: int) -> str:
@@ -59,7 +57,7 @@ def _bottleneck(case: Case) -> dict[str, Any]:
     return link
 
 
-def scenario(case: Case, phases: list[int]) -> rl.Scenario:
+def scenario(case: Case, phases: list[int]) -> Scenario:
     """The case in our format; `phases`: nanoseconds into a tick at which the senders' clocks begin."""
     links = [_bottleneck(case)]
     for index, flow in enumerate(case.flows):
@@ -77,23 +75,17 @@ def scenario(case: Case, phases: list[int]) -> rl.Scenario:
         "flows": flows,
         "record": {"packets": True, "deliveries": False, "queues": ["r1->r2"]},
     }
-    return rl.Scenario.from_dict(tables, name=case.name)
+    return Scenario.from_dict(tables, name=case.name)
 
 
-def events(results: rl.Results) -> Events:
+def events(results: Results) -> Events:
     """What a run of ours did."""
-    reasons = results.drops.select("serial", "reason")
-    packets = results.packets.join(reasons, on="serial", how="left", maintain_order="left")
-    found = []
-    for row in packets.with_columns(pl.col(pl.Enum).cast(str)).iter_rows(named=True):
-        flow, is_ack = int(row["flow"][1:]), row["kind"] == "ack"
-        number = row["number"] - 1 if is_ack else row["number"]
-        if row["event"] == "send":
-            kind = _KINDS[row["kind"]]
-            detail = str(row["wire_bytes"]) if is_ack else str(int(row["retransmission"]))
-        elif row["event"] == "enqueue":
-            kind, detail = "Q", str(row["waiting"])
-        else:
-            kind, detail = "D", ("q" if row["reason"] == "queue-overflow" else "l") + ("a" if is_ack else "")
-        found.append(Event(kind, row["time_ns"] / 1000, flow, number, detail))
-    return found
+    return [_event(event) for event in packets(results)]
+
+
+def _event(event: Recorded) -> Event:
+    kind, detail = event.kind, event.value
+    if kind in "DB":
+        cause = "q" if event.note.endswith(" queue-overflow") else "l"
+        kind, detail = "D", cause + ("a" if kind == "B" else "")
+    return Event(kind, event.time_ns / 1000, int(event.flow[1:]), int(event.what), detail)

@@ -107,7 +107,7 @@ impl Bearer {
     }
 
     /// The host is here: what waits goes over the air.
-    pub fn to_air(&mut self, now: Time, params: &Params, out: &mut Vec<Action>) {
+    pub fn attach(&mut self, now: Time, params: &Params, out: &mut Vec<Action>) {
         if self.outlet == Outlet::Air {
             return;
         }

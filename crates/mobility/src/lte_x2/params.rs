@@ -141,7 +141,7 @@ pub struct Timers {
     /// T_X2RELOCoverall: a source that has not been released takes the host back, if it is still there, or forgets
     /// it. Default 1 s.
     pub reloc_overall: Duration,
-    /// A target forgets a host that does not come. Default 1 s.
+    /// A target forgets a host that does not come; later than its source. Default 2 s.
     pub joining: Duration,
     /// A released source, and a target whose handover was cancelled, pass packets on for this long, or until the end
     /// marker. Default 1 s.
@@ -168,7 +168,7 @@ impl Default for Timers {
         Timers {
             reloc_prep: ms(200),
             reloc_overall: ms(1_000),
-            joining: ms(1_000),
+            joining: ms(2_000),
             forwarding_hold: ms(1_000),
             t304: ms(200),
             t311: ms(3_000),

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// LTE at the serving gateway.
 #[derive(Clone, Debug)]
 pub struct ServingGateway {
-    params: Params,
+    end_markers: usize,
     /// Where each host's path goes, and since which request.
     paths: BTreeMap<Addr, (Addr, Identification)>,
 }
@@ -27,7 +27,7 @@ pub struct ServingGateway {
 impl ServingGateway {
     /// A gateway that knows no host.
     pub fn new(params: &Params) -> ServingGateway {
-        ServingGateway { params: params.clone(), paths: BTreeMap::new() }
+        ServingGateway { end_markers: params.end_markers as usize, paths: BTreeMap::new() }
     }
 
     /// The state for `host` in one word.
@@ -41,7 +41,7 @@ impl ServingGateway {
             Some((_, known)) if id <= known => return id == known,
             Some((old, _)) if old != base_station => {
                 let marker = end_marker(host, id).to(old);
-                out.extend(std::iter::repeat_n(marker, self.params.end_markers as usize));
+                out.extend(std::iter::repeat_n(marker, self.end_markers));
             }
             _ => {}
         }

@@ -41,6 +41,8 @@ impl Context {
     }
 
     fn prepare(&mut self, target: Addr, early: bool, wanted: bool, cx: &mut Cx<'_>) {
+        // End markers of handovers before this one lead to here, or are stale.
+        self.bearer.since(self.id);
         self.id = self.id.newer(cx.now);
         let until = cx.now + cx.params.timers.reloc_prep;
         self.role = Role::Preparing { target, until, early, wanted };
@@ -135,7 +137,7 @@ impl Context {
             self.switch_path(cx.address, None, cx);
         }
         self.bearer.since(self.id);
-        self.bearer.to_air(cx.now, cx.params, cx.out);
+        self.bearer.attach(cx.now, cx.params, cx.out);
         let returns = cx.params.cancelled == Cancelled::Return && cx.params.forwarding != Forwarding::None;
         if returns && (commanded || early) {
             self.bearer.expect_from(target, cx.now, cx.params, cx.out);

@@ -20,7 +20,7 @@ impl Context {
         let Role::Prepared { source, .. } = self.role else { return };
         cx.note(Phase::HandoverConfirmed);
         self.role = Role::Serving;
-        self.bearer.to_air(cx.now, cx.params, cx.out);
+        self.bearer.attach(cx.now, cx.params, cx.out);
         self.switch_path(cx.address, Some(source), cx);
     }
 
@@ -47,7 +47,7 @@ impl Context {
     pub fn continue_here(&mut self, cx: &mut Cx<'_>) -> bool {
         match self.role {
             Role::Prepared { .. } => self.confirmed(cx),
-            Role::Serving | Role::Preparing { .. } => self.bearer.to_air(cx.now, cx.params, cx.out),
+            Role::Serving | Role::Preparing { .. } => self.bearer.attach(cx.now, cx.params, cx.out),
             Role::Ready { .. } | Role::Executing { .. } => self.take_back(cx),
             Role::Leaving { .. } => return false,
         }

@@ -3,7 +3,7 @@
 use super::params::{ByteScaling, CountArrivals, IdleStart, Params, Unit};
 use crate::Gauges;
 use crate::fifo::Fifo;
-use roamlab_engine::{Bytes, Packets, Rate, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
 
 /// What RED decides for an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,6 +32,8 @@ pub(crate) struct Arrival {
 #[derive(Clone, Debug)]
 pub(crate) struct Detector {
     pub(crate) params: Params,
+    /// The two thresholds in the unit of the average.
+    thresholds: (f64, f64),
     pub(crate) average: f64,
     pub(crate) p_b: f64,
     pub(crate) count: i64,
@@ -47,7 +49,25 @@ impl Detector {
             CountArrivals::All => 0,
         };
         let idle_since = Some(Time::ZERO);
-        Detector { params, average: 0.0, p_b: 0.0, count, count_bytes: 0, above_min: false, idle_since }
+        let thresholds = (params.in_unit(params.min_threshold), params.in_unit(params.max_threshold));
+        Detector {
+            params,
+            thresholds,
+            average: 0.0,
+            p_b: 0.0,
+            count,
+            count_bytes: 0,
+            above_min: false,
+            idle_since,
+        }
+    }
+
+    /// The queue stands at a link of this rate and propagation delay: sizes what ns-2 sizes by them.
+    pub(crate) fn attach(&mut self, rate: Rate, delay: Duration) {
+        let (min, max, weight) = self.params.sized(rate, delay);
+        let unit = self.params.in_unit(Packets(1));
+        self.thresholds = (min * unit, max * unit);
+        self.params.queue_weight = weight;
     }
 
     /// Takes the arrival into the average and decides. `uniform` is drawn from once if, and only if, a
@@ -58,7 +78,7 @@ impl Detector {
             self.count_one(arrival.size);
         }
         let is_short = self.params.spare_short_queue && arrival.waiting <= 1.0;
-        if self.average < self.params.in_unit(self.params.min_threshold) || is_short {
+        if self.average < self.thresholds.0 || is_short {
             self.p_b = 0.0;
             self.above_min = false;
             if self.params.count_arrivals == CountArrivals::InBand {
@@ -80,7 +100,7 @@ impl Detector {
         if self.params.count_arrivals == CountArrivals::InBand {
             self.count_one(arrival.size);
         }
-        self.p_b = self.params.initial_probability(self.average);
+        self.p_b = self.params.initial_probability(self.thresholds, self.average);
         if uniform() > self.final_probability(arrival.size) {
             return Verdict::Pass;
         }
@@ -144,7 +164,7 @@ impl Detector {
 
     /// Counts an arrival that is let in without a test as one that was spared.
     pub(crate) fn count_untested(&mut self, size: Bytes) {
-        let in_band = self.average >= self.params.in_unit(self.params.min_threshold) && !self.is_certain();
+        let in_band = self.average >= self.thresholds.0 && !self.is_certain();
         if in_band || self.params.count_arrivals == CountArrivals::All {
             self.count_one(size);
         }
@@ -158,7 +178,7 @@ impl Detector {
     /// The average from which no packet is let in.
     fn certain_from(&self) -> f64 {
         let factor = if self.params.gentle { 2.0 } else { 1.0 };
-        factor * self.params.in_unit(self.params.max_threshold)
+        factor * self.thresholds.1
     }
 
     /// `p_a` of a packet, from `p_b`.

@@ -2,7 +2,7 @@
 
 use crate::BadField;
 use crate::fifo::Fifo;
-use roamlab_engine::{Bytes, Packets};
+use roamlab_engine::{Bytes, Duration, Packets, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -131,7 +131,8 @@ macro_rules! red_params {
                 $($sizes)+
                 /// Drop probability `p_b` at `max_threshold`, above 0 up to 1 (ns-2: 1/`linterm_`). Default 0.02; ns2: 0.1.
                 max_p: f64 = 0.02, 0.1;
-                /// Weight of one arrival in the average, above 0 up to 1 (ns-2: `q_weight_`). Default 0.002.
+                /// Weight of one arrival in the average, above 0 up to 1 (ns-2: `q_weight_`). With ns-2's rules also 0, -1
+                /// or -2: by the link, so that the average follows within 1 s, ten round trips or 0.1 s. Default 0.002.
                 queue_weight: f64 = 0.002, 0.002;
                 /// Typical packet on the wire: scale of byte modes, and of time while the link is idle (ns-2:
                 /// `mean_pktsize_`). Default 512 B; ns2: 500 B.
@@ -191,21 +192,29 @@ red_params! {
         /// Packets that may wait; with `threshold_unit = "bytes"` times `mean_packet` (ns-2: `limit_`). Default
         /// 120 pkt (MBLUE table II); ns2: 50 pkt.
         limit: Packets = Packets(120), Packets(50);
-        /// Average queue length at which dropping begins (ns-2: `thresh_`). Default 40 pkt (MBLUE table II);
-        /// ns2: 5 pkt.
+        /// Average queue length at which dropping begins (ns-2: `thresh_`); with ns-2's rules "0 pkt" sizes it by the
+        /// link. Default 40 pkt (MBLUE table II); ns2: 5 pkt.
         min_threshold: Packets = Packets(40), Packets(5);
-        /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`). Default 80 pkt (MBLUE
-        /// table II); ns2: 15 pkt.
+        /// Average queue length at which `p_b` has reached `max_p` (ns-2: `maxthresh_`); with ns-2's rules "0 pkt" is
+        /// three times `min_threshold`. Default 80 pkt (MBLUE table II); ns2: 15 pkt.
         max_threshold: Packets = Packets(80), Packets(15);
     }
     own {}
 }
 
+/// The weights by which ns-2 sizes the weight itself.
+const AUTOMATIC_WEIGHTS: [f64; 3] = [0.0, -1.0, -2.0];
+
+/// ns-2's `targetdelay_` in seconds.
+const TARGET_DELAY: f64 = 0.005;
+
 impl Params {
     /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
     pub fn validate(&self) -> Result<(), BadField> {
         crate::validate_limit(self.limit, self.count_in_service)?;
-        if self.min_threshold >= self.max_threshold {
+        let by_link = self.rules == Rules::Ns2;
+        let sized = by_link && (self.min_threshold.0 == 0 || self.max_threshold.0 == 0);
+        if self.min_threshold >= self.max_threshold && !sized {
             let message = format!(
                 "max_threshold ({}) lies above min_threshold ({}): write two or three times the latter",
                 self.max_threshold, self.min_threshold
@@ -215,13 +224,37 @@ impl Params {
         if self.mean_packet == Bytes(0) {
             return Err(("mean_packet", "a packet has a size: write for example \"512 B\"".into()));
         }
-        for (field, value) in [("max_p", self.max_p), ("queue_weight", self.queue_weight)] {
+        let weight =
+            if by_link && AUTOMATIC_WEIGHTS.contains(&self.queue_weight) { 1.0 } else { self.queue_weight };
+        for (field, value) in [("max_p", self.max_p), ("queue_weight", weight)] {
             crate::validate_probability(field, value)?;
             if value == 0.0 {
                 return Err((field, "with 0 RED never drops: write a number above 0, up to 1".into()));
             }
         }
         crate::validate_probability("mark_p_max", self.mark_p_max)
+    }
+
+    /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is
+    /// half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least; a maximum of 0 three times the
+    /// minimum; a weight of 0, -1 or -2 that of an average with a time constant of 1 s, ten round trips or 0.1 s, a
+    /// round trip being thrice the delay and the time of a packet, but 0.1 s at least.
+    pub(super) fn sized(&self, rate: Rate, delay: Duration) -> (f64, f64, f64) {
+        let (min, max) = (f64::from(self.min_threshold.0), f64::from(self.max_threshold.0));
+        if self.rules != Rules::Ns2 {
+            return (min, max, self.queue_weight);
+        }
+        let per_second = rate.as_bps() as f64 / (8.0 * self.mean_packet.0 as f64);
+        let min = if min == 0.0 { (TARGET_DELAY * per_second / 2.0).max(5.0) } else { min };
+        let max = if max == 0.0 { 3.0 * min } else { max };
+        let round_trip = (3.0 * (delay.as_secs_f64() + 1.0 / per_second)).max(0.1);
+        let time_constant = match self.queue_weight {
+            0.0 => 1.0,
+            -1.0 => 10.0 * round_trip,
+            -2.0 => 0.1,
+            weight => return (min, max, weight),
+        };
+        (min, max, 1.0 - libm::exp(-1.0 / (time_constant * per_second)))
     }
 
     /// A number of packets in the unit of the average.
@@ -247,8 +280,7 @@ impl Params {
     }
 
     /// 1993 eq. 2; ns-2 with `gentle`. The initial drop probability for an average of `average`, in its unit.
-    pub(super) fn initial_probability(&self, average: f64) -> f64 {
-        let (min, max) = (self.in_unit(self.min_threshold), self.in_unit(self.max_threshold));
+    pub(super) fn initial_probability(&self, (min, max): (f64, f64), average: f64) -> f64 {
         if average < max {
             return self.max_p * (average - min) / (max - min);
         }

@@ -54,15 +54,54 @@ fn the_average_follows_eq_1() {
     assert!((detector.average / 30.0 - (1.0 - libm::exp(-1.0))).abs() < 0.001);
 }
 
+/// What ns-2.35 says of its own queues when it has sized them.
+#[test]
+fn thresholds_and_weight_are_sized_as_in_ns2() {
+    for (mbps, millis, weight, min, max, mean, expected) in [
+        (2, 40, -1.0, 0, 0, 500, (5.0, 15.0, 0.001_586_042_490_414_052_4)),
+        (20, 10, -1.0, 0, 0, 500, (12.5, 37.5, 0.000_199_980_001_333_255_33)),
+        (100, 5, 0.0, 0, 0, 1000, (31.25, 93.75, 7.999_680_008_530_241e-5)),
+        (10, 100, -2.0, 5, 0, 500, (5.0, 15.0, 0.003_992_010_656_008_516)),
+        (50, 200, -1.0, 0, 30, 552, (28.306_159_420_289_855, 30.0, 1.471_339_427_427_942_3e-5)),
+        (50, 200, 0.01, 7, 9, 552, (7.0, 9.0, 0.01)),
+    ] {
+        let params = Params {
+            queue_weight: weight,
+            min_threshold: Packets(min),
+            max_threshold: Packets(max),
+            mean_packet: Bytes(mean),
+            ..Params::of(Rules::Ns2)
+        };
+        assert_eq!(params.validate(), Ok(()));
+        let link = (Rate::from_bps(mbps * 1_000_000), Duration::from_millis(millis));
+        let sized = params.sized(link.0, link.1);
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;
+        assert!(
+            close(sized.0, expected.0) && close(sized.1, expected.1) && close(sized.2, expected.2),
+            "{sized:?} for {expected:?}"
+        );
+        let mut queue = Red::new(&params, roamlab_engine::Rng::named(1, 0, "queue"));
+        queue.attach(link.0, link.1);
+        assert!(close(queue.detector.params.queue_weight, expected.2));
+        let literal = Params { rules: Rules::Floyd1993, ..params };
+        assert_eq!(
+            literal.sized(link.0, link.1),
+            (f64::from(min), f64::from(max), weight),
+            "only ns-2 does so"
+        );
+    }
+}
+
 #[test]
 fn the_initial_probability_follows_eq_2() {
+    const BAND: (f64, f64) = (40.0, 80.0);
     let params = Params::default();
-    assert!((params.initial_probability(60.0) - 0.01).abs() < 1e-12, "half way between 40 and 80");
-    assert_eq!(params.initial_probability(80.0), 1.0);
+    assert!((params.initial_probability(BAND, 60.0) - 0.01).abs() < 1e-12, "half way between 40 and 80");
+    assert_eq!(params.initial_probability(BAND, 80.0), 1.0);
     let gentle = Params { gentle: true, ..params };
-    assert!((gentle.initial_probability(80.0) - 0.02).abs() < 1e-12);
-    assert!((gentle.initial_probability(120.0) - 0.51).abs() < 1e-12, "half way from 0.02 to 1");
-    assert_eq!(gentle.initial_probability(160.0), 1.0);
+    assert!((gentle.initial_probability(BAND, 80.0) - 0.02).abs() < 1e-12);
+    assert!((gentle.initial_probability(BAND, 120.0) - 0.51).abs() < 1e-12, "half way from 0.02 to 1");
+    assert_eq!(gentle.initial_probability(BAND, 160.0), 1.0);
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub struct TcpReceiver {
     echo_latest: bool,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
+    /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
+    last_ack: u32,
     sack_blocks: usize,
     sack_overhead: Bytes,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
@@ -94,6 +96,7 @@ impl TcpReceiver {
             outgoing: VecDeque::new(),
             echo_latest: params.echo_latest,
             recent: None,
+            last_ack: 0,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as usize,
             sack_overhead: params.sack_overhead,
@@ -116,7 +119,7 @@ impl TcpReceiver {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
         if let Some(timestamps) = header.timestamps
-            && (self.echo_latest || header.seq == expected)
+            && (self.echo_latest || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
         {
             self.recent = Some(timestamps.value);
         }
@@ -216,6 +219,7 @@ impl TcpReceiver {
 
     fn acknowledge(&mut self, now: Time) {
         self.delayed.stop();
+        self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
         if let Some(seq) = self.repeated.take() {
             sacks.push(seq, seq + 1); // RFC 2883 §4

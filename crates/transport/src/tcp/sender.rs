@@ -54,11 +54,11 @@ impl TcpSender {
     }
 
     /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
-    /// is still sent again.
+    /// is still sent again; in ns-2 all but the last segment.
     pub fn stop(&mut self) {
         let state = &mut self.state;
         if state.fin.is_none() {
-            state.end = state.snd_max;
+            state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_quirks));
         }
     }
 

@@ -3,6 +3,7 @@
 use super::known;
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{CellSpec, HostSpec, Scenario};
+use roamlab_mobility::MobilitySpec;
 use roamlab_radio::SignalSpec;
 
 /// The first problem of the radio.
@@ -20,7 +21,23 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
             check_first_visit(scenario, host, at)?;
         }
     }
-    Ok(())
+    check_commanded(scenario)
+}
+
+/// A host that measures goes where an agent says, and needs one that does.
+fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
+    let stays = match scenario.mobility {
+        Some(MobilitySpec::LteX2(_)) => return Ok(()),
+        Some(MobilitySpec::MobileIp(_)) => "Mobile IP tells no host to change cells",
+        None => "there is no protocol that tells a host to change cells",
+    };
+    if scenario.radio.measurement.is_none() {
+        return Ok(());
+    }
+    let message = format!("{stays}: all that measure would stay in their first one");
+    let problem = Problem::at("radio.measurement", message);
+    Err(problem
+        .help("remove this, and hosts move as their `visits` say; or write `mobility.kind = \"lte-x2\"`"))
 }
 
 /// Positions count only where hosts measure by them.

@@ -1,7 +1,7 @@
 //! The laboratory of the LTE tests: the network of \[lte\] fig. 1 without other users, so that whatever is lost or late is
 //! so by the handover.
 
-pub use crate::record::{Loss, MS, Record, Signal, Trouble};
+pub use crate::record::{Loss, MS, Record, Trouble};
 use std::fmt::Write;
 
 /// When the second cell becomes the better one in all scenarios with one handover.
@@ -17,7 +17,7 @@ pub struct Lab {
     pub mobility: String,
     /// Fields of `mobility.timers`, each followed by a comma.
     pub timers: String,
-    /// Lines of `[radio]`.
+    /// Lines of `[radio.measurement]`.
     pub radio: String,
     /// Flows, as TOML.
     pub flows: String,
@@ -30,7 +30,7 @@ pub const TCP: &str = r#"
 name = "tcp"
 path = ["server", "ue"]
 tcp = { variant = "newreno", window = "16 pkt", segment = "1460 B", min_rto = "200 ms" }
-app = { kind = "ftp", start = "1 s" }
+app = { kind = "ftp", start = "2.5 s" }
 "#;
 
 /// A datagram every 2 ms (250 B at 1 Mbit/s) to the moving host.
@@ -38,13 +38,13 @@ pub const UDP: &str = r#"
 [[flows]]
 name = "udp"
 path = ["server", "ue"]
-app = { kind = "cbr", start = "1 s", rate = "1 Mbit/s", packet = "250 B" }
+app = { kind = "cbr", start = "2.5 s", rate = "1 Mbit/s", packet = "250 B" }
 "#;
 
 impl Default for Lab {
     fn default() -> Lab {
         Lab {
-            duration_ms: 9_000,
+            duration_ms: 8_000,
             visits: vec![("enb1", 0), ("enb2", TURNS / MS)],
             mobility: String::new(),
             timers: String::new(),
@@ -74,19 +74,19 @@ impl Lab {
             let _ = write!(
                 text,
                 "[cells.{cell}]\nrouter = \"r\"\nrate = \"24 Mbit/s\"\ndelay = \"5 ms\"\n\
-                 queue = {{ kind = \"droptail\", limit = \"200 pkt\" }}\n\
+                 queue = {{ kind = \"droptail\", limit = \"2000 pkt\" }}\n\
                  backhaul = {{ rate = \"12 Mbit/s\", delay = \"2 ms\" }}\n"
             );
         }
         let _ = write!(
             text,
-            "[mobility]\nkind = \"lte-x2\"\nmme = \"mme\"\n\
+            "[mobility]\nkind = \"lte-x2\"\nmme = \"mme\"\nbuffer_limit = \"1000 pkt\"\n\
              measurement = {{ hysteresis_db = 0.0, time_to_trigger = \"0 ms\", filter_coefficient = 0 }}\n\
              timers = {{ {} }}\n{}\n",
             self.timers.trim_end_matches(','),
             self.mobility
         );
-        let _ = write!(text, "[radio]\nmeasurement = {{ period = \"10 ms\" }}\n{}\n", self.radio);
+        let _ = write!(text, "[radio.measurement]\nperiod = \"10 ms\"\n{}\n", self.radio);
         let visits: Vec<String> = self
             .visits
             .iter()
@@ -111,5 +111,5 @@ pub fn assert_flawless(record: &Record, flow: &str) {
     assert!(lost.is_empty(), "{flow}: {lost:?}");
     let [duplicates, reordered] = ["duplicate_pkts", "reordered_pkts"].map(|name| record.total(flow, name));
     assert_eq!((duplicates, reordered), (0, 0), "{flow}");
-    assert!(record.delivered(flow).count() > 1_000, "{flow}");
+    assert!(record.delivered(flow).count() > 500, "{flow}");
 }

@@ -1,1 +1,372 @@
+//! Handovers in trouble: every message lost or late, alone and in pairs; every timer at its extremes; a second handover
+//! before the first ends; ping-pong.
+//!
+//! Each run must end with its laws intact, every flow goes on, every datagram is delivered or lost for a reason, and
+//! nothing is forwarded any more. A host that keeps its connection loses nothing.
 
+use crate::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Variant = (&'static str, &'static str);
+
+/// The schemes: a name, and lines of `[mobility]`.
+const SCHEMES: [Variant; 3] =
+    [("standard", ""), ("fast", "path_switch = \"fast\""), ("predictive", "path_switch = \"predictive\"")];
+
+/// Other ways to run the standard.
+const OTHERS: [Variant; 4] = [
+    ("seamless", "forwarding = \"seamless\""),
+    ("without forwarding", "forwarding = \"none\""),
+    ("without reordering", "reordering = false"),
+    ("dropped when cancelled", "cancelled = \"drop\""),
+];
+
+fn is_data(loss: &Loss) -> bool {
+    &*loss.flow != "signalling" && loss.loses_data()
+}
+
+/// Whether the host had one connection all the time.
+fn stayed_connected(record: &Record) -> bool {
+    let failure = |phase: &str| record.phases.iter().filter(|noted| &*noted.phase == phase).count();
+    failure("link-failed") == 0 && failure("service-requested") == 1
+}
+
+/// Packets that may be on their way at the end: a window of segments and one of acknowledgements, the datagrams of
+/// 20 ms, and signalling.
+const ON_THE_WAY: u64 = 16 + 16 + 10 + 5;
+
+/// What is wrong with a run whatever its trouble was.
+fn unsettled(record: &Record) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut expect = |holds: bool, what: &dyn Fn() -> String| {
+        if !holds {
+            problems.push(what());
+        }
+    };
+    // Datagram n is sent at 2.5 s + n * 2 ms.
+    let until = record.end - 1_000 * MS;
+    let ended: BTreeSet<u64> = record
+        .delivered("udp")
+        .map(|delivery| delivery.seq)
+        .chain(record.lost("udp").map(|loss| loss.seq))
+        .collect();
+    let forgotten: Vec<u64> =
+        (0..(until - 2_500 * MS) / (2 * MS)).filter(|seq| !ended.contains(seq)).collect();
+    expect(forgotten.is_empty(), &|| format!("datagrams {forgotten:?} have no end"));
+    let inside = record.census("inside");
+    expect(inside <= ON_THE_WAY, &|| format!("{inside} packets are still inside"));
+    for flow in ["tcp", "udp"] {
+        let resumed = record.delivered(flow).any(|delivery| delivery.fresh && delivery.time > until);
+        expect(resumed, &|| format!("{flow} has not resumed"));
+    }
+    for loss in record.losses.iter().filter(|loss| is_data(loss) && loss.time > until) {
+        expect(false, &|| format!("still lost at the end: {loss:?}"));
+    }
+    let forwarded = record.releases.iter().filter(|release| release.time > until).count();
+    expect(forwarded == 0, &|| format!("{forwarded} packets still go through buffers"));
+    let reasons = ["detached", "bearer-ended", "no-binding"];
+    for loss in record.losses.iter().filter(|loss| is_data(loss) && !reasons.contains(&&*loss.reason)) {
+        expect(false, &|| format!("{loss:?}"));
+    }
+    let duplicates = record.total("udp", "duplicate_pkts");
+    expect(duplicates == 0, &|| format!("{duplicates} duplicates"));
+    problems
+}
+
+/// What is wrong with a run in which a connection that is kept loses nothing.
+fn problems_of(lab: &Lab, name: &str) -> Vec<String> {
+    let record = lab.run();
+    let mut problems = unsettled(&record);
+    let forwards = !lab.mobility.contains("none") && !lab.mobility.contains("drop");
+    if forwards && stayed_connected(&record) {
+        problems
+            .extend(record.losses.iter().find(|loss| is_data(loss)).map(|loss| format!("lost: {loss:?}")));
+        let ordered =
+            !lab.mobility.contains("reordering") && record.phase("reordering-timed-out", 0).is_none();
+        let reordered = record.total("udp", "reordered_pkts");
+        if ordered && onward(lab) && reordered > 0 {
+            problems.push(format!("{reordered} datagrams are out of order"));
+        }
+    }
+    problems.iter().map(|problem| format!("{name}: {problem}")).collect()
+}
+
+/// Whether the host never comes back to a cell, which keeps what it had held (and that may be the younger part).
+fn onward(lab: &Lab) -> bool {
+    let cells: BTreeSet<&str> = lab.visits.iter().map(|visit| visit.0).collect();
+    cells.len() == lab.visits.len()
+}
+
+fn nothing_wrong(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Every message of an undisturbed run, from the first connection on, as the trouble that loses it.
+fn messages(lab: &Lab) -> Vec<Trouble> {
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let record = lab.run();
+    let troubles = record.signals.iter().map(|signal| {
+        let occurrence = seen.entry(signal.message.to_string()).or_default();
+        *occurrence += 1;
+        Trouble::lost(&*signal.message, *occurrence)
+    });
+    troubles.collect()
+}
+
+fn each_message(variants: &[Variant], delays_ms: &[Option<u64>]) {
+    let mut problems = Vec::new();
+    for (variant, mobility) in variants {
+        let mut lab = Lab::with(mobility);
+        for trouble in messages(&lab) {
+            for &delay_ms in delays_ms {
+                lab.troubles = vec![Trouble { delay_ms, ..trouble.clone() }];
+                problems.extend(problems_of(&lab, &format!("{variant}, {:?}", lab.troubles)));
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+#[test]
+fn the_messages_are_those_of_the_chart() {
+    let names = |mobility: &str| -> BTreeSet<String> {
+        messages(&Lab::with(mobility)).into_iter().map(|trouble| trouble.message).collect()
+    };
+    assert_eq!(names("").len(), 19);
+    assert!(SCHEMES.iter().all(|(_, mobility)| names(mobility) == names("")));
+}
+
+#[test]
+fn each_message_is_lost() {
+    each_message(&SCHEMES, &[None]);
+}
+
+#[test]
+fn each_message_is_lost_in_other_variants() {
+    each_message(&OTHERS, &[None]);
+}
+
+/// Late by enough to come behind any other message of the procedure, and then behind every timer.
+#[test]
+fn each_message_comes_behind_its_rivals() {
+    each_message(&SCHEMES, &[4, 12, 25, 60].map(Some));
+}
+
+#[test]
+fn each_message_comes_very_late() {
+    each_message(&SCHEMES, &[150, 500, 1_500].map(Some));
+}
+
+#[test]
+fn any_two_messages_are_lost() {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES {
+        let mut lab = Lab::with(mobility);
+        let all = messages(&lab);
+        for (index, first) in all.iter().enumerate() {
+            let again = Trouble { occurrence: first.occurrence + 1, ..first.clone() };
+            // One later message in three, and the repetition of the same.
+            for second in all[index + 1..].iter().skip(index % 3).step_by(3).chain([&again]) {
+                lab.troubles = vec![first.clone(), second.clone()];
+                problems.extend(problems_of(&lab, &format!("{variant}, {:?}", lab.troubles)));
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+const TIMERS: [&str; 11] = [
+    "reloc_prep",
+    "reloc_overall",
+    "joining",
+    "forwarding_hold",
+    "t304",
+    "t311",
+    "t301",
+    "cell_entry",
+    "random_access",
+    "rrc_retransmit",
+    "s1_retransmit",
+];
+
+/// The host may lose its connection, but not for ever.
+#[test]
+fn each_timer_at_its_extremes() {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES {
+        for timer in TIMERS {
+            for extreme in ["1 ms", "1000 s"] {
+                let timers = format!("{timer} = \"{extreme}\"");
+                // A cell that the host would enter after a quarter of an hour is none.
+                let lab = Lab { timers, ..Lab::with(mobility) };
+                let problem = unsettled(&lab.run());
+                problems
+                    .extend(problem.iter().map(|problem| format!("{variant}, {}: {problem}", lab.timers)));
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+/// The same for the times beside the timers, and with the messages lost whose timers they are.
+#[test]
+fn waits_at_their_extremes() {
+    let mut problems = Vec::new();
+    let waits = ["reordering_wait", "prediction_timeout", "prediction_lead", "detach_time"];
+    let lost = ["end-marker", "handover-command", "path-switch-request", "handover-confirm"];
+    for (variant, mobility) in SCHEMES {
+        for (wait, message) in waits.iter().zip(lost) {
+            for extreme in ["1 ms", "100 ms", "1 s"] {
+                let mut lab = Lab::with(&format!("{mobility}\n{wait} = \"{extreme}\""));
+                for troubles in [Vec::new(), vec![Trouble::lost(message, 1)]] {
+                    lab.troubles = troubles;
+                    let problem = unsettled(&lab.run());
+                    let case = format!("{variant}, {wait} {extreme}, {:?}", lab.troubles);
+                    problems.extend(problem.iter().map(|problem| format!("{case}: {problem}")));
+                }
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+/// Stays in the second cell, in ms: before the report, at each step of the handover, at its end and after.
+const STAYS: [u64; 12] = [10, 20, 30, 50, 60, 70, 80, 90, 100, 120, 200, 400];
+
+fn second_handover(third: &'static str) {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES.iter().chain(&OTHERS) {
+        for stay in STAYS {
+            let mut lab = Lab::with(mobility);
+            lab.visits.push((third, TURNS / MS + stay));
+            problems.extend(problems_of(&lab, &format!("{variant}, to {third} after {stay} ms")));
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+#[test]
+fn a_second_handover_onward() {
+    second_handover("enb3");
+}
+
+#[test]
+fn a_second_handover_back() {
+    second_handover("enb1");
+}
+
+/// With each message lost.
+#[test]
+fn a_second_handover_with_losses() {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES {
+        for (third, stay) in [("enb3", 60), ("enb1", 60), ("enb1", 90)] {
+            let mut lab = Lab::with(mobility);
+            lab.visits.push((third, TURNS / MS + stay));
+            for trouble in messages(&lab) {
+                lab.troubles = vec![trouble];
+                let case = format!("{variant}, to {third} after {stay} ms, {:?}", lab.troubles);
+                problems.extend(problems_of(&lab, &case));
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+#[test]
+fn ping_pong_ten_times() {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES.iter().chain(&OTHERS) {
+        for interval in [40, 70, 100, 150, 250] {
+            let mut lab = Lab::with(mobility);
+            let times = (0..10).map(|turn| TURNS / MS + turn * interval);
+            lab.visits.truncate(1);
+            lab.visits.extend(["enb2", "enb1"].into_iter().cycle().zip(times));
+            problems.extend(problems_of(&lab, &format!("{variant}, every {interval} ms")));
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+/// The host ends in the cell that its schedule has it in, also if it had to search.
+#[test]
+fn a_radio_link_failure_ends_in_a_new_connection_or_the_old_one() {
+    // The command is lost, and the source waits longer than the host can hear it.
+    let mut lab = Lab { timers: "reloc_overall = \"5 s\", joining = \"5 s\"".into(), ..Lab::default() };
+    lab.radio = "t310 = \"100 ms\"\nslope_db_per_s = 60.0".into();
+    lab.troubles = vec![Trouble::lost("handover-command", 1)];
+    let record = lab.run();
+    nothing_wrong(&unsettled(&record));
+    // The target was prepared: it continues, and what was forwarded to it arrives.
+    let reestablished = record.phases.iter().find(|phase| &*phase.phase == "reestablished");
+    assert_eq!(reestablished.map(|phase| &*phase.node), Some("ue"));
+    assert!(record.signals.iter().any(|signal| &*signal.message == "rlf-indication"));
+    assert_eq!(record.phases.iter().filter(|phase| &*phase.phase == "service-requested").count(), 1);
+    assert!(record.lost("udp").next().is_none());
+
+    // No request got through: no target knows the host.
+    lab.troubles = (1..40).map(|number| Trouble::lost("handover-request", number)).collect();
+    let record = lab.run();
+    nothing_wrong(&unsettled(&record));
+    assert!(record.signals.iter().any(|signal| &*signal.message == "reestablishment-reject"));
+    assert_eq!(record.phases.iter().filter(|phase| &*phase.phase == "service-restored").count(), 2);
+    let ended = record.lost("udp").filter(|loss| &*loss.reason == "bearer-ended").count();
+    assert!(ended > 0, "the source drops what it kept, and says so");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any walk, with any few messages lost or late.
+    #[test]
+    fn any_walk_in_any_trouble_ends_well(
+        walk in prop::collection::vec((0usize..3, 10u64..400), 1..8),
+        troubles in prop::collection::vec((0..MESSAGES.len(), 1u32..6, prop::option::of(1u64..2_000)), 0..5),
+        variant in 0..SCHEMES.len() + OTHERS.len(),
+    ) {
+        let variants = [&SCHEMES[..], &OTHERS[..]].concat();
+        let mut lab = Lab { duration_ms: 12_000, ..Lab::with(variants[variant].1) };
+        lab.visits.truncate(1);
+        let mut at = TURNS / MS;
+        for (cell, stay) in walk {
+            lab.visits.push((["enb1", "enb2", "enb3"][cell], at));
+            at += stay;
+        }
+        for (message, occurrence, delay_ms) in troubles {
+            lab.troubles.push(Trouble { delay_ms, ..Trouble::lost(MESSAGES[message], occurrence) });
+        }
+        let problems = unsettled(&lab.run());
+        let case = format!("{:?} {:?} {}", lab.visits, lab.troubles, variants[variant].0);
+        prop_assert!(problems.is_empty(), "{case}\n{}", problems.join("\n"));
+    }
+}
+
+/// Every kind of message that a run may have.
+const MESSAGES: [&str; 25] = [
+    "measurement-control",
+    "measurement-control-complete",
+    "measurement-report",
+    "handover-request",
+    "handover-request-ack",
+    "handover-command",
+    "sn-status-transfer",
+    "random-access-preamble",
+    "random-access-response",
+    "handover-confirm",
+    "path-switch-request",
+    "modify-bearer-request",
+    "end-marker",
+    "modify-bearer-response",
+    "path-switch-request-ack",
+    "path-switch-request-failure",
+    "ue-context-release",
+    "handover-cancel",
+    "reestablishment-request",
+    "reestablishment",
+    "reestablishment-reject",
+    "service-request",
+    "initial-context-setup",
+    "connection-setup",
+    "ue-context-release-command",
+];

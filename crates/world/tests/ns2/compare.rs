@@ -79,7 +79,7 @@ fn traced(variables: &TcpVariables, params: &TcpParams) -> [(&'static str, f64, 
 
 /// FACK does not count its timeouts in ns-2.
 fn counted_timeouts(variables: &TcpVariables, params: &TcpParams) -> f64 {
-    if params.recovery == RecoveryKind::Fack { 0.0 } else { variables.timeouts as f64 }
+    if params.recovery == RecoveryKind::Ns2Fack { 0.0 } else { variables.timeouts as f64 }
 }
 
 /// One variable's course: a value per time at which it changed, and at the beginning of the span.

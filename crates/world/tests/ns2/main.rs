@@ -11,6 +11,7 @@ mod plan;
 
 use golden::Run;
 use roamlab_transport::{PartialDeflation, TcpSpec};
+use std::collections::BTreeMap;
 
 /// Repeats every recording of `group` by these variants, at least so many.
 fn replay(group: &str, variants: &[&str], least: usize) {
@@ -20,34 +21,39 @@ fn replay(group: &str, variants: &[&str], least: usize) {
     check(&runs);
 }
 
-/// Runs that are known to differ, all of Vegas. In `dff4` and `dff3` ns-2 finds the next loss overdue a few milliseconds
-/// earlier, so its fine-grained timeout has not taken in the round trip measured last, which ours has; in the others
-/// the average of the round trip after a recovery holds a measurement that ours lacks. Which rule orders them is not
-/// understood; up to there every segment agrees.
+/// Runs that are known to differ; docs/models/tcp.md says where each begins to, and why.
 const DIFFERENT: &[&str] = &[
-    "XX",
-    "Xb_ns21b_Vegas_dff4",
+    // Vegas after a timeout: ours measures an ACK of a segment sent long before, ns-2 does not.
+    "a_ns235_Vegas_q8",
+    "b_ns21b_Vegas_d4",
+    "b_ns235_Vegas_d4s",
+    // RED's idle period is a whole number of packets, and the last bit of ns-2's clock makes it one more or less.
     "d_n9_tight_gentle0",
     "d variant=NewReno preset=ns21b n=3 minth=5 maxth=15 stop=15 seed=9",
+    // ECN with NewReno and SACK: not understood.
     "e variant=NewReno n=4 aqm=redecn stop=10 seed=5",
     "e variant=SACK n=6 aqm=redecn gentle=1 stop=10 seed=8",
-    "Xb_ns235_Vegas_d4",
-    "Xb_ns235_Vegas_d4s",
-    "Xb_ns235_Vegas_dff3",
-    "Xb_ns235_Vegas_dff4",
-    "Xc_ns21b_Vegas_gap63",
 ];
 
 /// Repeats the runs and reports all that differ, but for those known to; one of these that agrees is reported too.
 fn check(runs: &[Run]) {
     let mut failures = Vec::new();
+    let mut counts: BTreeMap<[&str; 3], (u32, u32)> = BTreeMap::new();
     for run in runs {
         let outcome = network::simulate(&run.plan(), &run.spec());
-        match (compare::compare(run, &outcome), DIFFERENT.contains(&run.name.as_str())) {
+        let compared = compare::compare(run, &outcome);
+        let kind = [run.group.as_str(), run.params.preset.as_str(), run.params.variant.as_str()];
+        let (equal, all) = counts.entry(kind).or_default();
+        *equal += u32::from(compared.is_ok());
+        *all += 1;
+        match (compared, DIFFERENT.contains(&run.name.as_str())) {
             (Err(why), false) => failures.push(format!("{}: {why}", run.name)),
             (Ok(()), true) => failures.push(format!("{}: agrees now", run.name)),
             (Ok(()), false) | (Err(_), true) => {}
         }
+    }
+    for ([group, preset, variant], (equal, all)) in counts {
+        println!("group {group}, {preset}, {variant}: {equal} of {all} equal");
     }
     let (different, all) = (failures.len(), runs.len());
     assert!(failures.is_empty(), "{different} of {all} runs differ:\n{}", failures.join("\n"));
@@ -146,7 +152,7 @@ fn live_vegas_runs_mostly_agree() {
     let agrees = |run: &Run| compare::compare(run, &network::simulate(&run.plan(), &run.spec())).is_ok();
     let runs = live("Vegas");
     let agreeing = runs.iter().filter(|run| agrees(run)).count();
-    assert!(100 * agreeing >= 69 * runs.len(), "only {agreeing} of {}", runs.len());
+    assert!(100 * agreeing >= 76 * runs.len(), "only {agreeing} of {}", runs.len());
 }
 
 /// Switches of ns-2 that no recording has set, each against the knob that says the same.

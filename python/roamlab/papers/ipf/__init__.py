@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab import _roamlab
 from roamlab.papers.ipf import claims, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import AIR, DEFAULT, GAPS_S, HOSTS, QUEUES, VISITS
 from roamlab.papers.records import queue_trace
-from roamlab.papers.reporting import mean_text, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
@@ -56,13 +55,7 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence], sweep
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("runs of each random experiment under the default reading", str(session.runs)),
-            ("runs under each other reading", str(evidence.alternative_runs(session.runs))),
-            ("default reading", str(DEFAULT)),
-        ),
+        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
     )
 
 
@@ -184,9 +177,7 @@ _ASSUMPTIONS = (
         "300/7 s",
         "A10: equal stays in either cell fit the visits printed",
     ),
-    Assumption(
-        "which ns-2, which RTO floor", "profile ns2-2009, 200 ms; 1 s run too", "the paper names neither"
-    ),
+    NS2,
     Assumption(
         "RED",
         "not gentle, ns-2's `wait`, packets; the spacing of 1993 run too",
@@ -213,11 +204,7 @@ _ASSUMPTIONS = (
         "ToS is copied inwards and outwards at tunnels, and cleared behind the air",
         "R9: decapsulation comes before the base station",
     ),
-    Assumption(
-        "starts of the flows",
-        "uniform in 0.5 to 1.5 s, once all hosts are registered",
-        "A12: not in the paper",
-    ),
+    STARTS,
     Assumption(
         "the deviation of figs. 16 and 17",
         "over windows of 1 s, mean of the seven cases",

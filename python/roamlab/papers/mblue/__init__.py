@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab import _roamlab
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
 from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.papers.records import queue_trace
-from roamlab.papers.reporting import mean_text, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
@@ -52,13 +51,7 @@ def reproduce(session: Session) -> Report:
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("runs of each random experiment under the default reading", str(session.runs)),
-            ("runs under each other reading", str(evidence.alternative_runs(session.runs))),
-            ("default reading", str(experiments.DEFAULT)),
-        ),
+        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(experiments.DEFAULT)),
     )
 
 
@@ -109,11 +102,7 @@ _PARAMETERS = (
 )
 
 _ASSUMPTIONS = (
-    Assumption(
-        "which ns-2, which RTO floor",
-        "profile ns2-2009, 200 ms; 1 s run too",
-        "the paper names neither",
-    ),
+    NS2,
     Assumption(
         "BLUE: does a random drop raise P_m?",
         "no; yes run too",
@@ -151,11 +140,7 @@ _ASSUMPTIONS = (
         "ToS is copied inwards and outwards at tunnels, and cleared behind the air",
         "M9: decapsulation comes before the base station",
     ),
-    Assumption(
-        "starts of the flows",
-        "uniform in 0.5 to 1.5 s, once all hosts are registered",
-        "A12: not in the paper",
-    ),
+    STARTS,
     Assumption(
         "old cell", "empty but for the moving host, drop-tail of 120", "the paper shows the new cell only"
     ),

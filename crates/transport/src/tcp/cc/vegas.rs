@@ -39,8 +39,8 @@ impl Algorithm for Vegas {
         }
         // A window that is not used does not grow.
         let outstanding = f64::from(ack.nxt - ack.una + 1);
-        if self.increment > 0.0 && window.cwnd - outstanding > 2.0 {
-            self.increment = 0.0;
+        if window.cwnd - outstanding > 2.0 {
+            return;
         }
         // Slow start ends where ssthresh is reached, in the midst of a round.
         if self.increment < 1.0 || window.cwnd < window.ssthresh {

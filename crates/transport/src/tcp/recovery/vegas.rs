@@ -38,9 +38,6 @@ impl LossRecovery for Vegas {
             state.open_initial_window();
         }
         let threshold = state.params.dupack_threshold;
-        // ASSUMPTION: the ACK that ends a recovery is measured for the next round trip, any other for its own; so the
-        // recordings have it, and nothing else tells.
-        let late = state.dup_acks >= threshold;
         if state.dup_acks > threshold && self.cut_cwnd > 0.0 && state.window.cwnd > self.cut_cwnd {
             state.window.cwnd = self.cut_cwnd;
             state.window.ssthresh = 2.0;
@@ -51,13 +48,9 @@ impl LossRecovery for Vegas {
             Some((sent, 1)) if now > sent => Some(now.since(sent)),
             _ => None,
         };
-        if !late {
-            self.measure(measured, state);
-        }
+        // ASSUMPTION: an ACK that ends a round trip is measured for the next one; so the recordings have it.
         state.open_window(now);
-        if late {
-            self.measure(measured, state);
-        }
+        self.measure(measured, state);
         if state.params.handshake != Handshake::SlowData {
             state.open_initial_window();
         }
