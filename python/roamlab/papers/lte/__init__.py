@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab import _roamlab
 from roamlab.chart import chart
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
 from roamlab.papers.lte.measures import PLACES
-from roamlab.papers.reporting import mean_text, readings_table, summary, write_csv
+from roamlab.papers.reporting import mean_text, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
@@ -64,12 +63,8 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
         origin=(
-            ("engine build", _roamlab.build_hash()),
-            ("seed", str(SEED)),
-            ("runs of each random experiment under the default reading", str(session.runs)),
-            ("of those that only the default reading has", str(evidence.anatomy_runs(session.runs))),
-            ("runs under each other reading", str(evidence.alternative_runs(session.runs))),
-            ("default reading", str(DEFAULT)),
+            *origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
+            ("runs of what only the default reading has", str(evidence.anatomy_runs(session.runs))),
         ),
     )
 

@@ -214,7 +214,7 @@ def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> Saved
                     axis.annotate(
                         f"{kind} timeout",
                         (at, 2.0),
-                        (at + 0.02, 12.0),
+                        (at + 0.03, 32.0),
                         fontsize=8,
                         arrowprops={"arrowstyle": "->"},
                     )
