@@ -415,7 +415,7 @@ def _mispredict(anatomy: Anatomy) -> Claim:
         ),
         reading="predicted 130 ms ahead, path switched back 300 ms later, the target returns what it holds",
         why="The path leads to a cell that the mobile never enters: its packets wait there until the source gives the "
-        "prediction up, and then come back over the router at once.",
+        "prediction up, and then come back over the router.",
     )
 
 
