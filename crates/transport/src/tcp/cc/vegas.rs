@@ -37,13 +37,13 @@ impl Algorithm for Vegas {
         if ack.una > self.round_end {
             self.end_round(window, ack);
         }
+        // Slow start ends where ssthresh is reached, in the midst of a round.
+        if self.increment >= 1.0 && window.cwnd >= window.ssthresh {
+            self.increment = 0.0;
+        }
         // A window that is not used does not grow.
         let outstanding = f64::from(ack.nxt - ack.una + 1);
-        if window.cwnd - outstanding > 2.0 {
-            return;
-        }
-        // Slow start ends where ssthresh is reached, in the midst of a round.
-        if self.increment < 1.0 || window.cwnd < window.ssthresh {
+        if window.cwnd - outstanding <= 2.0 {
             window.cwnd += self.increment;
         }
     }
@@ -58,7 +58,6 @@ impl Algorithm for Vegas {
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
         super::reno::Reno.on_loss(window, loss, in_use, params);
         window.cwnd = MIN_CWND;
-        self.increment = 0.0;
     }
 }
 
@@ -87,7 +86,7 @@ impl Vegas {
         if window.cwnd < window.ssthresh {
             // The very first round, like every second one, only measures.
             self.growing_round = !self.growing_round && std::mem::replace(&mut self.started, true);
-            if queued > GAMMA {
+            if self.growing_round && queued > GAMMA {
                 window.ssthresh = MIN_CWND;
                 window.cwnd = (window.cwnd - window.cwnd / 8.0).max(MIN_CWND);
             } else if self.growing_round {

@@ -20,6 +20,8 @@ const MAX_PLACES: u32 = 65_536;
 pub(crate) struct Vegas {
     /// A ring of as many places as the window has: when its segment was sent last, and how often.
     transmissions: Vec<Option<(Time, u32)>>,
+    /// When segment 0 was sent last; ns-2's times count from here.
+    first_sent: Time,
     /// Smoothed round-trip time in eighths and its deviation in quarters, seconds.
     srtt8: f64,
     rttvar4: f64,
@@ -37,18 +39,23 @@ impl LossRecovery for Vegas {
         if state.params.handshake == Handshake::SlowData {
             state.open_initial_window();
         }
+        self.hear(state, now);
         let threshold = state.params.dupack_threshold;
-        if state.dup_acks > threshold && self.cut_cwnd > 0.0 && state.window.cwnd > self.cut_cwnd {
+        // After a timeout ns-2 takes the whole window for inflation.
+        let inflated = state.window.cwnd > self.cut_cwnd && (self.cut_cwnd > 0.0 || state.params.ns2_quirks);
+        if state.dup_acks > threshold && inflated {
             state.window.cwnd = self.cut_cwnd;
             state.window.ssthresh = 2.0;
         }
         let acknowledged = self.acknowledge(state, header.ack);
         state.advance(header.ack, now);
         let measured = match acknowledged {
+            // To ns-2 what was sent together with segment 0 was sent at time 0, which means never.
+            Some((sent, 1)) if state.params.ns2_quirks && sent == self.first_sent => None,
             Some((sent, 1)) if now > sent => Some(now.since(sent)),
             _ => None,
         };
-        // ASSUMPTION: an ACK that ends a round trip is measured for the next one; so the recordings have it.
+        // An ACK that ends a round trip is measured for the next one.
         state.open_window(now);
         self.measure(measured, state);
         if state.params.handshake != Handshake::SlowData {
@@ -67,11 +74,15 @@ impl LossRecovery for Vegas {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
+        self.hear(state, now);
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         if self.expired(state, now) || state.dup_acks == threshold {
-            self.worried = 2;
-            self.retransmit(state, now);
+            let guarded = state.params.guard_fast_retransmit && state.last_cut == LastCut::Timeout;
+            if !guarded || state.recovered() {
+                self.worried = (state.nxt - state.una + 1).min(2);
+                self.retransmit(state, now);
+            }
         } else if state.dup_acks > threshold {
             state.window.cwnd += 1.0;
         }
@@ -87,11 +98,14 @@ impl LossRecovery for Vegas {
         state.timeout(now);
         self.cut_cwnd = 0.0;
         self.cut_at = now;
-        self.worried = 0;
     }
 
     fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
         let places = state.params.window.0.min(MAX_PLACES);
+        if seq == 0 {
+            (self.first_sent, self.cut_at) = (now, now);
+            self.transmissions.clear();
+        }
         self.transmissions.resize(places as usize, None);
         let place = &mut self.transmissions[(seq % places) as usize];
         *place = Some((now, place.map_or(1, |(_, count)| count + 1)));
@@ -103,6 +117,18 @@ impl LossRecovery for Vegas {
 }
 
 impl Vegas {
+    /// The first ACK. ns-2 begins with this round-trip time as average and as deviation, and measures nothing else of it.
+    fn hear(&mut self, state: &mut SendState, now: Time) {
+        if !state.params.ns2_quirks || self.timeout.is_some() {
+            return;
+        }
+        let measured = now.since(self.first_sent);
+        state.control.on_rtt(measured);
+        let rtt = measured.as_secs_f64();
+        (self.srtt8, self.rttvar4) = (8.0 * rtt, rtt);
+        self.timeout = Some((self.srtt8 / 4.0 + self.rttvar4) / 2.0);
+    }
+
     /// Clears the places of the segments below `ack`; the last transmission of the last one, and how often it was sent.
     fn acknowledge(&mut self, state: &SendState, ack: u32) -> Option<(Time, u32)> {
         let places = self.transmissions.len() as u32;
@@ -142,17 +168,21 @@ impl Vegas {
         if unsent && (!state.params.ns2_quirks || state.una >= state.end) {
             return false;
         }
-        let Some((sent, _)) = self.transmission(state.una) else { return self.timeout.is_some() };
-        self.timeout.is_some_and(|timeout| now.since(sent).as_secs_f64() >= timeout)
+        let out = match self.transmission(state.una) {
+            Some((sent, _)) => now.since(sent).as_secs_f64(),
+            None => now.since(self.first_sent).as_secs_f64() + 1.0, // ns-2 clears a place to -1 s
+        };
+        self.timeout.is_some_and(|timeout| out >= timeout)
     }
 
     fn retransmit(&mut self, state: &mut SendState, now: Time) {
-        let Some((sent, count)) = self.transmission(state.una) else { return };
+        let (sent, count) =
+            self.transmission(state.una).map_or((None, 0), |(sent, count)| (Some(sent), count));
         state.recovery_point = state.snd_max;
         state.last_cut = LastCut::DupAcks;
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
-        if self.cut_at < sent {
+        if sent.is_some_and(|sent| self.cut_at < sent) {
             let in_use = state.usable_window();
             let cut = match count {
                 _ if in_use <= 3 => 2,
@@ -166,7 +196,9 @@ impl Vegas {
         state.rtt.back_off();
         state.restart_timer(now);
         state.retransmit = Some(state.una);
-        state.dup_acks = state.params.dupack_threshold;
+        if count == 1 {
+            state.dup_acks = state.params.dupack_threshold;
+        }
         state.record(TcpFactKind::FastRetransmit, state.una, now);
     }
 }
