@@ -1,6 +1,6 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
-use crate::params::{CutBase, Handshake, RtoArithmetic, TcpParams};
+use crate::params::{CutBase, Handshake, RecoveryKind, RtoArithmetic, TcpParams};
 use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -234,6 +234,8 @@ impl SendState {
         self.nxt = self.nxt.max(ack);
         match self.echo {
             Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
+            _ if self.params.recovery == RecoveryKind::Pipe => {}
             _ => self.forget_timed_below(ack),
         }
     }
@@ -294,10 +296,16 @@ impl SendState {
     pub fn fast_retransmit(&mut self, now: Time) {
         self.watch(false, now);
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
-        let paid_for = self.last_cut == LastCut::Ecn && !self.recovered();
-        self.recovery_point = self.snd_max;
+        let recovery = self.params.recovery;
+        let in_cut_window = self.last_cut == LastCut::Ecn && !self.recovered();
+        let paid_for = in_cut_window && recovery != RecoveryKind::Ns2Fack;
         if !paid_for {
+            self.recovery_point = self.snd_max;
             self.cut(Loss::DupAcks);
+        } else if !self.params.ns2_quirks {
+            self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
+        } else if recovery == RecoveryKind::Tahoe {
+            self.cuts += 1;
         }
         self.last_cut = LastCut::DupAcks;
         self.restart_timer(now);

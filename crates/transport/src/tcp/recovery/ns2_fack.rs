@@ -37,7 +37,12 @@ pub(crate) struct Ns2Fack {
 }
 
 impl LossRecovery for Ns2Fack {
+    fn heeds_echo(&self, header: &TcpHeader) -> bool {
+        !self.recovering && header.sacks.as_slice().is_empty()
+    }
+
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.ece = false; // an ACK that echoes congestion opens the window as others do
         if self.recovering || !header.sacks.as_slice().is_empty() {
             return self.on_old_ack(state, header, now);
         }
@@ -50,6 +55,7 @@ impl LossRecovery for Ns2Fack {
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
+        state.ece = false;
         self.on_old_ack(state, header, now);
     }
 
