@@ -297,8 +297,8 @@ impl SendState {
         self.watch(false, now);
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
-        let in_cut_window = self.last_cut == LastCut::Ecn && !self.recovered();
-        let paid_for = in_cut_window && recovery != RecoveryKind::Ns2Fack;
+        let cut_by_echo = self.last_cut == LastCut::Ecn && recovery != RecoveryKind::Ns2Fack;
+        let paid_for = cut_by_echo && !self.recovered();
         if !paid_for {
             self.recovery_point = self.snd_max;
             self.cut(Loss::DupAcks);
@@ -368,9 +368,9 @@ impl SendState {
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.watch(true, now);
+        let cut_by_echo = self.last_cut == LastCut::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         // ns-2 does not cut ssthresh twice in a window, and goes on to call it cut by an echo.
-        let paid_for =
-            self.params.ns2_quirks && self.last_cut == LastCut::Ecn && self.una < self.recovery_point;
+        let paid_for = self.params.ns2_quirks && cut_by_echo && self.una < self.recovery_point;
         let ssthresh = self.window.ssthresh;
         self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
