@@ -1,8 +1,8 @@
 """RED with our own random streams against ns-2, by statistics: goodput and share of packets dropped.
 
-`.venv/bin/python tests/differential/ns2/red_statistics.py` runs the dumbbell of `tests/golden/ns2/tcl/d_red.tcl` with as
-many seeds as ns-2 had and compares the means with those kept in `red_statistics.json`; exit code 1 if a 95 % interval of
-the difference is not within 2 %. `--record` runs ns-2 anew and writes the file.
+`.venv/bin/python tests/differential/ns2/red_statistics.py` runs the dumbbell of `tests/golden/ns2/tcl/d_red.tcl` and
+compares the means with ns-2's, kept in `red_statistics.json`; exit code 1 if a 95 % interval of a difference is not
+within 2 %. `--record` runs ns-2 anew and writes the file.
 """
 
 from __future__ import annotations

@@ -77,8 +77,9 @@ impl LossRecovery for Ns2Fack {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }
-        let beyond = self.recovering && state.nxt >= state.una.saturating_add(state.params.window.0);
-        if beyond || state.nxt >= state.end {
+        // Outside a recovery fack is one above una at most, unless the receiver takes back what it has reported.
+        let window = state.params.window.0.saturating_add(u32::from(!self.recovering));
+        if state.nxt >= state.una.saturating_add(window) || state.nxt >= state.end {
             return None;
         }
         state.nxt += 1;
@@ -93,7 +94,9 @@ impl Ns2Fack {
         if let Some(timestamps) = header.timestamps {
             state.rtt.sample(timestamps.echo, now);
         }
-        let forward_most = header.sacks.as_slice().iter().map(|&(_, end)| end).max().unwrap_or(0);
+        let sent = |&&(_, end): &&(u32, u32)| end <= state.snd_max; // any other block is not to be believed
+        let ends = header.sacks.as_slice().iter().filter(sent).map(|&(_, end)| end);
+        let forward_most = ends.max().unwrap_or(0);
         let before = self.fack.max(header.ack);
         self.fack = before.max(forward_most);
         state.nxt = state.nxt.max(self.fack);
