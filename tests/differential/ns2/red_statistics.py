@@ -57,8 +57,8 @@ def difference(ours: Sample, theirs: Sample) -> tuple[float, float]:
 
 
 def cases() -> dict[str, tuple[int, bool]]:
-    """Flows and `gentle` by the name of the case."""
-    return {f"{n} flows{', gentle' * gentle}": (n, gentle) for n in (3, 9) for gentle in (False, True)}
+    """Flows and `gentle` by the name of the case; with three flows the average never comes to where `gentle` acts."""
+    return {"3 flows": (3, False), "9 flows": (9, False), "9 flows, gentle": (9, True)}
 
 
 _MEASURE = """
