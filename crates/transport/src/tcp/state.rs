@@ -1,6 +1,6 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
-use crate::params::{CutBase, Handshake, RtoArithmetic, TcpParams};
+use crate::params::{CutBase, Handshake, RecoveryKind, RtoArithmetic, TcpParams};
 use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -234,6 +234,8 @@ impl SendState {
         self.nxt = self.nxt.max(ack);
         match self.echo {
             Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
+            _ if self.params.recovery == RecoveryKind::Pipe => {}
             _ => self.forget_timed_below(ack),
         }
     }
@@ -294,10 +296,16 @@ impl SendState {
     pub fn fast_retransmit(&mut self, now: Time) {
         self.watch(false, now);
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
-        let paid_for = self.last_cut == LastCut::Ecn && !self.recovered();
-        self.recovery_point = self.snd_max;
+        let recovery = self.params.recovery;
+        let cut_by_echo = self.last_cut == LastCut::Ecn && recovery != RecoveryKind::Ns2Fack;
+        let paid_for = cut_by_echo && !self.recovered();
         if !paid_for {
+            self.recovery_point = self.snd_max;
             self.cut(Loss::DupAcks);
+        } else if !self.params.ns2_quirks {
+            self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
+        } else if recovery == RecoveryKind::Tahoe {
+            self.cuts += 1;
         }
         self.last_cut = LastCut::DupAcks;
         self.restart_timer(now);
@@ -360,9 +368,9 @@ impl SendState {
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.watch(true, now);
+        let cut_by_echo = self.last_cut == LastCut::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         // ns-2 does not cut ssthresh twice in a window, and goes on to call it cut by an echo.
-        let paid_for =
-            self.params.ns2_quirks && self.last_cut == LastCut::Ecn && self.una < self.recovery_point;
+        let paid_for = self.params.ns2_quirks && cut_by_echo && self.una < self.recovery_point;
         let ssthresh = self.window.ssthresh;
         self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {

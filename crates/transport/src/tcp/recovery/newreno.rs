@@ -104,9 +104,10 @@ fn deflate(state: &mut SendState, acked: u32) {
             if window.inflation > acked {
                 window.inflation -= acked - 1;
             } else {
-                window.cwnd = (window.cwnd - f64::from(acked - window.inflation)).max(1.0);
+                window.cwnd -= f64::from(acked - window.inflation);
                 window.inflation = 1;
             }
+            window.cwnd = window.cwnd.max(1.0); // also one that ECN had halved to less
         }
     }
 }

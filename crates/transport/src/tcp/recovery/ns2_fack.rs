@@ -37,7 +37,12 @@ pub(crate) struct Ns2Fack {
 }
 
 impl LossRecovery for Ns2Fack {
+    fn heeds_echo(&self, header: &TcpHeader) -> bool {
+        !self.recovering && header.sacks.as_slice().is_empty()
+    }
+
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        state.ece = false; // an ACK that echoes congestion opens the window as others do
         if self.recovering || !header.sacks.as_slice().is_empty() {
             return self.on_old_ack(state, header, now);
         }
@@ -50,6 +55,7 @@ impl LossRecovery for Ns2Fack {
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.dup_acks += 1;
+        state.ece = false;
         self.on_old_ack(state, header, now);
     }
 
@@ -71,8 +77,9 @@ impl LossRecovery for Ns2Fack {
             self.mark_retransmitted(state, hole);
             return Some(hole);
         }
-        let beyond = self.recovering && state.nxt >= state.una.saturating_add(state.params.window.0);
-        if beyond || state.nxt >= state.end {
+        // Outside a recovery fack is one above una at most, unless the receiver takes back what it has reported.
+        let window = state.params.window.0.saturating_add(u32::from(!self.recovering));
+        if state.nxt >= state.una.saturating_add(window) || state.nxt >= state.end {
             return None;
         }
         state.nxt += 1;
@@ -87,7 +94,9 @@ impl Ns2Fack {
         if let Some(timestamps) = header.timestamps {
             state.rtt.sample(timestamps.echo, now);
         }
-        let forward_most = header.sacks.as_slice().iter().map(|&(_, end)| end).max().unwrap_or(0);
+        let sent = |&&(_, end): &&(u32, u32)| end <= state.snd_max; // any other block is not to be believed
+        let ends = header.sacks.as_slice().iter().filter(sent).map(|&(_, end)| end);
+        let forward_most = ends.max().unwrap_or(0);
         let before = self.fack.max(header.ack);
         self.fack = before.max(forward_most);
         state.nxt = state.nxt.max(self.fack);
