@@ -344,6 +344,11 @@ macro_rules! described {
 tcp_knobs!(described! {});
 
 impl TcpParams {
+    /// Whether the idle clock cuts like a timeout: ns-2's Vegas does not tell the two apart.
+    pub(crate) fn times_out_idle(&self) -> bool {
+        self.ns2_quirks && self.recovery == RecoveryKind::Vegas
+    }
+
     /// What `profile` says of everything, given the knobs that others follow from.
     pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         match profile {

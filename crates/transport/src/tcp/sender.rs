@@ -167,7 +167,7 @@ impl TcpSender {
         if !self.state.timer.expired(now) {
             return;
         }
-        if self.state.flight_size() == 0 {
+        if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
             self.state.restart_after_idle(now);
         } else {
             self.recovery.on_timeout(&mut self.state, now);

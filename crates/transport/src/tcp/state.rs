@@ -376,7 +376,8 @@ impl SendState {
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
-        self.timeouts += 1;
+        let idle = self.flight_size() == 0;
+        self.timeouts += u64::from(!idle);
         self.cut(Loss::Timeout);
         if paid_for {
             self.window.ssthresh = ssthresh;
@@ -390,7 +391,8 @@ impl SendState {
         self.nxt = self.una;
         self.retransmit = None;
         self.permit_window();
-        self.record(TcpFactKind::Timeout, self.una, now);
+        let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
+        self.record(kind, self.una, now);
     }
 
     /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
