@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+import os
+import platform
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -34,7 +37,9 @@ def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
     """
     refuse_foreign(folder, ours)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".unfinished-{folder.name}-", dir=folder.parent))
+    mine = f".unfinished-{folder.name}-{platform.node()}-"
+    _sweep_up(folder.parent, mine)
+    draft = Path(tempfile.mkdtemp(prefix=f"{mine}{os.getpid()}-", dir=folder.parent))
     try:
         yield draft
         draft.chmod(0o755)
@@ -43,3 +48,21 @@ def whole_folder(folder: Path, ours: str) -> Iterator[Path]:
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _sweep_up(place: Path, prefix: str) -> None:
+    """Remove what processes of this machine that were killed have left."""
+    for draft in place.glob(f"{glob.escape(prefix)}*"):
+        pid = draft.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdigit() and not _lives(int(pid)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
