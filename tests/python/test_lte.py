@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
+from hand_made import FakeResults
 from roamlab.papers.lte import claims, experiments, measures, model, modelfit
 from roamlab.papers.runs import each
 from roamlab.run import run
@@ -31,19 +32,6 @@ IDS = [
         "fig12",
     )
 ]
-
-
-class FakeResults:
-    """Tables by name."""
-
-    def __init__(self, **tables: pl.DataFrame) -> None:
-        self.tables = tables
-
-    def __getattr__(self, name: str) -> pl.DataFrame:
-        return self.tables[name]
-
-    def table(self, name: str) -> pl.DataFrame:
-        return self.tables[name]
 
 
 def _tcp(*rows: tuple[float, str, str, str]) -> Any:

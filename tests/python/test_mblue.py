@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from conftest import COMMAND, check_figures, reproduced
+from hand_made import FakeResults, ns
 from roamlab.papers.mblue import claims, experiments, measures
 from roamlab.papers.records import QueueTrace
 from roamlab.run import run
@@ -36,23 +37,6 @@ IDS = [
 ]
 
 
-class FakeResults:
-    """Tables by name."""
-
-    def __init__(self, **tables: pl.DataFrame) -> None:
-        self.tables = tables
-
-    def __getattr__(self, name: str) -> pl.DataFrame:
-        return self.tables[name]
-
-    def table(self, name: str) -> pl.DataFrame:
-        return self.tables[name]
-
-
-def _ns(*seconds: float) -> list[int]:
-    return [round(at * 1e9) for at in seconds]
-
-
 def test_equation_1_gives_table_1() -> None:
     assert list(claims.FORMULAS.values()) == [63.0, 182.0, 88.0, 182.0, 122.0, 168.0]
 
@@ -62,7 +46,7 @@ def test_a_flow_cuts_once_within_one_full_round_trip_after_the_forwarding() -> N
     assert pytest.approx(0.182 + 0.088 + 120 * 2.048e-3) == measures.SYNC_S
     tcp = pl.DataFrame(
         {
-            "time_ns": _ns(9.99, 10.1, 10.2, 10.3, end + 0.01),
+            "time_ns": ns(9.99, 10.1, 10.2, 10.3, end + 0.01),
             "flow": ["moving", "resident1", "resident1", "resident2", "resident3"],
             "event": ["timeout", "fast-retransmit", "timeout", "window", "timeout"],
         }
@@ -72,7 +56,7 @@ def test_a_flow_cuts_once_within_one_full_round_trip_after_the_forwarding() -> N
 
 def test_the_burst_ends_at_the_first_pause() -> None:
     times = [10.065, 10.066, 10.067, 10.09, 10.1]
-    releases = pl.DataFrame({"time_ns": _ns(*times), "marked": [True] * len(times)})
+    releases = pl.DataFrame({"time_ns": ns(*times), "marked": [True] * len(times)})
     found = FakeResults(releases=releases)
     assert measures.burst(found, 10.0) == 3  # type: ignore[arg-type]
     assert measures.forwarded(found, 10.0) == 5  # type: ignore[arg-type]
@@ -100,7 +84,7 @@ def test_windows_in_step_correlate_and_constant_ones_do_not() -> None:
         return pl.DataFrame(
             {
                 "flow": [row[0] for row in rows],
-                "time_ns": _ns(*(row[1] for row in rows)),
+                "time_ns": ns(*(row[1] for row in rows)),
                 "cwnd": [row[2] for row in rows],
             }
         )

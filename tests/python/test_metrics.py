@@ -10,11 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hand_made import ns
 from roamlab import metrics
-
-
-def _ns(*at: float) -> list[int]:
-    return [round(second * 1e9) for second in at]
 
 
 def _record(**tables: Any) -> Any:
@@ -37,7 +34,7 @@ def test_goodput_counts_first_deliveries_in_the_span() -> None:
     # Of a's packets of 500 B, those at 1 s and 2 s are in [1, 3) for the first time: 2 · 8 · 500 / 2 = 4000.
     deliveries = {
         "flow": ["a", "a", "a", "b", "a"],
-        "time_ns": _ns(1, 2, 2.5, 2.6, 3),
+        "time_ns": ns(1, 2, 2.5, 2.6, 3),
         "fresh": [True, True, False, True, True],
     }
     found = _record(flows=FLOWS, deliveries=deliveries)
@@ -85,7 +82,7 @@ def test_reordering_extent_is_that_of_rfc_4737() -> None:
 
 
 def test_timeouts_are_counted_in_the_span() -> None:
-    tcp = {"flow": ["a", "a", "b", "a"], "time_ns": _ns(1, 2, 2, 3), "event": ["timeout"] * 3 + ["window"]}
+    tcp = {"flow": ["a", "a", "b", "a"], "time_ns": ns(1, 2, 2, 3), "event": ["timeout"] * 3 + ["window"]}
     assert metrics.rto_count(_record(tcp=tcp), "a") == 2
     assert metrics.rto_count(_record(tcp=tcp), "a", 1.5, 3.0) == 1
 
@@ -115,9 +112,9 @@ def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
     handovers = {
         "host": ["mh", "mh", "other", "mh"],
         "phase": ["link-down", "link-up", "link-down", "link-down"],
-        "time_ns": _ns(2, 2, 3, 6),
+        "time_ns": ns(2, 2, 3, 6),
     }
-    deliveries = {"flow": ["a"] * 5, "time_ns": _ns(1.9, 2.15, 3.2, 5.9, 6.5), "fresh": [True] * 5}
+    deliveries = {"flow": ["a"] * 5, "time_ns": ns(1.9, 2.15, 3.2, 5.9, 6.5), "fresh": [True] * 5}
     found = _record(flows=FLOWS, handovers=handovers, deliveries=deliveries)
     # At 2 s: 2.15 to 3.2 begins within a second, 1.05. At 6 s: 6.5 to the end, 10 s.
     assert metrics.flow_disruptions_s(found, "a") == pytest.approx([1.05, 3.5])
@@ -127,7 +124,7 @@ def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
 
 def test_utilisation_is_of_the_link_by_the_flows_named() -> None:
     # 3 packets of 1250 B in 2 s on 100 kbit/s: 30000 / 200000.
-    deliveries = {"flow": ["a", "b", "a", "c", "a"], "time_ns": _ns(1, 1, 2, 2, 3), "bytes": [1250] * 5}
+    deliveries = {"flow": ["a", "b", "a", "c", "a"], "time_ns": ns(1, 1, 2, 2, 3), "bytes": [1250] * 5}
     assert metrics.utilisation(_record(deliveries=deliveries), 1e5, 1.0, 3.0, ["a", "b"]) == 0.15
 
 
@@ -141,7 +138,7 @@ def test_jain(shares: list[float], index: float) -> None:
 def test_synchronisation_is_the_largest_group_within_a_round_trip() -> None:
     tcp = {
         "flow": ["a", "a", "b", "c", "d", "a"],
-        "time_ns": _ns(1.0, 1.1, 1.2, 1.25, 1.31, 5.0),
+        "time_ns": ns(1.0, 1.1, 1.2, 1.25, 1.31, 5.0),
         "event": ["timeout", "fast-retransmit", "ecn-cut", "window", "timeout", "timeout"],
     }
     found = _record(tcp=tcp)
@@ -159,7 +156,7 @@ def test_windows_correlate_pair_by_pair() -> None:
         return _record(
             tcp={
                 "flow": [row[0] for row in rows],
-                "time_ns": _ns(*[row[1] for row in rows]),
+                "time_ns": ns(*[row[1] for row in rows]),
                 "cwnd": [float(row[2]) for row in rows],
             }
         )

@@ -6,7 +6,7 @@
 
 use crate::lab::{Delivery, LEAVES, Lab, Loss, MS, Record, Signal, Trouble};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 type Variant = (&'static str, fn(&mut Lab));
@@ -156,15 +156,8 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
         }
     };
     let copies = keeps_copies(lab);
-    // Datagram n is sent at 1.6 s + n * 20 ms.
     let until = record.end - 2_000 * MS;
-    let ended: BTreeSet<u64> = record
-        .delivered("udp")
-        .map(|delivery| delivery.seq)
-        .chain(record.lost("udp").map(|loss| loss.seq))
-        .collect();
-    let forgotten: Vec<u64> =
-        (0..(until - 1_600 * MS) / (20 * MS)).filter(|seq| !ended.contains(seq)).collect();
+    let forgotten = record.without_end("udp", (1_600 * MS, 20 * MS), until);
     expect(forgotten.is_empty(), &|| format!("datagrams {forgotten:?} have no end"));
     let inside = record.census("inside");
     let most_inside = ON_THE_WAY + if copies { 64 } else { 0 };

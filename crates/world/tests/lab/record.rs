@@ -1,6 +1,7 @@
 //! The record of a run in rows, and the trouble that a run may have with its signalling.
 
 use roamlab_world::{Column, Draw, Scenario, Table, run};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -165,6 +166,13 @@ impl Record {
     /// Losses of a flow's packets, but for copies of packets that have arrived.
     pub fn lost<'a>(&'a self, flow: &'a str) -> impl Iterator<Item = &'a Loss> {
         self.losses.iter().filter(move |loss| &*loss.flow == flow && loss.loses_data())
+    }
+
+    /// Datagrams of a flow sent before `until` that were neither delivered nor lost; number n is sent at `first + n * step`.
+    pub fn without_end(&self, flow: &str, (first, step): (u64, u64), until: u64) -> Vec<u64> {
+        let delivered = self.delivered(flow).map(|delivery| delivery.seq);
+        let ended: BTreeSet<u64> = delivered.chain(self.lost(flow).map(|loss| loss.seq)).collect();
+        (0..(until - first) / step).filter(|seq| !ended.contains(seq)).collect()
     }
 }
 

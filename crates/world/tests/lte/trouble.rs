@@ -44,15 +44,8 @@ fn unsettled(record: &Record) -> Vec<String> {
             problems.push(what());
         }
     };
-    // Datagram n is sent at 2.5 s + n * 2 ms.
     let until = record.end - 1_000 * MS;
-    let ended: BTreeSet<u64> = record
-        .delivered("udp")
-        .map(|delivery| delivery.seq)
-        .chain(record.lost("udp").map(|loss| loss.seq))
-        .collect();
-    let forgotten: Vec<u64> =
-        (0..(until - 2_500 * MS) / (2 * MS)).filter(|seq| !ended.contains(seq)).collect();
+    let forgotten = record.without_end("udp", (2_500 * MS, 2 * MS), until);
     expect(forgotten.is_empty(), &|| format!("datagrams {forgotten:?} have no end"));
     let inside = record.census("inside");
     expect(inside <= ON_THE_WAY, &|| format!("{inside} packets are still inside"));

@@ -160,28 +160,22 @@ def _table4(found: Evidence) -> Table:
 
 
 def _fig12(found: Evidence) -> Table:
-    rows = [
-        (
-            figures.NAMES[scheme],
-            aqm,
-            mean_text([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]]),
-            mean_text([run.handover.handover_s * 1e3 for run in found.active[scheme, aqm]]),
-            mean_text(
-                [
-                    run.handover.handover_bytes / 1e6 / run.handover.handover_s
-                    for run in found.active[scheme, aqm]
-                ]
-            ),
-            mean_text([run.handover.received for run in found.active[scheme, aqm]]),
-            mean_text([run.handover.lost for run in found.active[scheme, aqm]]),
-            *(
-                _share_text(claims.share_of(case, [run.handover for run in found.active[scheme, aqm]]))
-                for case in figures.CASES
-            ),
-            str(sum(run.handover.congestion.spurious for run in found.active[scheme, aqm])),
+    rows = []
+    for scheme, aqm in evidence.FIG12:
+        handovers = [run.handover for run in found.active[scheme, aqm]]
+        rows.append(
+            (
+                figures.NAMES[scheme],
+                aqm,
+                mean_text([run.handover_bytes / 1e3 for run in handovers]),
+                mean_text([run.handover_s * 1e3 for run in handovers]),
+                mean_text([run.handover_bytes / 1e6 / run.handover_s for run in handovers]),
+                mean_text([run.received for run in handovers]),
+                mean_text([run.lost for run in handovers]),
+                *(_share_text(claims.share_of(case, handovers)) for case in figures.CASES),
+                str(sum(run.congestion.spurious for run in handovers)),
+            )
         )
-        for scheme, aqm in evidence.FIG12
-    ]
     headings = (
         "procedure",
         "queue",
