@@ -1,26 +1,33 @@
-//! The pending events: a 4-ary heap keyed by (time, insertion number).
+//! The pending events: a tournament of keys (time, insertion number).
 //!
-//! The key is one `u128`, so a comparison is one instruction pair. The root is removed lazily: a pop leaves a
-//! hole that the next push fills with a single sift, because in a network almost every event schedules
-//! another. DESIGN: small heaps beat a timing wheel below about 10^4 pending events, and the pending set of a
-//! world is about its links plus its endpoints.
+//! Every pending event has a leaf, and every inner place of the tree holds the smaller key of the two below it. A key is
+//! one `u128` with the leaf in its last bits, so that a match is a compare and a move without a branch: which of two
+//! events is due first is anybody's guess, and wrong guesses cost more than the few matches from a leaf to the root.
+//! A pop leaves its leaf as it is, and the next push takes that leaf, so that both together are one way up: in a network
+//! almost every event schedules another.
 
 use crate::time::Time;
 
-const ARITY: usize = 4;
-
-#[derive(Copy, Clone, Debug)]
-struct Entry<E> {
-    key: u128,
-    event: E,
-}
+/// Bits of a key that name the leaf.
+const LEAF_BITS: u32 = 22;
+/// Bits of a key that hold the insertion number.
+const PLACE_BITS: u32 = u64::BITS - LEAF_BITS;
+/// The key of a leaf without an event.
+const NEVER: u128 = u128::MAX;
 
 /// A priority queue of events in the order `(time, insertion number)`.
+///
+/// Up to 2^22 events may be pending and 2^42 be inserted; it panics beyond that.
 #[derive(Clone, Debug)]
 pub struct Scheduler<E> {
-    heap: Vec<Entry<E>>,
-    /// The root has been popped but its place is not filled yet.
-    hole: bool,
+    /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the leaves.
+    tree: Vec<u128>,
+    /// Events by leaf.
+    events: Vec<E>,
+    /// Leaves that once had an event and have none.
+    free: Vec<usize>,
+    /// The leaf of the event popped last, whose key still stands in the tree.
+    hole: Option<usize>,
     inserted: u64,
     /// The key of the event popped last.
     latest: u128,
@@ -28,7 +35,8 @@ pub struct Scheduler<E> {
 
 impl<E: Copy> Default for Scheduler<E> {
     fn default() -> Self {
-        Scheduler { heap: Vec::new(), hole: false, inserted: 0, latest: 0 }
+        let tree = vec![NEVER; 2];
+        Scheduler { tree, events: Vec::new(), free: Vec::new(), hole: None, inserted: 0, latest: 0 }
     }
 }
 
@@ -43,28 +51,43 @@ impl<E: Copy> Scheduler<E> {
     /// packet's arrival when its transmission starts, though only the first arrival is ever pending.
     pub fn reserve(&mut self) -> u64 {
         self.inserted += 1;
+        assert!(self.inserted < 1 << PLACE_BITS, "too many events");
         self.inserted
     }
 
     /// Adds `event` at `time` with a reserved insertion number.
     pub fn push_at(&mut self, time: Time, place: u64, event: E) {
-        let entry = Entry { key: key(time, place), event };
-        if self.hole {
-            self.hole = false;
-            self.sift_down(entry);
-        } else {
-            self.heap.push(entry);
-            self.sift_up(entry);
-        }
+        let leaf = match self.hole.take().or_else(|| self.free.pop()) {
+            Some(leaf) => {
+                self.events[leaf] = event;
+                leaf
+            }
+            None => {
+                self.events.push(event);
+                self.make_room();
+                self.events.len() - 1
+            }
+        };
+        self.play(leaf, key(time, place) | leaf as u128);
     }
 
     /// Removes the earliest event.
     pub fn pop(&mut self) -> Option<(Time, E)> {
+        self.pop_until(Time::MAX)
+    }
+
+    /// Removes the earliest event, unless it is due after `end`.
+    pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
         self.fill_hole();
-        let &Entry { key, event } = self.heap.first()?;
-        self.hole = true;
+        let key = self.tree[1];
+        let time = Time::from_nanos((key >> 64) as u64);
+        if key == NEVER || time > end {
+            return None;
+        }
+        let leaf = key as usize & ((1 << LEAF_BITS) - 1);
+        self.hole = Some(leaf);
         self.latest = key;
-        Some((Time::from_nanos((key >> 64) as u64), event))
+        Some((time, self.events[leaf]))
     }
 
     /// Whether an event at `time` with this insertion number would have been popped by now. Who asks this can do
@@ -73,15 +96,9 @@ impl<E: Copy> Scheduler<E> {
         key(time, place) <= self.latest
     }
 
-    /// When the earliest event is due.
-    pub fn next_time(&mut self) -> Option<Time> {
-        self.fill_hole();
-        self.heap.first().map(|entry| Time::from_nanos((entry.key >> 64) as u64))
-    }
-
     /// The number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.hole)
+        self.events.len() - self.free.len() - usize::from(self.hole.is_some())
     }
 
     /// Whether nothing is pending.
@@ -90,61 +107,50 @@ impl<E: Copy> Scheduler<E> {
     }
 
     fn fill_hole(&mut self) {
-        if !std::mem::take(&mut self.hole) {
+        if let Some(leaf) = self.hole.take() {
+            self.free.push(leaf);
+            self.play(leaf, NEVER);
+        }
+    }
+
+    /// Puts a key on a leaf and plays its matches.
+    fn play(&mut self, leaf: usize, key: u128) {
+        let tree = self.tree.as_mut_slice();
+        // No place is beyond the last one; the masks tell the compiler so.
+        let last = tree.len() - 1;
+        let mut at = tree.len() / 2 + leaf;
+        let mut earlier = key;
+        tree[at] = earlier;
+        while at > 1 {
+            // The smaller of the two by a mask, without a branch (see .cargo/config.toml).
+            let rival = tree[(at ^ 1) & last];
+            let loses = u128::from(rival < earlier).wrapping_neg();
+            earlier ^= (earlier ^ rival) & loses;
+            at /= 2;
+            tree[at & last] = earlier;
+        }
+    }
+
+    /// Doubles the tree if it has fewer leaves than there are events.
+    fn make_room(&mut self) {
+        let leaves = self.tree.len() / 2;
+        if self.events.len() <= leaves {
             return;
         }
-        if let Some(last) = self.heap.pop().filter(|_| !self.heap.is_empty()) {
-            self.sift_down(last);
+        assert!(leaves < 1 << LEAF_BITS, "more than {leaves} events are pending");
+        let mut tree = vec![NEVER; 2 * leaves];
+        tree.extend_from_slice(&self.tree[leaves..]);
+        tree.resize(4 * leaves, NEVER);
+        for at in (1..2 * leaves).rev() {
+            tree[at] = tree[2 * at].min(tree[2 * at + 1]);
         }
-    }
-
-    /// Places `entry`, which stands at the end, where it belongs above.
-    fn sift_up(&mut self, entry: Entry<E>) {
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent].key <= entry.key {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = entry;
-    }
-
-    /// Places `entry` at the root or below it.
-    fn sift_down(&mut self, entry: Entry<E>) {
-        let heap = self.heap.as_mut_slice();
-        let mut at = 0;
-        while let Some((least, key)) = least_child(heap, at)
-            && key < entry.key
-        {
-            heap[at] = heap[least];
-            at = least;
-        }
-        heap[at] = entry;
+        self.tree = tree;
     }
 }
 
-/// The child of `parent` that is due first, and its key.
-fn least_child<E>(heap: &[Entry<E>], parent: usize) -> Option<(usize, u128)> {
-    let first = parent * ARITY + 1;
-    match heap.get(first..)? {
-        [a, b, c, d, ..] => {
-            // Which child wins is anybody's guess: a knockout of moves, without a branch to mispredict.
-            let earlier =
-                |one: (usize, u128), other: (usize, u128)| if other.1 < one.1 { other } else { one };
-            let left = earlier((first, a.key), (first + 1, b.key));
-            let right = earlier((first + 2, c.key), (first + 3, d.key));
-            Some(earlier(left, right))
-        }
-        few => (first..).zip(few).map(|(child, entry)| (child, entry.key)).min_by_key(|&(_, key)| key),
-    }
-}
-
-/// One number that sorts like `(time, place)`.
+/// One number that sorts like `(time, place)`, with room for a leaf.
 fn key(time: Time, place: u64) -> u128 {
-    u128::from(time.as_nanos()) << 64 | u128::from(place)
+    u128::from(time.as_nanos()) << 64 | u128::from(place << LEAF_BITS)
 }
 
 #[cfg(test)]
@@ -201,7 +207,10 @@ mod tests {
                     }
                     None => {
                         let expected = model.pop_first().map(|((time, _), event)| (Time::from_nanos(time), event));
-                        prop_assert_eq!(scheduler.next_time(), expected.map(|(time, _)| time));
+                        if let Some((time, _)) = expected.filter(|(time, _)| *time > Time::ZERO) {
+                            let before = Time::from_nanos(time.as_nanos() - 1);
+                            prop_assert_eq!(scheduler.pop_until(before), None);
+                        }
                         prop_assert_eq!(scheduler.pop(), expected);
                     }
                 }

@@ -243,12 +243,14 @@ impl Rate {
     /// Serialisation time of `size` bytes. The part below one nanosecond is kept in `remainder` (in units of
     /// 1/rate ns) and counts towards the next packet, so a train of packets ends on the exact time.
     pub fn transmission_time(self, size: Bytes, remainder: &mut u64) -> Duration {
-        let bits_ns = u128::from(size.0) * 8 * 1_000_000_000 + u128::from(*remainder);
-        // Dividing 128 bits costs several times as much, and only sizes above 2 GB need them.
-        if let Ok(bits_ns) = u64::try_from(bits_ns) {
+        const BIT_NS: u64 = 8 * 1_000_000_000;
+        // 128 bits cost several times as much, and only sizes above 2 GB need them.
+        let small = size.0.checked_mul(BIT_NS).and_then(|bits_ns| bits_ns.checked_add(*remainder));
+        if let Some(bits_ns) = small {
             *remainder = bits_ns % self.0;
             return Duration::from_nanos(bits_ns / self.0);
         }
+        let bits_ns = u128::from(size.0) * u128::from(BIT_NS) + u128::from(*remainder);
         *remainder = (bits_ns % u128::from(self.0)) as u64;
         Duration::from_nanos((bits_ns / u128::from(self.0)) as u64)
     }

@@ -33,6 +33,11 @@ impl Addr {
     pub const fn host(self) -> u32 {
         self.0 & 0xfff
     }
+
+    /// Whether it is the home address of a mobile host.
+    pub const fn is_mobile(self) -> bool {
+        self.host() != 0 && self.0 != Addr::BROADCAST.0
+    }
 }
 
 impl fmt::Display for Addr {

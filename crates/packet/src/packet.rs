@@ -31,6 +31,8 @@ pub struct Packet {
     pub flow: FlowId,
     /// Size of the inner datagram, its IP header included.
     pub size: Bytes,
+    /// Bytes of the tunnel headers.
+    overhead: u16,
     tunnels: u8,
     /// Signalling that travels with data: it waits with them and overtakes none.
     pub in_band: bool,
@@ -60,6 +62,7 @@ impl Packet {
             created,
             body,
             outer: [inner; MAX_TUNNELS],
+            overhead: 0,
             tunnels: 0,
             in_band: false,
         }
@@ -83,9 +86,7 @@ impl Packet {
 
     /// Bytes on the wire, tunnel headers included.
     pub fn wire_size(&self) -> Bytes {
-        let overhead: u64 =
-            self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
-        Bytes(self.size.0 + overhead)
+        Bytes(self.size.0 + u64::from(self.overhead))
     }
 
     /// The number of tunnel headers.
@@ -98,6 +99,7 @@ impl Packet {
     pub fn encapsulate(&mut self, outer: IpHeader) -> bool {
         let Some(slot) = self.outer.get_mut(usize::from(self.tunnels)) else { return false };
         *slot = outer;
+        self.overhead += outer.overhead;
         self.tunnels += 1;
         true
     }
@@ -105,7 +107,9 @@ impl Packet {
     /// Takes the outermost tunnel header off; `None` if there is none.
     pub fn decapsulate(&mut self) -> Option<IpHeader> {
         self.tunnels = self.tunnels.checked_sub(1)?;
-        Some(self.outer[usize::from(self.tunnels)])
+        let outer = self.outer[usize::from(self.tunnels)];
+        self.overhead -= outer.overhead;
+        Some(outer)
     }
 
     /// Clears the code point of every header, so that nobody on the way believes it.

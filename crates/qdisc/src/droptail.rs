@@ -100,6 +100,10 @@ impl QueueDisc for DropTail {
         self.fifo.pop(cx.pool)
     }
 
+    fn lets_pass(&self, size: Bytes) -> bool {
+        self.fifo.is_empty() && self.has_room_for(size)
+    }
+
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         self.fifo.extract(wanted, cx.pool)
     }

@@ -88,6 +88,12 @@ pub trait QueueDisc: Sized {
     /// packet, or the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
+    /// Whether a packet of this size that finds the link idle may go past the queue, and the queue need not hear of the
+    /// idle time before: it would be as if it had waited for no time.
+    fn lets_pass(&self, _size: Bytes) -> bool {
+        false
+    }
+
     /// Removes, in order, the waiting packets that `wanted` selects (a host left the cell). Not a drop and not
     /// a departure: no probability changes.
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
@@ -212,6 +218,12 @@ macro_rules! queue_disciplines {
             fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.dequeue(cx),)+
+                }
+            }
+
+            fn lets_pass(&self, size: Bytes) -> bool {
+                match self {
+                    $(Qdisc::$type(queue) => queue.lets_pass(size),)+
                 }
             }
 

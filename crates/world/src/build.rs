@@ -28,8 +28,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
-    let mut builder =
-        Builder { scenario, draw, streams, nodes: Vec::new(), links: Vec::new(), ids: BTreeMap::new() };
+    let (nodes, links, tenants) = (Vec::new(), Vec::new(), Vec::new());
+    let mut builder = Builder { scenario, draw, streams, nodes, links, ids: BTreeMap::new(), tenants };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -44,6 +44,7 @@ struct Builder<'a> {
     nodes: Vec<Node>,
     links: Vec<Link>,
     ids: BTreeMap<&'a str, NodeId>,
+    tenants: Vec<Vec<NodeId>>,
 }
 
 impl<'a> Builder<'a> {
@@ -145,13 +146,13 @@ impl<'a> Builder<'a> {
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
-        let mut tenants: BTreeMap<NodeId, u32> = BTreeMap::new();
+        self.tenants = vec![Vec::new(); self.nodes.len()];
         for spec in &self.scenario.hosts {
             let home = self.ids[spec.home.as_str()];
-            let tenant = tenants.entry(home).or_insert(0);
-            *tenant += 1;
-            let addr = Addr::new(home.0, *tenant);
             let id = NodeId(self.nodes.len() as u32);
+            let tenants = &mut self.tenants[home.0 as usize];
+            tenants.push(id);
+            let addr = Addr::new(home.0, tenants.len() as u32);
             self.ids.insert(&spec.name, id);
             self.nodes.push(blank_node(&spec.name, addr));
             let mobile = self.mobile(id, spec, cells);
@@ -331,8 +332,6 @@ impl<'a> Builder<'a> {
         for (number, prediction) in predictions.iter().enumerate() {
             cx.scheduler.push(prediction.at, Event::Prediction { number: number as u32 });
         }
-        let node_of =
-            self.nodes.iter().enumerate().map(|(id, node)| (node.addr, NodeId(id as u32))).collect();
         let mut world = World {
             cx,
             nodes: self.nodes,
@@ -340,7 +339,7 @@ impl<'a> Builder<'a> {
             bearers,
             cells,
             flows,
-            node_of,
+            tenants: self.tenants,
             tunnel_overhead: setting.tunnel_overhead,
             forwarding_overhead: setting.forwarding_overhead,
             drops_duplicates: setting.drops_duplicates,
@@ -367,7 +366,7 @@ fn blank_node(name: &str, addr: Addr) -> Node {
         routes: RouteTable::default(),
         neighbours: BTreeMap::new(),
         agent: None,
-        agent_armed: Time::MAX,
+        agent_armed: Vec::new(),
         serves: None,
         is_access_router: false,
         buffers: BTreeMap::new(),

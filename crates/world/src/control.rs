@@ -8,7 +8,6 @@ use crate::node::Mobile;
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::{Keeps, World};
-use roamlab_engine::Time;
 use roamlab_mobility::{Action, Input, Message, MobilityAgent, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
 use std::collections::VecDeque;
@@ -28,10 +27,7 @@ impl World {
     /// An agent's deadline may have come, unless an earlier wake-up has replaced this one.
     pub(crate) fn agent_wake(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
-        if state.agent_armed != self.cx.now {
-            return;
-        }
-        state.agent_armed = Time::MAX;
+        state.agent_armed.pop();
         let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
         if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
             self.agent_input(node, Input::Deadline);
@@ -40,13 +36,15 @@ impl World {
         }
     }
 
-    /// Sets an agent's wake-up, if it must come earlier than the pending one.
+    /// Sets an agent's wake-up, if it must come earlier than those that are pending. A later one stays, and serves when
+    /// its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind for good.
     pub(crate) fn arm_agent(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
         let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
-        if let Some(deadline) = deadline.filter(|&deadline| deadline < state.agent_armed) {
-            state.agent_armed = deadline.max(self.cx.now);
-            self.cx.scheduler.push(state.agent_armed, Event::Agent { node });
+        let Some(deadline) = deadline.map(|deadline| deadline.max(self.cx.now)) else { return };
+        if state.agent_armed.last().is_none_or(|&pending| deadline < pending) {
+            state.agent_armed.push(deadline);
+            self.cx.scheduler.push(deadline, Event::Agent { node });
         }
     }
 
@@ -122,7 +120,7 @@ impl World {
         let dst = self.cx.pool[&packet].inner.dst;
         let here = &self.nodes[node.0 as usize];
         // What a base station itself has to say to its hosts does not go where their data go.
-        if here.serves.is_some() && (dst == Addr::BROADCAST || self.is_mobile(dst)) {
+        if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
             self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
             self.send_air(node, packet);
         } else if dst == here.addr && matches!(here.agent.as_deref(), Some(MobilityAgent::LteX2(_))) {
@@ -198,7 +196,7 @@ impl World {
     }
 
     pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
-        let Some(&id) = self.node_of.get(&host) else { return };
+        let Some(id) = self.node_at(host) else { return };
         let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });
     }

@@ -55,10 +55,14 @@ impl Cx {
     }
 
     /// Records and discards, in order, what a queue discipline has given up.
+    #[inline]
     pub fn settle_drops(&mut self, place: Place) {
-        if self.dropped.is_empty() {
-            return;
+        if !self.dropped.is_empty() {
+            self.settle(place);
         }
+    }
+
+    fn settle(&mut self, place: Place) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.lose(packet, reason, place);
@@ -76,6 +80,11 @@ impl Cx {
         if self.traces(packet) {
             self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
         }
+    }
+
+    /// Whether any packet is traced.
+    pub fn is_tracing(&self) -> bool {
+        self.probes.traced.is_some()
     }
 
     /// Whether this packet, or the one it is a copy of, is traced.

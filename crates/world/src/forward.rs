@@ -42,7 +42,7 @@ impl World {
                     return self.broadcast(cell, packet);
                 }
                 self.keep_copy(from, &packet, dst);
-                let host = self.node_of.get(&dst).copied();
+                let host = self.node_at(dst);
                 match host.filter(|&host| self.hears(host, cell, arrived.started)) {
                     Some(host) if self.is_duplicate(host, &packet) => {
                         self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(host));
@@ -145,7 +145,7 @@ impl World {
         }
         let outer = *self.cx.pool[&packet].header();
         let from_agent =
-            self.node_of.get(&outer.src).is_some_and(|&src| self.nodes[src.0 as usize].is_access_router);
+            self.node_at(outer.src).is_some_and(|src| self.nodes[src.0 as usize].is_access_router);
         if from_agent && self.cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
@@ -193,7 +193,7 @@ impl World {
         // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
         // routed home, or it would come back for ever. The home agent's own subnet has no link either.
         let at_home = dst.subnet() == here.addr.subnet();
-        if here.agent.is_some() && self.is_mobile(dst) && (arrival.tunnel.is_some() || at_home) {
+        if here.agent.is_some() && dst.is_mobile() && (arrival.tunnel.is_some() || at_home) {
             if !signal {
                 self.agent_input(node, data(true));
             }
@@ -201,17 +201,13 @@ impl World {
         }
         // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
         let by_wire = arrival.from.is_some_and(|from| self.nodes[from.0 as usize].mobile.is_none());
-        if here.serves.is_some() && by_wire && self.is_mobile(dst) {
+        if here.serves.is_some() && by_wire && dst.is_mobile() {
             return self.cx.lose(packet, DropReason::Detached, Place::Node(node));
         }
         match here.routes.prefix(dst) {
             Some(link) if !at_home => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
         }
-    }
-
-    pub(crate) fn is_mobile(&self, addr: Addr) -> bool {
-        self.node_of.get(&addr).is_some_and(|node| self.nodes[node.0 as usize].mobile.is_some())
     }
 
     pub(crate) fn send_uplink(&mut self, node: NodeId, packet: PacketId) {

@@ -33,11 +33,25 @@ impl Queue {
         if self.recorded {
             cx.packet_event("enqueue", &packet, Place::Link(id), self.qdisc.packets());
         }
-        self.offered += 1;
-        self.offered_marked += u64::from(cx.is_marked(&packet));
+        self.count(&packet, cx);
         self.qdisc.enqueue(packet, &mut qdisc_cx(self.rate, cx.now, cx));
         cx.settle_drops(Place::Link(id));
         self.sample(id, cx);
+    }
+
+    /// Whether a packet for an idle link may go past the queue. It counts as offered then.
+    fn lets_pass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
+        let passes = !self.recorded && self.qdisc.lets_pass(cx.pool[packet].wire_size());
+        if passes {
+            cx.trace(packet, Stop::QdiscEnqueue, Place::Link(id));
+            self.count(packet, cx);
+        }
+        passes
+    }
+
+    fn count(&mut self, packet: &PacketId, cx: &Cx) {
+        self.offered += 1;
+        self.offered_marked += u64::from(cx.is_marked(packet));
     }
 
     fn dequeue(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
@@ -83,6 +97,14 @@ impl Line {
         match self {
             Line::Shared(queue) => queue.enqueue(id, packet, cx),
             Line::Bearers(bearers) => bearers.enqueue(packet, cx),
+        }
+    }
+
+    /// Whether a packet for an idle link may go past the queue. It counts as offered then.
+    pub fn lets_pass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
+        match self {
+            Line::Shared(queue) => queue.lets_pass(id, packet, cx),
+            Line::Bearers(_) => false,
         }
     }
 

@@ -115,9 +115,18 @@ impl Link {
         if forced.fold(false, |lost, strikes| lost | strikes) {
             return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
         }
+        let overtakes = self.overtaking.is_some() && cx.pool[&packet].may_overtake();
+        if self.is_over(cx) && !overtakes && self.line.lets_pass(id, &packet, cx) {
+            self.remainder = 0;
+            self.send(id, packet, cx);
+            if cx.is_tracing() {
+                self.await_end(id, cx);
+            }
+            return;
+        }
         self.fall_idle(id, cx);
         match &mut self.overtaking {
-            Some(control) if cx.pool[&packet].may_overtake() => control.push_back(packet),
+            Some(control) if overtakes => control.push_back(packet),
             _ => self.line.enqueue(id, packet, cx),
         }
         if self.sending.is_none() {
@@ -213,7 +222,14 @@ impl Link {
         let urgent = self.overtaking.as_mut().and_then(VecDeque::pop_front);
         let next = urgent.or_else(|| self.line.dequeue(id, cx.now, cx));
         self.sending = None;
-        let Some(packet) = next else { return };
+        if let Some(packet) = next {
+            self.send(id, packet, cx);
+            self.await_end(id, cx);
+        }
+    }
+
+    /// Puts a packet on the wire.
+    fn send(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header().dst);
         let rate = self.line.rate(dst);
         if rate != self.rate {
@@ -231,7 +247,6 @@ impl Link {
         let arrival = ahead.map_or(end + self.delay, |ahead| ahead + transmission);
         self.in_flight.push_back(InFlight { started: cx.now, sent: end, arrival, place, packet });
         self.arm_head(id, cx);
-        self.await_end(id, cx);
     }
 
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
@@ -244,14 +259,18 @@ impl Link {
         }
     }
 
+    /// Whether nothing is being sent any more, though nobody may have noticed.
+    fn is_over(&self, cx: &Cx) -> bool {
+        let is_past = |sending: Sending| !sending.awaited && cx.scheduler.is_past(sending.end, sending.place);
+        self.sending.is_none_or(is_past)
+    }
+
     /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
     fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
-        let Some(Sending { end, place, awaited: false }) = self.sending else { return };
-        if cx.scheduler.is_past(end, place) {
-            self.sending = None;
-            let waiting = self.line.dequeue(id, end, cx);
-            debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self.name);
-        }
+        let Some(Sending { end, .. }) = self.sending.filter(|_| self.is_over(cx)) else { return };
+        self.sending = None;
+        let waiting = self.line.dequeue(id, end, cx);
+        debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self.name);
     }
 
     fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {

@@ -29,7 +29,7 @@ impl World {
 
     /// The host's agent wants it in a cell.
     pub(crate) fn command_entry(&mut self, node: NodeId, base_station: Addr, after: Duration) {
-        let cell = self.node_of.get(&base_station).and_then(|station| self.nodes[station.0 as usize].serves);
+        let cell = self.node_at(base_station).and_then(|station| self.nodes[station.0 as usize].serves);
         self.leave(node);
         let (Some(cell), Some(mobile)) = (cell, &mut self.nodes[node.0 as usize].mobile) else { return };
         if mobile.uplinks.contains_key(&cell) {

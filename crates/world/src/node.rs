@@ -22,8 +22,8 @@ pub struct Node {
     pub neighbours: BTreeMap<Addr, LinkId>,
     /// Its mobility agent; boxed, because most nodes have none and every hop reads its node.
     pub agent: Option<Box<MobilityAgent>>,
-    /// When the agent's pending wake-up is due.
-    pub agent_armed: Time,
+    /// When the agent's pending wake-ups are due, the earliest last.
+    pub agent_armed: Vec<Time>,
     /// Base stations hang off it.
     pub is_access_router: bool,
     /// (Base station) its cell.

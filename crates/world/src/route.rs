@@ -5,7 +5,7 @@ use roamlab_engine::Duration;
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// A host route.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -16,6 +16,16 @@ pub struct HostRoute {
     pub watch: bool,
 }
 
+/// The host routes for one mobile host.
+#[derive(Clone, Debug)]
+struct HostRoutes {
+    host: Addr,
+    /// For packets from an adjacent node or out of a tunnel that begins there.
+    by_origin: Vec<(Addr, HostRoute)>,
+    /// For packets from anywhere else.
+    any: Option<HostRoute>,
+}
+
 /// The routes of one node.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
@@ -23,8 +33,8 @@ pub struct RouteTable {
     pub default: Option<LinkId>,
     /// Link towards each subnet, by its number.
     prefixes: Vec<Option<LinkId>>,
-    /// Host routes, by host and adjacent node or tunnel that the packet comes from (`None`: from anywhere).
-    hosts: BTreeMap<(Addr, Option<Addr>), HostRoute>,
+    /// In the order of the hosts.
+    hosts: Vec<HostRoutes>,
 }
 
 impl RouteTable {
@@ -34,29 +44,54 @@ impl RouteTable {
     }
 
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
-    /// `from`, who is asked for only if there are host routes.
+    /// `from`, who is asked for only if origins matter.
     pub fn host(
         &self,
         dst: Addr,
         tunnel: Option<Addr>,
         from: impl FnOnce() -> Option<Addr>,
     ) -> Option<HostRoute> {
-        if self.hosts.is_empty() {
+        if !dst.is_mobile() {
             return None;
         }
-        let mut origins = tunnel.into_iter().chain(from());
-        let specific = origins.find_map(|origin| self.hosts.get(&(dst, Some(origin))));
-        specific.or_else(|| self.hosts.get(&(dst, None))).copied()
+        let routes = &self.hosts[self.place(dst).ok()?];
+        if routes.by_origin.is_empty() {
+            return routes.any;
+        }
+        let route =
+            |origin| routes.by_origin.iter().find(|(from, _)| *from == origin).map(|(_, route)| *route);
+        tunnel.into_iter().chain(from()).find_map(route).or(routes.any)
     }
 
     /// Sets a host route.
     pub fn set_host(&mut self, host: Addr, from: Option<Addr>, route: HostRoute) {
-        self.hosts.insert((host, from), route);
+        debug_assert!(host.is_mobile(), "a host route for {host}");
+        let place = self.place(host).unwrap_or_else(|place| {
+            self.hosts.insert(place, HostRoutes { host, by_origin: Vec::new(), any: None });
+            place
+        });
+        let routes = &mut self.hosts[place];
+        let Some(from) = from else {
+            routes.any = Some(route);
+            return;
+        };
+        routes.by_origin.retain(|(origin, _)| *origin != from);
+        routes.by_origin.push((from, route));
     }
 
     /// Forgets a host route.
     pub fn clear_host(&mut self, host: Addr, from: Option<Addr>) {
-        self.hosts.remove(&(host, from));
+        let Ok(place) = self.place(host) else { return };
+        let routes = &mut self.hosts[place];
+        match from {
+            Some(from) => routes.by_origin.retain(|(origin, _)| *origin != from),
+            None => routes.any = None,
+        }
+    }
+
+    /// Where the routes of a host are, or would be.
+    fn place(&self, host: Addr) -> Result<usize, usize> {
+        self.hosts.binary_search_by_key(&host, |routes| routes.host)
     }
 }
 

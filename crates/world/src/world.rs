@@ -10,7 +10,6 @@ use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::message::Sizing;
 use roamlab_packet::{Addr, Dscp, PacketId};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// What base stations do with packets for a host that has left.
@@ -70,8 +69,8 @@ pub struct World {
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).
     pub flows: Vec<Flow>,
-    /// Nodes by address.
-    pub node_of: BTreeMap<Addr, NodeId>,
+    /// Mobile hosts by the node that is their home, in the order of their addresses.
+    pub tenants: Vec<Vec<NodeId>>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,
     /// Bytes a tunnel header adds that a base station puts on.
@@ -131,7 +130,7 @@ impl World {
     /// progress of time.
     pub fn run(&mut self, end: Time, keep_going: &dyn Fn() -> bool) -> Result<(), LawViolation> {
         let mut at_this_instant = 0;
-        while let Some((time, event)) = self.next_event(end) {
+        while let Some((time, event)) = self.cx.scheduler.pop_until(end) {
             at_this_instant = if time > self.cx.now { 0 } else { at_this_instant + 1 };
             if at_this_instant > EVENTS_AT_ONE_INSTANT {
                 return Err(self.violation(format!("time stands still in {event:?}")));
@@ -149,11 +148,13 @@ impl World {
         self.check_conservation()
     }
 
-    fn next_event(&mut self, end: Time) -> Option<(Time, Event)> {
-        if self.cx.scheduler.next_time()? > end {
-            return None;
+    /// The node with this address.
+    pub fn node_at(&self, addr: Addr) -> Option<NodeId> {
+        let tenants = self.tenants.get(addr.subnet())?;
+        match addr.host() {
+            0 => Some(NodeId(addr.subnet() as u32)),
+            tenant => tenants.get(tenant as usize - 1).copied(),
         }
-        self.cx.scheduler.pop()
     }
 
     fn happen(&mut self, event: Event) {

@@ -151,8 +151,7 @@ fn extraction(host: u32, in_flight_too: bool) -> (Vec<u64>, Vec<(u64, u64)>) {
         let packet = datagram(&mut cx, number % 2, 125);
         link.enqueue(ID, packet, &mut cx);
     }
-    while cx.scheduler.next_time().is_some_and(|time| time < Time::from_nanos(3_500_000)) {
-        let (time, _) = cx.scheduler.pop().unwrap();
+    while let Some((time, _)) = cx.scheduler.pop_until(Time::from_nanos(3_499_999)) {
         cx.now = time;
         link.tx_done(ID, &mut cx);
     }
