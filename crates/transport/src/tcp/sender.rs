@@ -87,7 +87,7 @@ impl TcpSender {
         let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         state.ece = echoes && !state.answers_syn(header.ack);
         let before = (state.window.cwnd, state.window.ssthresh);
-        if echoes && self.recovery.heeds_echo(header) {
+        if echoes {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
