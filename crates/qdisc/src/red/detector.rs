@@ -40,6 +40,8 @@ pub(crate) struct Detector {
     count_bytes: u64,
     pub(super) above_min: bool,
     pub(crate) idle_since: Option<Instant>,
+    /// The link's rate at the beginning.
+    initial_rate: Option<Rate>,
 }
 
 impl Detector {
@@ -59,6 +61,7 @@ impl Detector {
             count_bytes: 0,
             above_min: false,
             idle_since,
+            initial_rate: None,
         }
     }
 
@@ -68,6 +71,7 @@ impl Detector {
         let unit = self.params.in_unit(Packets(1));
         self.thresholds = (min * unit, max * unit);
         self.params.queue_weight = weight;
+        self.initial_rate = Some(rate);
     }
 
     /// Takes the arrival into the average and decides. `uniform` is drawn from once if, and only if, a
@@ -154,7 +158,7 @@ impl Detector {
         let Some(since) = self.idle_since.take() else { return };
         let bits = 8 * self.params.mean_packet.0;
         let missed = if self.params.whole_idle_packets {
-            whole_packets(since, arrival.now, arrival.rate, bits)
+            whole_packets(since, arrival.now, self.initial_rate.unwrap_or(arrival.rate), bits)
         } else {
             arrival.now.time.since(since.time).as_secs_f64() / (bits as f64 / arrival.rate.as_bps() as f64)
         };

@@ -124,6 +124,7 @@ impl TcpSender {
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
         let ecn = self.state.params.ecn;
+        let offers = ecn && self.state.params.ns2_quirks && seq == 0; // ns-2: segment 0 is the SYN in all but name
         let mut header = TcpHeader { seq, retransmission, ..self.bare_header(now) };
         if syn {
             let offer = if ecn { TcpFlags::ECE.with(TcpFlags::CWR) } else { TcpFlags::default() };
@@ -133,6 +134,9 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
+            if offers {
+                header.flags = header.flags.with(TcpFlags::ECE);
+            }
             if self.state.cwr && (!retransmission || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
@@ -147,7 +151,8 @@ impl TcpSender {
             payload => Bytes(u64::from(payload) + params.header.0),
         };
         // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
-        let capable = ecn && header.payload > 0 && (!retransmission || params.ecn_on_retransmissions);
+        let capable =
+            ecn && header.payload > 0 && !offers && (!retransmission || params.ecn_on_retransmissions);
         let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
         Some(Segment { header, size: bytes, ecn })
     }
