@@ -60,6 +60,9 @@ impl TcpSender {
         if state.fin.is_none() {
             state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_quirks));
         }
+        if state.params.ns2_quirks {
+            state.permit_window(); // ns-2's FACK sends a hole that its ACKs have not let go
+        }
     }
 
     /// The application has no more to send: a FIN follows the last segment (RFC 9293 §3.6).
