@@ -29,7 +29,8 @@ pub(crate) struct Vegas {
     timeout: Option<f64>,
     /// The window without inflation, of the last retransmission.
     cut_cwnd: f64,
-    cut_at: Time,
+    /// When it was cut, counted from segment 0.
+    cut_at: Duration,
     /// ACKs that still have the oldest segment looked at.
     worried: u32,
 }
@@ -97,13 +98,16 @@ impl LossRecovery for Vegas {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.cut_cwnd = 0.0;
-        self.cut_at = now;
+        self.cut_at = now.since(self.first_sent);
     }
 
     fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
         let places = state.params.window.0.min(MAX_PLACES);
         if seq == 0 {
-            (self.first_sent, self.cut_at) = (now, now);
+            self.first_sent = now;
+            if !state.params.ns2_quirks {
+                self.cut_at = Duration::ZERO; // ns-2 takes the last cut for one as long after the new beginning
+            }
             self.transmissions.clear();
         }
         self.transmissions.resize(places as usize, None);
@@ -182,7 +186,7 @@ impl Vegas {
         state.last_cut = LastCut::DupAcks;
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
-        if sent.is_some_and(|sent| self.cut_at < sent) {
+        if sent.is_some_and(|sent| self.cut_at < sent.since(self.first_sent)) {
             let in_use = state.usable_window();
             let cut = match count {
                 _ if in_use <= 3 => 2,
@@ -191,7 +195,7 @@ impl Vegas {
             };
             self.cut_cwnd = f64::from(cut);
             state.window.cwnd = f64::from(cut + state.dup_acks);
-            self.cut_at = now;
+            self.cut_at = now.since(self.first_sent);
         }
         state.rtt.back_off();
         state.restart_timer(now);
