@@ -16,7 +16,8 @@ const GAMMA: i64 = 1;
 /// Smallest window in segments, also after a timeout.
 const MIN_CWND: f64 = 2.0;
 
-/// Vegas' congestion control. Times are in seconds, as the comparison is real-valued by definition.
+/// Vegas' congestion control. Times are whole nanoseconds in doubles: the comparison is real-valued by definition, and
+/// where it is about to tip, as with a round trip of exactly two base RTTs, rounding decides. ns-2 rounds alike.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vegas {
     /// The shortest round-trip time seen, or the latest where only one segment was in the network.
@@ -49,7 +50,7 @@ impl Algorithm for Vegas {
     }
 
     fn on_rtt(&mut self, rtt: Duration) {
-        let rtt = rtt.as_secs_f64();
+        let rtt = rtt.as_nanos() as f64;
         self.rtt_sum += rtt;
         self.rtt_count += 1;
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
@@ -64,7 +65,7 @@ impl Algorithm for Vegas {
 impl Vegas {
     fn end_round(&mut self, window: &mut Window, ack: &AckContext) {
         let rtt = match self.rtt_count {
-            0 => ack.now.since(self.round_begin).as_secs_f64(),
+            0 => ack.now.since(self.round_begin).as_nanos() as f64,
             count => self.rtt_sum / f64::from(count),
         };
         (self.rtt_sum, self.rtt_count) = (0.0, 0);

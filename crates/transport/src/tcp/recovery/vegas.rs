@@ -22,10 +22,10 @@ pub(crate) struct Vegas {
     transmissions: Vec<Option<(Time, u32)>>,
     /// When segment 0 was sent last; ns-2's times count from here.
     first_sent: Time,
-    /// Smoothed round-trip time in eighths and its deviation in quarters, seconds.
+    /// Smoothed round-trip time in eighths and its deviation in quarters, nanoseconds.
     srtt8: f64,
     rttvar4: f64,
-    /// Seconds; `None` before the first measurement.
+    /// Nanoseconds; `None` before the first measurement.
     timeout: Option<f64>,
     /// The window without inflation, of the last retransmission.
     cut_cwnd: f64,
@@ -128,7 +128,7 @@ impl Vegas {
         }
         let measured = now.since(self.first_sent);
         state.control.on_rtt(measured);
-        let rtt = measured.as_secs_f64();
+        let rtt = measured.as_nanos() as f64;
         (self.srtt8, self.rttvar4) = (8.0 * rtt, rtt);
         self.timeout = Some((self.srtt8 / 4.0 + self.rttvar4) / 2.0);
     }
@@ -155,7 +155,7 @@ impl Vegas {
     fn measure(&mut self, rtt: Option<Duration>, state: &mut SendState) {
         let Some(measured) = rtt else { return };
         state.control.on_rtt(measured);
-        let rtt = measured.as_secs_f64();
+        let rtt = measured.as_nanos() as f64;
         if self.timeout.is_none() {
             self.srtt8 = 8.0 * rtt;
         }
@@ -173,10 +173,10 @@ impl Vegas {
             return false;
         }
         let out = match self.transmission(state.una) {
-            Some((sent, _)) => now.since(sent).as_secs_f64(),
-            None => now.since(self.first_sent).as_secs_f64() + 1.0, // ns-2 clears a place to -1 s
+            Some((sent, _)) => now.since(sent),
+            None => now.since(self.first_sent) + Duration::from_secs(1), // ns-2 clears a place to -1 s
         };
-        self.timeout.is_some_and(|timeout| out >= timeout)
+        self.timeout.is_some_and(|timeout| out.as_nanos() as f64 >= timeout)
     }
 
     fn retransmit(&mut self, state: &mut SendState, now: Time) {
