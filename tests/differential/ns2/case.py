@@ -54,7 +54,7 @@ class Flow:
 def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
     """Whether ns-2's RED counts n packets in an idle period of exactly n packets, for every n.
 
-    It multiplies the period by the packets per second. Rounded down, those would make n − 1 of some n.
+    It multiplies the period by the packets per second. Rounded down, those would make one less of some n.
     """
     bits = rate_of_ns2(rate, sizes)
     assert bits
