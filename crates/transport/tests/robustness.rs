@@ -54,6 +54,9 @@ impl Dice {
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
             fack_overdamping: Some(self.chance(50)),
+            vegas_alpha: Some(Packets(self.below(5))),
+            vegas_beta: Some(Packets(4 + self.below(5))),
+            vegas_gamma: Some(Packets(self.below(5))),
             ..TcpSpec::default()
         };
         spec.resolve(profile).unwrap()

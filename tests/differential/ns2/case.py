@@ -49,6 +49,8 @@ class Flow:
     start: int
     packets: int | None = None
     stop: int | None = None
+    thresholds: list[int] | None = None
+    """Vegas' alpha, beta and gamma, if not 1, 3 and 1."""
 
 
 def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
@@ -188,8 +190,15 @@ def draw(seed: int) -> Case:
     )
     if rng.random() < 0.4:
         red = _red(rng, case)
-        return replace(case, red=red, ecn=red.setbit or rng.random() < 0.1)
-    return case
+        case = replace(case, red=red, ecn=red.setbit or rng.random() < 0.1)
+    return replace(case, flows=[replace(flow, thresholds=_thresholds(rng, flow)) for flow in flows])
+
+
+def _thresholds(rng: random.Random, flow: Flow) -> list[int] | None:
+    if flow.variant != "vegas" or rng.random() < 0.5:
+        return None
+    alpha = rng.randint(0, 4)
+    return [alpha, alpha + rng.randint(0, 4), rng.randint(0, 4)]
 
 
 def _red(rng: random.Random, case: Case) -> Red:

@@ -29,6 +29,9 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
         "delayed_ack": "100 ms" if case.delayed_ack else "0 s",
         "ecn": case.ecn and flow.variant != "vegas",
     }
+    if flow.thresholds:
+        for name, value in zip(("vegas_alpha", "vegas_beta", "vegas_gamma"), flow.thresholds, strict=True):
+            tcp[name] = f"{value} pkt"
     app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
     if flow.packets is not None:
         app["packets"] = f"{flow.packets} pkt"

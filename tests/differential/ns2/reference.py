@@ -170,6 +170,8 @@ def script(case: Case, trace: Path) -> str:
             start=_seconds(flow.start),
             begin="start" if flow.packets is None else f"produce {flow.packets}",
         )
+        for name, value in zip(("v_alpha_", "v_beta_", "v_gamma_"), flow.thresholds or [], strict=False):
+            text += f"$tcp set {name} {value}\n"
         if flow.stop is not None:
             text += f'$ns at {_seconds(flow.stop)} "$ftp stop"\n'
     return text + _TAIL.format(end=_seconds(case.duration))

@@ -10,6 +10,7 @@ mod network;
 mod plan;
 
 use golden::Run;
+use roamlab_engine::Packets;
 use roamlab_transport::{PartialDeflation, TcpSpec};
 use std::collections::BTreeMap;
 
@@ -188,5 +189,17 @@ fn timestamps_measure_every_new_ack() {
     let spec = TcpSpec { timestamps: Some(true), ..TcpSpec::default() };
     for variant in ["Tahoe", "Reno", "NewReno", "SACK"] {
         switched(variant, "Agent/TCP set timestamps_ true", &spec);
+    }
+}
+
+#[test]
+fn vegas_thresholds() {
+    for (alpha, beta, gamma) in [(2, 4, 3), (0, 0, 0), (5, 5, 8)] {
+        let [vegas_alpha, vegas_beta, vegas_gamma] = [alpha, beta, gamma].map(|value| Some(Packets(value)));
+        let spec = TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..TcpSpec::default() };
+        let settings = format!(
+            "foreach {{k v}} {{v_alpha_ {alpha} v_beta_ {beta} v_gamma_ {gamma}}} {{ Agent/TCP/Vegas set $k $v }}"
+        );
+        switched("Vegas", &settings, &spec);
     }
 }
