@@ -140,7 +140,9 @@ impl TcpSender {
             if offers {
                 header.flags = header.flags.with(TcpFlags::ECE);
             }
-            if self.state.cwr && (!retransmission || self.state.params.cwr_on_retransmissions) {
+            // ns-2 takes the last segment sent for new.
+            let new = !retransmission || (self.state.params.ns2_quirks && seq + 1 == self.state.snd_max);
+            if self.state.cwr && (new || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }
