@@ -219,10 +219,13 @@ impl SendState {
             // ns-2: not while echoes follow each other at a window of one segment.
             if !(self.ece && self.ecn_backoff) {
                 self.rtt.end_backoff();
+                self.ecn_backoff = false;
             }
             self.rtt.sample(sent, now);
         }
-        self.ecn_backoff &= self.ece;
+        if self.params.recovery != RecoveryKind::Ns2Fack {
+            self.ecn_backoff &= self.ece || self.answers_syn(ack);
+        }
         if !self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
         }
