@@ -418,6 +418,7 @@ impl TcpParams {
             ns2_quirks: true,
             fack_overdamping: false,
             fack_rampdown: false,
+            // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
             vegas_alpha: Packets(1),
             vegas_beta: Packets(3),
             vegas_gamma: Packets(1),

@@ -231,6 +231,13 @@ fn whole_idle_packets_are_counted_with_the_clock_there_is() {
     for (length, whole) in [(0, 0.0), (2207, 0.0), (2208, 1.0), (6623, 2.0), (6624, 3.0)] {
         assert_eq!(counted(at(1_000_000), at(1_000_000 + length)), whole, "{length} us");
     }
+    // Twice the rate in mid-run changes nothing for ns-2.
+    let mut detector = Detector::new(Params { mean_packet: Bytes(552), ..Params::of(Rules::Ns2) });
+    detector.attach(Rate::from_bps(2_000_000), Duration::ZERO);
+    detector.average = 1.0;
+    let faster = Arrival { now: at(6624), rate: Rate::from_bps(4_000_000), ..arrival(0.0) };
+    detector.decide(&faster, || 1.0);
+    assert!((detector.average - libm::pow(0.998, 4.0)).abs() < 1e-12, "three packets and the sample");
     // Three packets later by a double's sums, and as ns-2 multiplies and divides: 2.9999… or 3.
     let slot = 552.0 * 8.0 / 2e6;
     let double = |seconds| Instant { seconds: Some(seconds), ..at(0) };
