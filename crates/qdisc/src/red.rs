@@ -37,7 +37,7 @@ pub(crate) fn admit(
     cx: &mut QdiscCx<'_>,
 ) {
     let size = cx.pool[&packet].wire_size();
-    let arrival = Arrival { now: cx.now, size, waiting, rate: cx.rate };
+    let arrival = Arrival { now: cx.instant(), size, waiting, rate: cx.rate };
     let was_idle = detector.is_idle();
     let stays = match detector.decide(&arrival, || rng.uniform()) {
         Verdict::Pass => true,
@@ -53,7 +53,7 @@ pub(crate) fn admit(
         cx.drop(packet, DropReason::EarlyDrop);
     }
     if was_idle {
-        detector.resume_idle(cx.now);
+        detector.resume_idle(cx.instant());
     }
 }
 
@@ -75,14 +75,14 @@ impl QueueDisc for Red {
 
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         let packet = self.fifo.pop(cx.pool);
-        self.detector.on_dequeue(packet.is_some(), !self.fifo.is_empty(), cx.now);
+        self.detector.on_dequeue(packet.is_some(), !self.fifo.is_empty(), cx.instant());
         packet
     }
 
     fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let taken = self.fifo.extract(wanted, cx.pool);
         if !taken.is_empty() {
-            self.detector.on_dequeue(true, !self.fifo.is_empty(), cx.now);
+            self.detector.on_dequeue(true, !self.fifo.is_empty(), cx.instant());
         }
         taken
     }

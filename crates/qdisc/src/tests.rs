@@ -228,7 +228,8 @@ fn ce_is_set_on_the_outermost_header_if_its_sender_understands_it() {
     let plain_packet = pool.create(inside.clone());
     assert!(inside.encapsulate(outer));
     let tunnelled = pool.create(inside);
-    let mut cx = QdiscCx { now: Time::ZERO, pool: &mut pool, rate: Rate::from_bps(1), dropped: &mut dropped };
+    let rate = Rate::from_bps(1);
+    let mut cx = QdiscCx { now: Time::ZERO, seconds: None, pool: &mut pool, rate, dropped: &mut dropped };
     assert!(cx.mark_ce(&plain_packet));
     assert!(!cx.mark_ce(&tunnelled), "the outer header is not ECN-capable");
     assert_eq!(pool[&plain_packet].inner.tos.ecn(), Ecn::Ce);

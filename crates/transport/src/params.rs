@@ -275,6 +275,14 @@ macro_rules! tcp_knobs {
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
             /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
             fack_rampdown: bool,
+            /// Vegas: fewer segments in queues than this, and the window grows by a segment in the next round trip (Brakmo
+            /// & Peterson 1995 §3.2; ns-2 `v_alpha_`).
+            vegas_alpha: Packets,
+            /// Vegas: more segments in queues than this, and the window shrinks by one (Brakmo & Peterson 1995 §3.2; ns-2
+            /// `v_beta_`).
+            vegas_beta: Packets,
+            /// Vegas: more segments in queues than this end slow start (Brakmo & Peterson 1995 §3.3; ns-2 `v_gamma_`).
+            vegas_gamma: Packets,
             /// From what the window is cut.
             cut_base: CutBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
@@ -410,6 +418,10 @@ impl TcpParams {
             ns2_quirks: true,
             fack_overdamping: false,
             fack_rampdown: false,
+            // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
+            vegas_alpha: Packets(1),
+            vegas_beta: Packets(3),
+            vegas_gamma: Packets(1),
             cut_base: CutBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,

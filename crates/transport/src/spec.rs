@@ -106,6 +106,13 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "must be 1 to 4 for a recovery by SACK, 0 to 4 otherwise; write 3".into(),
         ));
     }
+    if params.vegas_beta < params.vegas_alpha {
+        let (alpha, beta) = (params.vegas_alpha, params.vegas_beta);
+        return Err((
+            "vegas_beta",
+            format!("\"{beta}\" is below vegas_alpha \"{alpha}\"; write for example \"{alpha}\""),
+        ));
+    }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

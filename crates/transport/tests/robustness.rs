@@ -7,7 +7,7 @@
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{
-    Profile, SpuriousDetection, TcpParams, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
+    Halving, Profile, SpuriousDetection, TcpParams, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
 };
 
 const PROFILES: [Profile; 4] = [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
@@ -54,6 +54,9 @@ impl Dice {
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
             fack_overdamping: Some(self.chance(50)),
+            vegas_alpha: Some(Packets(self.below(5))),
+            vegas_beta: Some(Packets(4 + self.below(5))),
+            vegas_gamma: Some(Packets(self.below(5))),
             ..TcpSpec::default()
         };
         spec.resolve(profile).unwrap()
@@ -108,8 +111,10 @@ fn sender_step(dice: &mut Dice, sender: &mut TcpSender, params: &TcpParams, now:
     assert!(sent < 200, "endless sending: {params:?}");
     while sender.poll_fact().is_some() {}
     let variables = sender.variables();
-    // ns-2's Vegas takes the whole window away behind a timeout; its idle clock or its timer brings it back.
-    let may_vanish = params.ns2_quirks && params.variant == Variant::Vegas;
+    // ns-2's Vegas takes the whole window away behind a timeout, halving to an integer by an echo at one segment; the
+    // idle clock or the timer brings it back.
+    let integer = params.halving == Halving::Integer;
+    let may_vanish = params.ns2_quirks && (params.variant == Variant::Vegas || integer);
     let is_window = variables.cwnd > 0.0 || (may_vanish && variables.cwnd == 0.0);
     assert!(variables.cwnd.is_finite() && is_window, "cwnd {}: {params:?}", variables.cwnd);
     assert!(variables.ssthresh >= 1.0, "ssthresh {}: {params:?}", variables.ssthresh);

@@ -54,11 +54,11 @@ impl World {
     pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side) {
         let now = self.cx.now;
         let state = &mut self.flows[flow as usize];
-        let armed = &mut state.armed[World::side_index(side)];
-        if *armed != now {
+        let wake = &mut state.wakes[World::side_index(side)];
+        if wake.armed != now {
             return;
         }
-        *armed = Time::MAX;
+        wake.armed = Time::MAX;
         if let Transport::Tcp { sender, receiver, .. } = &mut state.transport {
             match side {
                 Side::Sender if sender.next_deadline().is_some_and(|deadline| deadline <= now) => {
@@ -223,7 +223,8 @@ impl World {
         }
     }
 
-    /// One pending wake-up for each end; it is set again only when it must come earlier.
+    /// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one
+    /// time a deadline has the place of the moment when it was set, as if it had been an event from then on.
     fn arm(&mut self, flow: u32, side: Side) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
@@ -231,10 +232,14 @@ impl World {
             Side::Sender => sender.next_deadline(),
             Side::Receiver => receiver.next_deadline(),
         };
-        let armed = &mut state.armed[World::side_index(side)];
-        if let Some(deadline) = deadline.filter(|deadline| deadline < armed) {
-            *armed = deadline.max(self.cx.now);
-            self.cx.scheduler.push(*armed, Event::Endpoint { flow, side });
+        let wake = &mut state.wakes[World::side_index(side)];
+        let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
+        if deadline != wake.deadline {
+            (wake.deadline, wake.place) = (deadline, self.cx.scheduler.reserve());
+        }
+        if deadline < wake.armed {
+            wake.armed = deadline.max(self.cx.now);
+            self.cx.scheduler.push_at(wake.armed, wake.place, Event::Endpoint { flow, side });
         }
     }
 }

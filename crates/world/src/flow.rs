@@ -29,6 +29,23 @@ pub enum Transport {
     },
 }
 
+/// How an end of a flow is woken.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Wake {
+    /// When the pending event is due; `Time::MAX` if none is.
+    pub armed: Time,
+    /// The end's deadline as it was seen last.
+    pub deadline: Time,
+    /// The insertion number that was reserved when the deadline was set.
+    pub place: u64,
+}
+
+impl Default for Wake {
+    fn default() -> Wake {
+        Wake { armed: Time::MAX, deadline: Time::MAX, place: 0 }
+    }
+}
+
 /// A flow.
 #[derive(Debug)]
 pub struct Flow {
@@ -42,8 +59,8 @@ pub struct Flow {
     pub app: App,
     /// What carries it.
     pub transport: Transport,
-    /// When the pending wake-ups of the two ends are due.
-    pub armed: [Time; 2],
+    /// The wake-ups of the two ends.
+    pub wakes: [Wake; 2],
     /// When the application offered data last.
     pub offered: Time,
     /// The code point that the sender gives its packets.
@@ -123,7 +140,7 @@ impl Flow {
             dst,
             app,
             transport,
-            armed: [Time::MAX; 2],
+            wakes: [Wake::default(); 2],
             offered: Time::ZERO,
             dscp: Dscp::default(),
             stats: FlowStats::default(),

@@ -207,7 +207,7 @@ impl World {
         LawViolation { law, time: self.cx.now }
     }
 
-    /// The pending wake-up of a flow's end, as an index into [`Flow::armed`].
+    /// The pending wake-up of a flow's end, as an index into [`Flow::wakes`].
     pub(crate) const fn side_index(side: Side) -> usize {
         match side {
             Side::Sender => 0,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
@@ -48,6 +49,37 @@ class Flow:
     start: int
     packets: int | None = None
     stop: int | None = None
+    thresholds: list[int] | None = None
+    """Vegas' alpha, beta and gamma, if not 1, 3 and 1."""
+
+
+def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
+    """Whether ns-2's RED counts n packets in an idle period of exactly n packets, for every n.
+
+    It multiplies the period by the packets per second. Rounded down, those would make one less of some n.
+    """
+    bits = rate_of_ns2(rate, sizes)
+    assert bits
+    per_second = Fraction(1) / (Fraction(8 * SECOND // rate * mean_packet) * Fraction(UNIT))
+    return Fraction(bits / (8.0 * mean_packet)) >= per_second
+
+
+@dataclass(frozen=True)
+class Red:
+    """RED at the bottleneck, by ns-2's names where they say more."""
+
+    thresh: int
+    maxthresh: int
+    q_weight: float
+    linterm: int
+    mean_packet: int
+    gentle: bool
+    wait: bool
+    bytes: bool
+    queue_in_bytes: bool
+    use_mark_p: bool
+    mark_p: float
+    setbit: bool
 
 
 @dataclass(frozen=True)
@@ -70,11 +102,16 @@ class Case:
     outage: list[int] | None = None
     change: list[int] | None = None
     """When, the bottleneck's new rate, its new delay."""
+    red: Red | None = None
+    """Instead of a drop-tail queue."""
+    ecn: bool = False
+    """Of all senders but Vegas, which ns-2 gives no ECN."""
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Case:
         """From a dictionary, as `table` makes it."""
-        return cls(**{**table, "flows": [Flow(**flow) for flow in table["flows"]]})
+        red = Red(**table["red"]) if table.get("red") else None
+        return cls(**{**table, "flows": [Flow(**flow) for flow in table["flows"]], "red": red})
 
     def table(self) -> dict[str, Any]:
         """As a dictionary."""
@@ -134,7 +171,7 @@ def draw(seed: int) -> Case:
     if rng.random() < 0.25:
         rate = _rate(rng, 200_000, 4_000_000, _sizes(segment))
         change = [rng.randint(SECOND, duration - SECOND // 2), rate, rng.randint(MILLISECOND, 2 * delay)]
-    return Case(
+    case = Case(
         name=f"seed {seed}",
         preset=preset,
         segment=segment,
@@ -150,6 +187,38 @@ def draw(seed: int) -> Case:
         ack_losses=_losses(rng, 150) if rng.random() < 0.25 else [],
         outage=outage,
         change=change,
+    )
+    if rng.random() < 0.4:
+        red = _red(rng, case)
+        case = replace(case, red=red, ecn=red.setbit or rng.random() < 0.1)
+    return replace(case, flows=[replace(flow, thresholds=_thresholds(rng, flow)) for flow in flows])
+
+
+def _thresholds(rng: random.Random, flow: Flow) -> list[int] | None:
+    if flow.variant != "vegas" or rng.random() < 0.5:
+        return None
+    alpha = rng.randint(0, 4)
+    return [alpha, alpha + rng.randint(0, 4), rng.randint(0, 4)]
+
+
+def _red(rng: random.Random, case: Case) -> Red:
+    sizes = case.sizes()
+    means = [size for size in range(100, 1501) if counts_idle_packets(case.rate, sizes, size)]
+    wanted = rng.choice([500, case.segment, case.segment + 40])
+    thresh = rng.choice([0, 1, 2, 3, 5, 10])
+    return Red(
+        thresh=thresh,
+        maxthresh=0 if rng.random() < 0.1 else thresh + rng.choice([1, 3, 6, 10, 20]),
+        q_weight=rng.choice([0.002, 0.01, 0.05, 0.2, 0.5]),
+        linterm=rng.choice([1, 2, 5, 10, 30, 50]),
+        mean_packet=min(means, key=lambda size: abs(size - wanted)),
+        gentle=rng.random() < 0.5,
+        wait=rng.random() < 0.5,
+        bytes=rng.random() < 0.3,
+        queue_in_bytes=rng.random() < 0.3,
+        use_mark_p=rng.random() < 0.5,
+        mark_p=rng.choice([0.05, 0.1, 0.5, 0.9]),
+        setbit=rng.random() < 0.5,
     )
 
 

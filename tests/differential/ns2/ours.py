@@ -27,7 +27,11 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
         "window": f"{case.window} pkt",
         "tick_phase": _time(phase),
         "delayed_ack": "100 ms" if case.delayed_ack else "0 s",
+        "ecn": case.ecn and flow.variant != "vegas",
     }
+    if flow.thresholds:
+        for name, value in zip(("vegas_alpha", "vegas_beta", "vegas_gamma"), flow.thresholds, strict=True):
+            tcp[name] = f"{value} pkt"
     app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
     if flow.packets is not None:
         app["packets"] = f"{flow.packets} pkt"
@@ -36,12 +40,35 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
     return {"name": f"f{index}", "path": [f"s{index}", f"d{index}"], "tcp": tcp, "app": app}
 
 
+def _queue(case: Case) -> dict[str, Any]:
+    limit = f"{case.queue} pkt"
+    if case.red is None:
+        return {"kind": "droptail", "limit": limit, "count_in_service": True}
+    return {
+        "kind": "red",
+        "rules": "ns2",
+        "limit": limit,
+        "min_threshold": f"{case.red.thresh} pkt",
+        "max_threshold": f"{case.red.maxthresh} pkt",
+        "max_p": 1.0 / case.red.linterm,
+        "queue_weight": case.red.q_weight,
+        "mean_packet": f"{case.red.mean_packet} B",
+        "gentle": case.red.gentle,
+        "wait": case.red.wait,
+        "threshold_unit": "bytes" if case.red.queue_in_bytes else "packets",
+        "probability_unit": "bytes" if case.red.bytes else "packets",
+        "use_mark_p": case.red.use_mark_p,
+        "mark_p_max": case.red.mark_p,
+        "mark_ecn": case.red.setbit,
+    }
+
+
 def _bottleneck(case: Case) -> dict[str, Any]:
     link: dict[str, Any] = {
         "between": ["r1", "r2"],
         "rate": f"{case.rate} bit/s",
         "delay": _time(case.delay),
-        "queue": {"kind": "droptail", "limit": f"{case.queue} pkt", "count_in_service": True},
+        "queue": _queue(case),
         "changes": [],
     }
     if case.losses:
@@ -69,7 +96,7 @@ def scenario(case: Case, phases: list[int]) -> Scenario:
         for index, (flow, phase) in enumerate(zip(case.flows, phases, strict=True))
     ]
     tables = {
-        "run": {"duration": _time(case.duration), "profile": PRESETS[case.preset]},
+        "run": {"duration": _time(case.duration), "profile": PRESETS[case.preset], "random_numbers": "ns2"},
         "network": {"queue": {"kind": "droptail", "limit": "100000 pkt"}},
         "links": links,
         "flows": flows,
@@ -86,6 +113,6 @@ def events(results: Results) -> Events:
 def _event(event: Recorded) -> Event:
     kind, detail = event.kind, event.value
     if kind in "DB":
-        cause = "q" if event.note.endswith(" queue-overflow") else "l"
+        cause = "q" if event.note.endswith((" queue-overflow", " early-drop")) else "l"
         kind, detail = "D", cause + ("a" if kind == "B" else "")
     return Event(kind, event.time_ns / 1000, int(event.flow[1:]), int(event.what), detail)

@@ -20,7 +20,7 @@ from case import SECOND, UNIT, rate_of_ns2
 from events import Event
 
 if TYPE_CHECKING:
-    from case import Case
+    from case import Case, Red
     from events import Events
 
 GOLDEN = Path(__file__).parents[2] / "golden/ns2"
@@ -47,7 +47,8 @@ set ns [new Simulator]
 set trace [open {trace} w]
 $ns trace-all $trace
 set r1 [$ns node]; set r2 [$ns node]
-$ns duplex-link $r1 $r2 {rate} {delay} DropTail
+$ns simplex-link $r1 $r2 {rate} {delay} {discipline}
+$ns simplex-link $r2 $r1 {rate} {delay} DropTail
 $ns queue-limit $r1 $r2 {queue}
 $ns queue-limit $r2 $r1 100000
 proc lose_some {{a b ordinals}} {{
@@ -59,6 +60,8 @@ proc lose_some {{a b ordinals}} {{
 proc lose_all {{a b from to}} {{
     global ns
     set em [new ErrorModel]; $em unit pkt; $em set rate_ 1.0; $em set enable_ 0
+    # Without a number of its own it would take those that RED draws.
+    set zero [new RandomVariable/Constant]; $zero set val_ 0; $em ranvar $zero
     $ns link-lossmodel $em $a $b
     $ns at $from "$em set enable_ 1"
     $ns at $to "$em set enable_ 0"
@@ -71,7 +74,7 @@ $ns duplex-link $r2 $d {rate} {from_r2} DropTail
 foreach {{a b}} [list $s $r1 $r1 $s $r2 $d $d $r2] {{ $ns queue-limit $a $b 100000 }}
 set tcp [new [tcp_class {variant}]]
 set sink [new {sink}]
-$tcp set packetSize_ {segment}; $tcp set window_ {window}; $tcp set fid_ {index}
+$tcp set packetSize_ {segment}; $tcp set window_ {window}; $tcp set fid_ {index}; $tcp set ecn_ {ecn}
 $ns attach-agent $s $tcp; $ns attach-agent $d $sink; $ns connect $tcp $sink
 set ftp [new Application/FTP]; $ftp attach-agent $tcp
 $ns at {start} "$ftp {begin}"
@@ -105,6 +108,26 @@ def _rate(case: Case, rate: int) -> str:
     return repr(rate_of_ns2(rate, case.sizes()))
 
 
+def _red(red: Red) -> str:
+    variables = {
+        "thresh_": red.thresh,
+        "maxthresh_": red.maxthresh,
+        "q_weight_": red.q_weight,
+        "linterm_": red.linterm,
+        "mean_pktsize_": red.mean_packet,
+        "gentle_": int(red.gentle),
+        "wait_": int(red.wait),
+        "bytes_": int(red.bytes),
+        "queue_in_bytes_": int(red.queue_in_bytes),
+        "use_mark_p_": int(red.use_mark_p),
+        "mark_p_": red.mark_p,
+        "setbit_": int(red.setbit),
+        "targetdelay_": _seconds(5_000_000),
+    }
+    lines = [f"$red set {name} {value}" for name, value in variables.items()]
+    return "\n".join(["set red [[$ns link $r1 $r2] queue]", *lines, ""])
+
+
 def script(case: Case, trace: Path) -> str:
     """The case in Tcl."""
     text = _HEAD.format(
@@ -114,8 +137,11 @@ def script(case: Case, trace: Path) -> str:
         trace=trace,
         rate=_rate(case, case.rate),
         delay=_seconds(case.delay),
+        discipline="RED" if case.red else "DropTail",
         queue=case.queue,
     )
+    if case.red:
+        text += _red(case.red)
     for ends, ordinals in (("$r1 $r2", case.losses), ("$r2 $r1", case.ack_losses)):
         if ordinals:
             text += f"lose_some {ends} {{{' '.join(map(str, ordinals))}}}\n"
@@ -140,9 +166,12 @@ def script(case: Case, trace: Path) -> str:
             segment=case.segment,
             window=case.window,
             index=index,
+            ecn=int(case.ecn),
             start=_seconds(flow.start),
             begin="start" if flow.packets is None else f"produce {flow.packets}",
         )
+        for name, value in zip(("v_alpha_", "v_beta_", "v_gamma_"), flow.thresholds or [], strict=False):
+            text += f"$tcp set {name} {value}\n"
         if flow.stop is not None:
             text += f'$ns at {_seconds(flow.stop)} "$ftp stop"\n'
     return text + _TAIL.format(end=_seconds(case.duration))

@@ -1,9 +1,9 @@
 //! RED without its queue: average, spacing and idle clock. M-RED shows it other arrivals.
 
 use super::params::{ByteScaling, CountArrivals, IdleStart, Params, Unit};
-use crate::Gauges;
 use crate::fifo::Fifo;
-use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
+use crate::{Gauges, Instant};
+use roamlab_engine::{Bytes, Duration, Packets, Rate};
 
 /// What RED decides for an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum Verdict {
 /// An arrival as the detector sees it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Arrival {
-    pub now: Time,
+    pub now: Instant,
     /// Size on the wire.
     pub size: Bytes,
     /// Queue length before it joins, in the unit of the average.
@@ -39,7 +39,9 @@ pub(crate) struct Detector {
     pub(crate) count: i64,
     count_bytes: u64,
     pub(super) above_min: bool,
-    pub(crate) idle_since: Option<Time>,
+    pub(crate) idle_since: Option<Instant>,
+    /// The link's rate at the beginning.
+    initial_rate: Option<Rate>,
 }
 
 impl Detector {
@@ -48,7 +50,7 @@ impl Detector {
             CountArrivals::InBand => -1,
             CountArrivals::All => 0,
         };
-        let idle_since = Some(Time::ZERO);
+        let idle_since = Some(Instant::ZERO);
         let thresholds = (params.in_unit(params.min_threshold), params.in_unit(params.max_threshold));
         Detector {
             params,
@@ -59,6 +61,7 @@ impl Detector {
             count_bytes: 0,
             above_min: false,
             idle_since,
+            initial_rate: None,
         }
     }
 
@@ -68,6 +71,7 @@ impl Detector {
         let unit = self.params.in_unit(Packets(1));
         self.thresholds = (min * unit, max * unit);
         self.params.queue_weight = weight;
+        self.initial_rate = Some(rate);
     }
 
     /// Takes the arrival into the average and decides. `uniform` is drawn from once if, and only if, a
@@ -117,14 +121,14 @@ impl Detector {
     }
 
     /// The link took a packet, or asked for one in vain, and `waiting` says whether others remain.
-    pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Time) {
+    pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Instant) {
         if !found || !waiting && self.params.idle_start == IdleStart::QueueEmpty {
             self.idle_since.get_or_insert(now);
         }
     }
 
     /// An arrival ended the idle period but did not stay.
-    pub(crate) fn resume_idle(&mut self, now: Time) {
+    pub(crate) fn resume_idle(&mut self, now: Instant) {
         self.idle_since = Some(now);
     }
 
@@ -152,12 +156,11 @@ impl Detector {
     /// The idle period ends, if there is one: the average has decayed by it.
     pub(crate) fn end_idle(&mut self, arrival: &Arrival) {
         let Some(since) = self.idle_since.take() else { return };
-        let slot = 8.0 * self.params.mean_packet.0 as f64 / arrival.rate.as_bps() as f64;
-        let missed = arrival.now.since(since).as_secs_f64() / slot;
+        let bits = 8 * self.params.mean_packet.0;
         let missed = if self.params.whole_idle_packets {
-            whole_packets(missed, slot, arrival.now.as_secs_f64())
+            whole_packets(since, arrival.now, self.initial_rate.unwrap_or(arrival.rate), bits)
         } else {
-            missed
+            arrival.now.time.since(since.time).as_secs_f64() / (bits as f64 / arrival.rate.as_bps() as f64)
         };
         self.average *= libm::pow(1.0 - self.params.queue_weight, missed);
     }
@@ -207,18 +210,15 @@ impl Detector {
     }
 }
 
-/// Whole packets of `slot` seconds in an idle period of `missed` such packets that ends at `now` s, as ns-2
-/// counts them.
+/// Whole packets of `bits` that fit between two instants at `rate`.
 ///
-/// Under ACK clocking the period often *is* a whole number of packets. ns-2's clock is a double to which `slot`
-/// was added packet by packet, each time rounded to the grid that doubles have around `now`; whether that made
-/// the period shorter than it should be decides between m and m − 1.
-pub(super) fn whole_packets(missed: f64, slot: f64, now: f64) -> f64 {
-    let nearest = libm::round(missed);
-    let nanosecond = 1e-9;
-    if (missed - nearest).abs() * slot > 1.5 * nanosecond {
-        return libm::trunc(missed);
+/// Under ACK clocking the span often *is* a whole number of packets. Where the clock is a double, its rounding errors
+/// and those of ns-2's order of operations decide between m and m − 1; otherwise the count is exact.
+fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> f64 {
+    if let (Some(since), Some(now)) = (since.seconds, now.seconds) {
+        let per_second = rate.as_bps() as f64 / bits as f64;
+        return libm::trunc(per_second * (now - since));
     }
-    let falls_short = (now + slot) - now < slot;
-    if falls_short { (nearest - 1.0).max(0.0) } else { nearest }
+    let bit_nanoseconds = u128::from(now.time.since(since.time).as_nanos()) * u128::from(rate.as_bps());
+    (bit_nanoseconds / (1_000_000_000 * u128::from(bits))) as f64
 }

@@ -169,8 +169,8 @@ macro_rules! red_params {
                 mark_ecn: bool = false, false;
                 /// When an idle period begins (ns-2: `idletime_`). Default queue-empty; ns2: link-idle.
                 idle_start: IdleStart = IdleStart::QueueEmpty, IdleStart::LinkIdle;
-                /// Whether the packets that could have been sent while idle, m, are rounded down to a whole number, with
-                /// the accuracy of ns-2's clock. Default false; ns2: true.
+                /// Whether the packets that could have been sent while idle, m, are those of the link's rate at the
+                /// beginning, whatever it is now, and rounded down to a whole number. Default false; ns2: true.
                 whole_idle_packets: bool = false, true;
                 /// Whether the arrival that ends an idle period also counts as a sample of length 0. Default false;
                 /// ns2: true.

@@ -45,6 +45,8 @@ pub struct TcpReceiver {
     fin: Option<u32>,
     ecn: bool,
     echoes: bool,
+    /// The last segment was marked.
+    held_mark: bool,
     dsack: bool,
     repeated: Option<u32>,
     timestamps: bool,
@@ -83,6 +85,7 @@ impl TcpReceiver {
             fin: None,
             ecn: params.ecn,
             echoes: false,
+            held_mark: false,
             dsack: params.dsack,
             repeated: None,
             timestamps: params.timestamps,
@@ -133,7 +136,7 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        self.syn_due |= syn;
+        self.syn_due |= syn || (self.ns2_quirks && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
         let first = syn || (self.ns2_quirks && header.seq == 0); // ns-2: a SYN or not
@@ -178,7 +181,10 @@ impl TcpReceiver {
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
             self.echoes = false;
         }
-        self.echoes |= ecn == Ecn::Ce;
+        // To ns-2 what a delayed ACK is about arrives with what sets it free.
+        let held = self.delayed.deadline().is_some() && self.held_mark;
+        self.held_mark = self.ns2_quirks && ecn == Ecn::Ce;
+        self.echoes |= held || ecn == Ecn::Ce;
     }
 
     /// The window to advertise, in whole segments.

@@ -60,6 +60,9 @@ impl TcpSender {
         if state.fin.is_none() {
             state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_quirks));
         }
+        if state.params.ns2_quirks {
+            state.permit_window(); // ns-2's FACK sends a hole that its ACKs have not let go
+        }
     }
 
     /// The application has no more to send: a FIN follows the last segment (RFC 9293 §3.6).
@@ -87,7 +90,7 @@ impl TcpSender {
         let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         state.ece = echoes && !state.answers_syn(header.ack);
         let before = (state.window.cwnd, state.window.ssthresh);
-        if echoes && self.recovery.heeds_echo(header) {
+        if echoes {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
@@ -124,6 +127,7 @@ impl TcpSender {
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
         let ecn = self.state.params.ecn;
+        let offers = ecn && self.state.params.ns2_quirks && seq == 0; // ns-2: segment 0 is the SYN in all but name
         let mut header = TcpHeader { seq, retransmission, ..self.bare_header(now) };
         if syn {
             let offer = if ecn { TcpFlags::ECE.with(TcpFlags::CWR) } else { TcpFlags::default() };
@@ -133,7 +137,12 @@ impl TcpSender {
             header.flags = header.flags.with(TcpFlags::FIN);
         } else {
             header.payload = self.state.params.segment.0 as u32;
-            if self.state.cwr && (!retransmission || self.state.params.cwr_on_retransmissions) {
+            if offers {
+                header.flags = header.flags.with(TcpFlags::ECE);
+            }
+            // ns-2 takes the last segment sent for new.
+            let new = !retransmission || (self.state.params.ns2_quirks && seq + 1 == self.state.snd_max);
+            if self.state.cwr && (new || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }
@@ -147,7 +156,8 @@ impl TcpSender {
             payload => Bytes(u64::from(payload) + params.header.0),
         };
         // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
-        let capable = ecn && header.payload > 0 && (!retransmission || params.ecn_on_retransmissions);
+        let capable =
+            ecn && header.payload > 0 && !offers && (!retransmission || params.ecn_on_retransmissions);
         let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
         Some(Segment { header, size: bytes, ecn })
     }

@@ -65,6 +65,8 @@ pub(crate) struct SendState {
     pub cwr: bool,
     /// The ACK at hand echoes congestion.
     pub ece: bool,
+    /// The last echo found a window of at most one segment (ns-2 `ecn_backoff_`).
+    ecn_backoff: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     /// Goes off to probe a closed window.
@@ -105,6 +107,7 @@ impl SendState {
             echo: None,
             cwr: false,
             ece: false,
+            ecn_backoff: false,
             fin: None,
             persist: Timer::default(),
             probes: 0,
@@ -213,7 +216,15 @@ impl SendState {
             && ack > seq
         {
             self.timed = None;
-            self.rtt.measure(sent, now);
+            // ns-2: not while echoes follow each other at a window of one segment.
+            if !(self.ece && self.ecn_backoff) {
+                self.rtt.end_backoff();
+                self.ecn_backoff = false;
+            }
+            self.rtt.sample(sent, now);
+        }
+        if self.params.recovery != RecoveryKind::Ns2Fack {
+            self.ecn_backoff &= self.ece || self.answers_syn(ack);
         }
         if !self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
@@ -306,6 +317,7 @@ impl SendState {
             self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
         } else if recovery == RecoveryKind::Tahoe {
             self.cuts += 1;
+            self.cwr = true;
         }
         self.last_cut = LastCut::DupAcks;
         self.restart_timer(now);
@@ -348,7 +360,12 @@ impl SendState {
     /// Whether an ACK answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
     /// congestion if the other end understands it.
     pub fn answers_syn(&self, ack: u32) -> bool {
-        self.params.handshake == Handshake::Syn && ack == 1
+        let offered = match self.params.handshake {
+            Handshake::Syn => true,
+            Handshake::None => self.params.ns2_quirks,
+            Handshake::SlowData | Handshake::ThreeWay => false,
+        };
+        offered && ack == 1
     }
 
     /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
@@ -359,6 +376,11 @@ impl SendState {
         if !self.params.ecn || !is_news && !first_since_timeout {
             return;
         }
+        let narrow = self.params.ns2_quirks && self.window.cwnd <= 1.0;
+        if narrow && self.ecn_backoff {
+            self.rtt.back_off(); // RFC 3168 §6.1.2: the window cannot shrink any more
+        }
+        self.ecn_backoff = narrow;
         self.recovery_point = self.snd_max;
         self.last_cut = LastCut::Ecn;
         self.cut(Loss::DupAcks);
@@ -369,8 +391,8 @@ impl SendState {
     pub fn timeout(&mut self, now: Time) {
         self.watch(true, now);
         let cut_by_echo = self.last_cut == LastCut::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
-        // ns-2 does not cut ssthresh twice in a window, and goes on to call it cut by an echo.
-        let paid_for = self.params.ns2_quirks && cut_by_echo && self.una < self.recovery_point;
+        // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
+        let paid_for = self.params.ns2_quirks && cut_by_echo;
         let ssthresh = self.window.ssthresh;
         self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
@@ -381,9 +403,8 @@ impl SendState {
         self.cut(Loss::Timeout);
         if paid_for {
             self.window.ssthresh = ssthresh;
-        } else {
-            self.last_cut = LastCut::Timeout;
         }
+        self.last_cut = LastCut::Timeout;
         self.dup_acks = 0;
         self.limited_transmits = 0;
         self.rtt.back_off();
@@ -398,6 +419,10 @@ impl SendState {
     /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
     pub fn restart_after_idle(&mut self, now: Time) {
         let restart_window = f64::from(self.params.restart_window.0);
+        if self.params.ns2_quirks {
+            (self.last_cut, self.recovery_point) = (LastCut::Timeout, self.snd_max);
+            self.cwr = self.params.ecn;
+        }
         if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
             self.window.cwnd = restart_window;
             self.cuts += 1;

@@ -2,8 +2,8 @@
 //!
 //! A link serves one packet at a time; behind it the packet travels for the propagation delay. Events at one time run
 //! in the order in which they were made. The clock is a double, as in ns-2: with these rates and delays packets meet at
-//! exactly the same time, and which goes first there is decided by rounding errors. Endpoints and queues see the time in
-//! whole nanoseconds.
+//! exactly the same time, and which goes first there is decided by rounding errors. Endpoints see the time in whole
+//! nanoseconds, queues see both.
 
 use crate::plan::{LinkPlan, Plan};
 use roamlab_engine::{Duration, Rate, Rng, Scheduler, Time};
@@ -250,7 +250,13 @@ impl Network<'_> {
         }
         let (link, mut dropped) = (&mut self.links[index], Vec::new());
         let rate = link.rate;
-        let mut cx = QdiscCx { now: self.now, pool: &mut self.pool, rate, dropped: &mut dropped };
+        let mut cx = QdiscCx {
+            now: self.now,
+            seconds: Some(self.clock),
+            pool: &mut self.pool,
+            rate,
+            dropped: &mut dropped,
+        };
         link.queue.enqueue(packet, &mut cx);
         for (packet, reason) in dropped {
             self.pool.discard(packet, reason);
@@ -282,7 +288,13 @@ impl Network<'_> {
     fn serve(&mut self, index: usize) {
         let (link, mut dropped) = (&mut self.links[index], Vec::new());
         let rate = link.rate;
-        let mut cx = QdiscCx { now: self.now, pool: &mut self.pool, rate, dropped: &mut dropped };
+        let mut cx = QdiscCx {
+            now: self.now,
+            seconds: Some(self.clock),
+            pool: &mut self.pool,
+            rate,
+            dropped: &mut dropped,
+        };
         let Some(packet) = link.queue.dequeue(&mut cx) else { return };
         link.busy = true;
         let transmission = 8.0 * self.pool[&packet].size.0 as f64 / rate.as_bps() as f64;

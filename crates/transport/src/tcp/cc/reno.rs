@@ -36,7 +36,7 @@ impl Algorithm for Reno {
             (Loss::DupAcks, Halving::Real) => window.ssthresh,
             // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, by an echo of
             // congestion even below a segment. Then the idle clock opens it again, if it runs.
-            (Loss::DupAcks, Halving::TruncatedSsthresh) if params.slow_start_restart => half,
+            (Loss::DupAcks, _) if params.slow_start_restart => half,
             (Loss::DupAcks, _) => half.max(1.0),
         };
     }

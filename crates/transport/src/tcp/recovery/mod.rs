@@ -25,11 +25,6 @@ pub(crate) trait LossRecovery {
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 
-    /// Whether an ACK that echoes congestion is looked at for that.
-    fn heeds_echo(&self, _header: &TcpHeader) -> bool {
-        true
-    }
-
     /// A segment goes out.
     fn on_sent(&mut self, _state: &SendState, _seq: u32, _now: Time) {}
 
@@ -71,12 +66,6 @@ macro_rules! recoveries {
             fn on_timeout(&mut self, state: &mut SendState, now: Time) {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.on_timeout(state, now),)+
-                }
-            }
-
-            fn heeds_echo(&self, header: &TcpHeader) -> bool {
-                match self {
-                    $(Recovery::$kind(algorithm) => algorithm.heeds_echo(header),)+
                 }
             }
 

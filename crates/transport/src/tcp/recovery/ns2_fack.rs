@@ -22,8 +22,6 @@ pub(crate) struct Ns2Fack {
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
     recovering: bool,
-    /// The next segment to send when the recovery began (`recover_`).
-    recover: u32,
     /// A retransmission was lost again: nothing is sent (`timeout_`).
     stuck: bool,
     /// Retransmissions not reported, each with the next segment to send when it was sent.
@@ -37,10 +35,6 @@ pub(crate) struct Ns2Fack {
 }
 
 impl LossRecovery for Ns2Fack {
-    fn heeds_echo(&self, header: &TcpHeader) -> bool {
-        !self.recovering && header.sacks.as_slice().is_empty()
-    }
-
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.ece = false; // an ACK that echoes congestion opens the window as others do
         if self.recovering || !header.sacks.as_slice().is_empty() {
@@ -60,8 +54,9 @@ impl LossRecovery for Ns2Fack {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-        let trim = self.trim;
+        let (trim, recovery_point) = (self.trim, state.recovery_point);
         state.timeout(now);
+        state.recovery_point = recovery_point;
         self.forget(state.una);
         (self.fack, self.trim) = (state.una, trim);
     }
@@ -108,7 +103,7 @@ impl Ns2Fack {
         self.trim = (self.trim - f64::from(self.fack - before) * self.trim_step).max(0.0);
         self.stuck |= self.lost_again(header);
         state.open_window(now);
-        if header.sacks.as_slice().is_empty() && header.ack > self.recover {
+        if header.sacks.as_slice().is_empty() && header.ack >= state.recovery_point {
             self.recovering = false;
             self.forget(header.ack);
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
@@ -126,13 +121,13 @@ impl Ns2Fack {
             return;
         }
         self.recovering = true;
-        self.recover = state.nxt;
         self.trim_step = 0.5;
         if state.params.fack_overdamping && state.window.cwnd <= state.window.ssthresh + 0.5 {
             state.window.cwnd /= 2.0;
             self.trim_step = 0.75;
         }
         state.fast_retransmit(now);
+        state.recovery_point = state.nxt + 1;
         state.window.cwnd = 1.0;
         if state.params.fack_rampdown {
             self.trim = f64::from(state.nxt - self.fack) * self.trim_step;

@@ -22,14 +22,15 @@ pub(crate) struct Vegas {
     transmissions: Vec<Option<(Time, u32)>>,
     /// When segment 0 was sent last; ns-2's times count from here.
     first_sent: Time,
-    /// Smoothed round-trip time in eighths and its deviation in quarters, seconds.
+    /// Smoothed round-trip time in eighths and its deviation in quarters, nanoseconds.
     srtt8: f64,
     rttvar4: f64,
-    /// Seconds; `None` before the first measurement.
+    /// Nanoseconds; `None` before the first measurement.
     timeout: Option<f64>,
     /// The window without inflation, of the last retransmission.
     cut_cwnd: f64,
-    cut_at: Time,
+    /// When it was cut, counted from segment 0.
+    cut_at: Duration,
     /// ACKs that still have the oldest segment looked at.
     worried: u32,
 }
@@ -97,13 +98,16 @@ impl LossRecovery for Vegas {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.cut_cwnd = 0.0;
-        self.cut_at = now;
+        self.cut_at = now.since(self.first_sent);
     }
 
     fn on_sent(&mut self, state: &SendState, seq: u32, now: Time) {
         let places = state.params.window.0.min(MAX_PLACES);
         if seq == 0 {
-            (self.first_sent, self.cut_at) = (now, now);
+            self.first_sent = now;
+            if !state.params.ns2_quirks {
+                self.cut_at = Duration::ZERO; // ns-2 takes the last cut for one as long after the new beginning
+            }
             self.transmissions.clear();
         }
         self.transmissions.resize(places as usize, None);
@@ -124,7 +128,7 @@ impl Vegas {
         }
         let measured = now.since(self.first_sent);
         state.control.on_rtt(measured);
-        let rtt = measured.as_secs_f64();
+        let rtt = measured.as_nanos() as f64;
         (self.srtt8, self.rttvar4) = (8.0 * rtt, rtt);
         self.timeout = Some((self.srtt8 / 4.0 + self.rttvar4) / 2.0);
     }
@@ -151,7 +155,7 @@ impl Vegas {
     fn measure(&mut self, rtt: Option<Duration>, state: &mut SendState) {
         let Some(measured) = rtt else { return };
         state.control.on_rtt(measured);
-        let rtt = measured.as_secs_f64();
+        let rtt = measured.as_nanos() as f64;
         if self.timeout.is_none() {
             self.srtt8 = 8.0 * rtt;
         }
@@ -169,10 +173,10 @@ impl Vegas {
             return false;
         }
         let out = match self.transmission(state.una) {
-            Some((sent, _)) => now.since(sent).as_secs_f64(),
-            None => now.since(self.first_sent).as_secs_f64() + 1.0, // ns-2 clears a place to -1 s
+            Some((sent, _)) => now.since(sent),
+            None => now.since(self.first_sent) + Duration::from_secs(1), // ns-2 clears a place to -1 s
         };
-        self.timeout.is_some_and(|timeout| out >= timeout)
+        self.timeout.is_some_and(|timeout| out.as_nanos() as f64 >= timeout)
     }
 
     fn retransmit(&mut self, state: &mut SendState, now: Time) {
@@ -182,7 +186,7 @@ impl Vegas {
         state.last_cut = LastCut::DupAcks;
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
-        if sent.is_some_and(|sent| self.cut_at < sent) {
+        if sent.is_some_and(|sent| self.cut_at < sent.since(self.first_sent)) {
             let in_use = state.usable_window();
             let cut = match count {
                 _ if in_use <= 3 => 2,
@@ -191,7 +195,7 @@ impl Vegas {
             };
             self.cut_cwnd = f64::from(cut);
             state.window.cwnd = f64::from(cut + state.dup_acks);
-            self.cut_at = now;
+            self.cut_at = now.since(self.first_sent);
         }
         state.rtt.back_off();
         state.restart_timer(now);
