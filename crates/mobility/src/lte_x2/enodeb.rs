@@ -28,7 +28,8 @@
 //! | the same | handover request, newer, not admitted | failure | same |
 //! | prepared | preamble | random access response, again until confirmed; stops the joining timer | prepared |
 //! | prepared | handover confirm | what it holds goes over the air, path switch request | serving |
-//! | prepared | handover cancel | returns or drops what it holds | leaving, none |
+//! | prepared, no preamble yet | handover cancel | returns or drops what it holds | leaving, none |
+//! | prepared, random access begun | handover cancel | | prepared |
 //! | prepared | joining timer | ends the bearer | none |
 //! | serving | forwarded packet | restarts the reordering wait | serving |
 //! | serving | end marker of the source, reordering wait | direct packets follow | serving |

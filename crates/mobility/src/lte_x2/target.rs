@@ -24,9 +24,10 @@ impl Context {
         self.switch_path(cx.address, Some(source), cx);
     }
 
-    /// The source keeps the host; whether the context stays.
+    /// The source keeps the host; whether the context stays. A host that has begun random access has heard the command
+    /// all the same, and does not go back.
     pub fn cancelled(&mut self, from: Addr, cx: &mut Cx<'_>) -> bool {
-        let Role::Prepared { source, early, .. } = self.role else { return true };
+        let Role::Prepared { source, early, granted: None, .. } = self.role else { return true };
         if source != from {
             return true;
         }
