@@ -77,6 +77,8 @@ impl<A> Words<A> {
             Action::DiscardBuffer { .. } => "discard buffer".into(),
             Action::EndBearer { .. } => "end bearer".into(),
             Action::Measure { .. } => "measure".into(),
+            Action::ReportReceived { to, .. } => format!("status report to {}", name(*to)),
+            Action::SkipReceived { received, .. } => format!("skip {received:?}"),
             Action::Leave => "leave".into(),
             Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),
             Action::Search => "search".into(),

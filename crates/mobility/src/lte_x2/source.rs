@@ -161,6 +161,7 @@ impl Context {
 
     /// Layer 2 has lost the host.
     pub fn host_gone(&mut self, cx: &mut Cx<'_>) {
+        self.resuming = None;
         if let Role::Prepared { until, granted, .. } = &mut self.role {
             (*until, *granted) = (cx.now + cx.params.timers.joining, None);
         }

@@ -10,13 +10,14 @@
 //! | connected | handover command, newer | leaves for the target, starts T304 | detached |
 //! | detached | link up at the target | preamble | accessing |
 //! | accessing | time is up | preamble again | accessing |
-//! | accessing | random access response | handover confirm, stops T304 | connected |
+//! | accessing | random access response | handover confirm, PDCP status report, stops T304 | connected |
 //! | connected | random access response of its last handover | handover confirm again | connected |
 //! | detached, accessing | T304 | leaves, searches a cell, starts T311 | selecting |
 //! | connected, accessing, re-establishing, requesting | link down, radio link failure | leaves, searches a cell, starts T311 | selecting |
 //! | selecting | cell found | enters it | selecting |
 //! | selecting | link up | re-establishment request, starts T301 | re-establishing |
-//! | re-establishing | re-establishment | has event A3 evaluated | connected |
+//! | re-establishing | re-establishment | re-establishment complete, PDCP status report, has event A3 evaluated | connected |
+//! | connected | re-establishment of its last request | re-establishment complete again | connected |
 //! | re-establishing | reject, T301 | service request | requesting |
 //! | selecting | T311 | searches again | idle |
 //! | idle | cell found | enters it | idle |
@@ -24,7 +25,7 @@
 //! Anything else changes nothing.
 
 use super::message::{Kind, Message};
-use super::{Params, ours};
+use super::{Forwarding, Params, ours};
 use crate::backoff::Backoff;
 use crate::message::Identification;
 use crate::{Action, Agent, Input, L2Trigger, Phase};
@@ -157,6 +158,13 @@ impl UserEquipment {
         self.note(phase, out);
     }
 
+    /// What the host has got need not be sent to it again.
+    fn report_status(&self, base_station: Addr, out: &mut Vec<Action>) {
+        if self.params.status_report && self.params.forwarding == Forwarding::Lossless {
+            out.push(Action::ReportReceived { to: base_station, id: self.id });
+        }
+    }
+
     fn measure(&self, out: &mut Vec<Action>) {
         out.push(Action::Measure { event: self.params.measurement });
     }
@@ -181,6 +189,7 @@ impl UserEquipment {
             (State::Accessing { target, .. }, Kind::RandomAccessResponse {}) if from == target && current => {
                 self.connect(target, Phase::AccessGranted, out);
                 self.send(target, Kind::HandoverConfirm {}, out);
+                self.report_status(target, out);
                 self.measure(out);
             }
             (State::Connected { base_station }, Kind::RandomAccessResponse {})
@@ -189,13 +198,20 @@ impl UserEquipment {
                 self.send(base_station, Kind::HandoverConfirm {}, out);
             }
             (State::Reestablishing { base_station, .. }, Kind::Reestablishment {})
-                if from == base_station =>
+                if from == base_station && current =>
             {
                 self.connect(base_station, Phase::Reestablished, out);
+                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+                self.report_status(base_station, out);
                 self.measure(out);
             }
+            (State::Connected { base_station }, Kind::Reestablishment {})
+                if from == base_station && current =>
+            {
+                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+            }
             (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject {})
-                if from == base_station =>
+                if from == base_station && current =>
             {
                 self.request_service(base_station, now, out);
             }

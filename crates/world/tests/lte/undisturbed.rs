@@ -1,6 +1,7 @@
 //! The standard handover without trouble: the message chart, and what becomes of packets.
 
-use crate::lab::{Lab, MS, Record, TCP, TURNS, UDP, assert_flawless};
+use crate::lab::{Lab, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Number of the step in TS 36.300 fig. 10.1.2.1.1-1; the end marker is sent twice, on each leg of its way.
@@ -48,11 +49,12 @@ fn the_chart_is_that_of_ts_36_300() {
     let record = Lab::default().run();
     insta::assert_snapshot!(chart(&record, TURNS));
 
-    // The steps that are messages, in order; 3, 5 and 18 are decisions.
+    // The steps that are messages, in order; 3, 5 and 18 are decisions, and the figure leaves the status report out.
     let steps: Vec<&str> = record
         .signals
         .iter()
         .filter(|signal| signal.sent >= TURNS || &*signal.message == "measurement-control")
+        .filter(|signal| &*signal.message != "pdcp-status-report")
         .map(|signal| step(&signal.message))
         .collect();
     let standard = "1 2 4 6 7 8 9 10 11 12 13 14 15 16 14 17";
@@ -77,10 +79,35 @@ fn nothing_is_lost_repeated_or_out_of_order() {
     // What was in flight at the command was forwarded too, and the host took no notice.
     assert!(record.census("pdcp-duplicate") > 0);
     assert_eq!(record.census("pdcp-duplicate"), record.census("duplicated"));
-    let duplicates = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate");
-    assert!(duplicates.into_iter().all(|loss| &*loss.place == "ue"));
     assert!(record.phase("order-restored", TURNS).is_some());
     assert!(record.phase("reordering-timed-out", TURNS).is_none());
+}
+
+/// Of the copies only what was on the air when the report came crosses it.
+#[test]
+fn the_status_report_spares_the_air_of_what_the_host_has() {
+    let dropped = |record: &Record, place: &str| {
+        let copies = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate");
+        copies.filter(|loss| &*loss.place == place).count()
+    };
+    let [asked, unasked] = ["", "status_report = false"].map(without);
+    assert_eq!(
+        (dropped(&unasked, "ue"), dropped(&unasked, "enb2")),
+        (unasked.census("duplicated") as usize, 0)
+    );
+    assert_eq!((dropped(&asked, "ue"), dropped(&asked, "enb2")), (1, dropped(&unasked, "ue") - 1));
+    for (record, sent) in [(&asked, 1), (&unasked, 0)] {
+        let reports = record.signals.iter().filter(|signal| &*signal.message == "pdcp-status-report");
+        assert_eq!(reports.count(), sent);
+        assert_flawless(record, "udp");
+    }
+    // Lost, it changes nothing but that.
+    let mut lab = Lab::default();
+    lab.troubles = vec![Trouble::lost("pdcp-status-report", 1)];
+    assert_eq!(dropped(&lab.run(), "ue"), dropped(&unasked, "ue"));
+    // Nothing is copied, nothing is asked.
+    let seamless = without("forwarding = \"seamless\"");
+    assert!(seamless.signals.iter().all(|signal| &*signal.message != "pdcp-status-report"));
 }
 
 /// A stream that fills a quarter of the target's wire, so that forwarded and direct packets meet.
@@ -138,9 +165,9 @@ fn forwarding_is_in_the_record() {
     let forwarded = at("enb1");
     assert!(forwarded.len() > 20);
     // What was in flight, in copies, at the command itself.
-    let copies: Vec<_> = record.released_at(command).map(|release| release.serial).collect();
+    let copies: BTreeSet<_> = record.released_at(command).map(|release| release.serial).collect();
     let dropped = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate" && !loss.marked);
-    assert_eq!(dropped.map(|loss| loss.serial).collect::<Vec<_>>(), copies);
+    assert_eq!(dropped.map(|loss| loss.serial).collect::<BTreeSet<_>>(), copies);
     assert!(forwarded.iter().all(|release| (command..=marker).contains(&release.time) && !release.marked));
     // All of them go through the target's lines, whether they wait there or not, and come late.
     let held: Vec<_> = at("enb2").iter().map(|release| release.serial).collect();
