@@ -85,6 +85,11 @@ pub enum L2Trigger {
         /// The neighbour.
         base_station: Addr,
     },
+    /// (At a base station) nothing is left for the host on the air link: the answer to [`Action::AwaitDrained`].
+    Drained {
+        /// The host's home address.
+        host: Addr,
+    },
     /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its agent
     /// says what comes next ([`Action::Leave`], [`Action::Search`]).
     RadioLinkFailure,
@@ -288,6 +293,12 @@ pub enum Action {
         to: Addr,
         /// Identification of the message.
         id: Identification,
+    },
+    /// (At a base station) tell the agent when nothing is left for the host on the air link, waiting or in flight
+    /// ([`L2Trigger::Drained`]). Forgotten when the host's packets are held back.
+    AwaitDrained {
+        /// The host's home address.
+        host: Addr,
     },
     /// (At a base station) do not send the host these packets, or copies of them.
     SkipReceived {

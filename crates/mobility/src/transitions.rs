@@ -78,6 +78,7 @@ impl<A> Words<A> {
             Action::EndBearer { .. } => "end bearer".into(),
             Action::Measure { .. } => "measure".into(),
             Action::ReportReceived { to, .. } => format!("status report to {}", name(*to)),
+            Action::AwaitDrained { .. } => "await empty air".into(),
             Action::SkipReceived { received, .. } => format!("skip {received:?}"),
             Action::Leave => "leave".into(),
             Action::Enter { base_station, after } => format!("enter {} after {after}", name(*base_station)),

@@ -9,7 +9,7 @@ use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::{Keeps, World};
 use roamlab_engine::Time;
-use roamlab_mobility::{Action, Identification, Input, Message, MobilityAgent, Via, lte_x2};
+use roamlab_mobility::{Action, Identification, Input, L2Trigger, Message, MobilityAgent, Via, lte_x2};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -83,6 +83,10 @@ impl World {
             }
             Action::Measure { event } => self.evaluate(node, event),
             Action::ReportReceived { to, id } => self.report_received(node, to, id),
+            Action::AwaitDrained { host } => {
+                here.draining.insert(host);
+                self.look_for_drained(node, host);
+            }
             Action::SkipReceived { host, received } => self.skip_received(node, host, received),
             Action::Leave => self.leave(node),
             Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
@@ -157,6 +161,16 @@ impl World {
         buffer.received = received;
     }
 
+    /// If the agent waits for it and nothing is left for the host on the air, tells it so.
+    pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
+        let here = &mut self.nodes[node.0 as usize];
+        let Some(cell) = here.serves else { return };
+        let air = &self.links[self.cells[cell.0 as usize].air.0 as usize];
+        if !air.has_for(host, &self.cx) && here.draining.remove(&host) {
+            self.agent_input(node, Input::Trigger(L2Trigger::Drained { host }));
+        }
+    }
+
     /// What has waited behind a host's buffer follows.
     fn release_behind(&mut self, node: NodeId, host: Addr, via: Via) {
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else { return };
@@ -193,6 +207,7 @@ impl World {
         let here = &mut self.nodes[node.0 as usize];
         let Some(cell) = here.serves else { return };
         here.routes.set_host(host, None, HostRoute { via: Via::Buffer, watch: true });
+        here.draining.remove(&host);
         let buffer = here.buffer_for(host, buffering.limit);
         // What was held back to stay behind forwarded packets is younger than what has got on.
         let held = match buffer.mode {

@@ -53,6 +53,9 @@ impl World {
                     }
                     None => self.cx.lose(packet, DropReason::Detached, Place::Link(link)),
                 }
+                if !self.nodes[from.0 as usize].draining.is_empty() {
+                    self.look_for_drained(from, dst);
+                }
             }
         }
     }

@@ -20,6 +20,7 @@
 //! | executing | T_X2RELOCoverall, host gone | | leaving |
 //! | ready | prediction timeout, host gone | forwards | leaving |
 //! | executing, leaving | end marker | goes on to the target, behind what was forwarded | same |
+//! | ready | end marker, then nothing left on the air | end marker to the target, and again behind the command | ready |
 //! | leaving | hold time over | ends the bearer | none |
 //! | serving, preparing, ready | host gone | keeps its packets | same |
 //! | serving, host gone | T_X2RELOCoverall | ends the bearer | none |
@@ -244,6 +245,9 @@ impl Context {
         if relayed {
             cx.note(Phase::ForwardingEnded);
         }
+        if matches!(self.role, Role::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
+            cx.out.push(Action::AwaitDrained { host: cx.host });
+        }
     }
 
     fn wait_is_over(&mut self, cx: &mut Cx<'_>) {
@@ -443,6 +447,12 @@ impl ENodeB {
                 self.present.remove(&host);
                 self.with(host, now, out, |context, cx| {
                     context.host_gone(cx);
+                    true
+                });
+            }
+            L2Trigger::Drained { host } => {
+                self.with(host, now, out, |context, cx| {
+                    context.drained(cx);
                     true
                 });
             }

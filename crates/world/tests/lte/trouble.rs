@@ -312,6 +312,44 @@ fn a_radio_link_failure_ends_in_a_new_connection_or_the_old_one() {
     assert!(ended > 0, "the source drops what it kept, and says so");
 }
 
+/// What a base station has granted it says again until the host completes it.
+#[test]
+fn a_lost_re_establishment_or_completion_is_repeated() {
+    let mut lab = Lab { timers: "reloc_overall = \"5 s\", joining = \"5 s\"".into(), ..Lab::default() };
+    lab.radio = "t310 = \"100 ms\"\nslope_db_per_s = 60.0".into();
+    for message in ["reestablishment", "reestablishment-complete"] {
+        lab.troubles = ["handover-command", message].map(|lost| Trouble::lost(lost, 1)).into();
+        let record = lab.run();
+        nothing_wrong(&judge(&lab, &record, message));
+        let count = |name: &str| record.signals.iter().filter(|signal| &*signal.message == name).count();
+        assert_eq!((count(message), count("service-request")), (2, 2), "{message}");
+        let reestablished = record.phase("reestablished", 0).expect("a connection");
+        let confirmed = record.phase("handover-confirmed", reestablished).expect("a completion");
+        // The retransmission takes 200 ms on whichever side of the host's answer it falls.
+        let late = confirmed - reestablished;
+        assert_eq!(late > 100 * MS, message == "reestablishment-complete", "{late}");
+        assert!(record.lost("udp").next().is_none());
+    }
+}
+
+/// One end marker of several is enough.
+#[test]
+fn end_markers_may_be_lost_if_one_comes() {
+    let mut lab = Lab::with("end_markers = 3");
+    // Of each copy that the gateway sends the source sends one on.
+    assert_eq!(messages(&lab).iter().filter(|trouble| trouble.message == "end-marker").count(), 6);
+    let restored = |lost: &[u32]| {
+        let mut lab = lab.clone();
+        lab.troubles = lost.iter().map(|&number| Trouble::lost("end-marker", number)).collect();
+        let record = lab.run();
+        nothing_wrong(&judge(&lab, &record, &format!("{lost:?}")));
+        record.phase("order-restored", TURNS).is_some()
+    };
+    assert!(restored(&[1, 2]) && restored(&[2, 4]) && !restored(&[1, 2, 3]));
+    lab.mobility = "end_markers = 1".into();
+    assert_eq!(messages(&lab).iter().filter(|trouble| trouble.message == "end-marker").count(), 2);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 

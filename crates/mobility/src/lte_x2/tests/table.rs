@@ -180,6 +180,7 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("path switch failure 900", NOW, hear(MME, 900, Kind::PathSwitchRequestFailure {})),
         ("end marker 900 of the gateway", NOW, hear(GATEWAY, 900, Kind::EndMarker {})),
         ("end marker 990 of the gateway", NOW, hear(GATEWAY, 990, Kind::EndMarker {})),
+        ("drained", NOW, Input::Trigger(L2Trigger::Drained { host: UE })),
         ("end marker 900 of there", NOW, hear(THERE, 900, Kind::EndMarker {})),
         ("UE context release 900", NOW, hear(THERE, 900, Kind::ContextRelease {})),
         ("UE context release 800: late", NOW, hear(THERE, 800, Kind::ContextRelease {})),
