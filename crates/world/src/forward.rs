@@ -343,7 +343,11 @@ impl World {
         (via, mark): (Via, Option<Dscp>),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
-        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], mark.is_some());
+        let to = match via {
+            Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
+            Via::Air | Via::Buffer | Via::Behind => None,
+        };
+        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], (to, mark.is_some()));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             let inner = &mut self.cx.pool[&packet].inner;
             inner.tos = inner.tos.with_dscp(mark);
