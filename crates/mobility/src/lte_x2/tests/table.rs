@@ -270,14 +270,16 @@ fn base_stations_with_an_early_path_switch() {
     let wanted = and(&preparing, &[(905, report(THERE))]);
     let ready = and(&preparing, &[acknowledged]);
     let left = and(&ready, &[(930, hear(GATEWAY, 900, Kind::EndMarker {}))]);
+    let drained = and(&left, &[(935, Input::Trigger(L2Trigger::Drained { host: UE }))]);
     let commanded = and(&left, &[(950, report(THERE))]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: true }))];
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
-    let states: [Setup<'_>; 7] = [
+    let states: [Setup<'_>; 8] = [
         ("predicted: request sent", &preparing),
         ("predicted late: already reported", &wanted),
         ("predicted: path switch requested", &ready),
         ("predicted: path has left", &left),
+        ("predicted: path has left, drained", &drained),
         ("predicted: command sent", &commanded),
         ("predicted: prepared", &prepared),
         ("predicted: cancelled", &cancelled),
