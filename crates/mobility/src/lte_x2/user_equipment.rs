@@ -20,6 +20,7 @@
 //! | connected | re-establishment of its last request | re-establishment complete again | connected |
 //! | re-establishing | reject, T301 | service request | requesting |
 //! | selecting | T311 | searches again | idle |
+//! | idle | T311 after the entry should be done | searches again | idle |
 //! | idle | cell found | enters it | idle |
 //!
 //! Anything else changes nothing.
@@ -145,7 +146,8 @@ impl UserEquipment {
 
     fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         if let State::Idle { retry } = &mut self.state {
-            *retry = Some(now + self.params.timers.t311);
+            // Another search before the entry is done would put it off again, and for ever.
+            *retry = Some(now + self.params.timers.cell_entry + self.params.timers.t311);
         } else if !matches!(self.state, State::Selecting { .. }) {
             return;
         }

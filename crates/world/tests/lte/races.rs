@@ -105,9 +105,12 @@ fn races(lab: &Lab, since: u64, case: &str, found: &mut Races) -> Vec<String> {
 }
 
 /// A way for a handover to go, and lines of `[mobility]` for it.
-type Situation = (&'static str, fn(&mut Lab));
+pub type Situation = (&'static str, fn(&mut Lab));
 
-const SITUATIONS: [Situation; 12] = [
+/// The command reaches the host when its source has given the handover up.
+pub const COMMAND_LATE: &str = "command late, host taken back";
+
+pub const SITUATIONS: [Situation; 12] = [
     ("undisturbed", |_| {}),
     ("preparation cancelled", |lab| {
         lab.troubles.push(Trouble { delay_ms: Some(197), ..Trouble::lost("handover-request-ack", 1) });
@@ -123,7 +126,7 @@ const SITUATIONS: [Situation; 12] = [
         lab.timers = "reloc_overall = \"100 ms\"".into();
         lab.troubles.push(Trouble::lost("handover-command", 1));
     }),
-    ("command late, host taken back", |lab| {
+    (COMMAND_LATE, |lab| {
         lab.timers = "reloc_overall = \"100 ms\"".into();
         lab.troubles.push(Trouble { delay_ms: Some(97), ..Trouble::lost("handover-command", 1) });
     }),
@@ -155,7 +158,7 @@ const SITUATIONS: [Situation; 12] = [
 ];
 
 /// A lab for many runs: the packets of a small window and of a datagram stream.
-fn lab(mobility: &str) -> Lab {
+pub fn lab(mobility: &str) -> Lab {
     let tcp = crate::lab::TCP.replace("16 pkt", "4 pkt");
     Lab { duration_ms: 6_200, flows: format!("{tcp}{}", crate::lab::UDP), ..Lab::with(mobility) }
 }

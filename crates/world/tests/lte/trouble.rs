@@ -5,6 +5,7 @@
 //! nothing is forwarded any more. A host that keeps its connection loses nothing.
 
 use crate::lab::{Lab, Loss, MS, Record, TURNS, Trouble};
+use crate::races::{self, COMMAND_LATE, SITUATIONS};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,6 +201,32 @@ fn each_timer_at_its_extremes() {
                 let problem = unsettled(&lab.run());
                 problems
                     .extend(problem.iter().map(|problem| format!("{variant}, {}: {problem}", lab.timers)));
+            }
+        }
+    }
+    nothing_wrong(&problems);
+}
+
+/// The same where the handover goes wrong by itself, so that the timers of failures run.
+#[test]
+fn each_timer_at_its_extremes_in_every_situation() {
+    let mut problems = Vec::new();
+    for (variant, mobility) in SCHEMES {
+        for (situation, change) in &SITUATIONS[1..] {
+            let mut lab = Lab { duration_ms: 8_000, ..races::lab(mobility) };
+            change(&mut lab);
+            let own = lab.timers.clone();
+            for timer in TIMERS.iter().filter(|timer| !own.contains(**timer)) {
+                // A cell that a host would enter after a quarter of an hour is none, and T304 is what ends a handover to
+                // a target that has been told to forget it.
+                let only_way_out = *timer == "cell_entry" || (*timer == "t304" && *situation == COMMAND_LATE);
+                let extremes: &[&str] = if only_way_out { &["1 ms"] } else { &["1 ms", "1000 s"] };
+                for extreme in extremes {
+                    lab.timers = format!("{own}, {timer} = \"{extreme}\"").trim_start_matches(", ").into();
+                    let problem = unsettled(&lab.run());
+                    let case = format!("{variant}, {situation}, {timer} {extreme}");
+                    problems.extend(problem.iter().map(|problem| format!("{case}: {problem}")));
+                }
             }
         }
     }
