@@ -102,8 +102,7 @@ fn the_status_report_spares_the_air_of_what_the_host_has() {
         assert_flawless(record, "udp");
     }
     // Lost, it changes nothing but that.
-    let mut lab = Lab::default();
-    lab.troubles = vec![Trouble::lost("pdcp-status-report", 1)];
+    let lab = Lab { troubles: vec![Trouble::lost("pdcp-status-report", 1)], ..Lab::default() };
     assert_eq!(dropped(&lab.run(), "ue"), dropped(&unasked, "ue"));
     // Nothing is copied, nothing is asked.
     let seamless = without("forwarding = \"seamless\"");
