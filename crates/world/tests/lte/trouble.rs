@@ -161,7 +161,7 @@ fn each_message_comes_very_late() {
 fn any_two_messages_are_lost() {
     let mut problems = Vec::new();
     for (variant, mobility) in SCHEMES {
-        let mut lab = Lab::with(mobility);
+        let mut lab = Lab { duration_ms: 8_000, ..races::lab(mobility) };
         let all = messages(&lab);
         for (index, first) in all.iter().enumerate() {
             let again = Trouble { occurrence: first.occurrence + 1, ..first.clone() };
