@@ -1,6 +1,6 @@
 //! The standard handover without trouble: the message chart, and what becomes of packets.
 
-use crate::lab::{Lab, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
+use crate::lab::{Lab, Loss, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -174,6 +174,22 @@ fn forwarding_is_in_the_record() {
     let slowest = record.delivered("udp").map(|delivery| delivery.time - delivery.sent).max();
     assert!(slowest > Some(40 * MS), "{slowest:?}");
     assert!(record.releases.iter().all(|release| &*release.flow == "udp"));
+}
+
+/// The target's lines hold what comes until the host has its link and has confirmed, and no more than their limit.
+#[test]
+fn what_the_target_cannot_hold_is_lost_and_the_rest_arrives_in_order() {
+    let text = Lab { flows: UDP.into(), ..Lab::default() }.text().replace("1000 pkt", "10 pkt");
+    let record = Record::of(&text, 1, 8_000);
+    let lost: Vec<&Loss> = record.lost("udp").collect();
+    assert!(!lost.is_empty() && lost.iter().all(|loss| &*loss.reason == "buffer-overflow"), "{lost:?}");
+    // A datagram each 2 ms from the command until the confirmation, less the ten.
+    let held = record.phase("handover-confirmed", TURNS).expect("a handover")
+        - record.phase("handover-commanded", TURNS).expect("a handover");
+    let expected = held / (2 * MS) - 10;
+    assert!(lost.len().abs_diff(expected as usize) <= 3, "{} of {expected}", lost.len());
+    assert!(record.without_end("udp", (2_500 * MS, 2 * MS), 7_000 * MS).is_empty());
+    assert_eq!(["duplicate_pkts", "reordered_pkts"].map(|name| record.total("udp", name)), [0, 0]);
 }
 
 #[test]
