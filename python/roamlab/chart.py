@@ -149,7 +149,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
     first, last = _span(own, reached, zero)
     notes = [
         *_phases(phases, reached, visit, first, zero),
-        *_data(results, host, cells[1], own, zero, limits[1]),
+        *_data(results, host, cells[1], own, (first, zero, limits[1])),
     ]
     heard = _heard(rows, reached, host, cells[1])
     shown = pl.concat([own.filter(pl.col("sent_ns").is_between(first, last)), heard]).sort("sent_ns", "id")
@@ -243,27 +243,45 @@ def _phases(phases: pl.DataFrame, reached: pl.DataFrame, visit: int, first: int,
     return [Note(time, node, phase, is_data=False) for time, node, phase in rows.iter_rows()]
 
 
-def _data(results: Results, host: str, cell: str, own: pl.DataFrame, zero: int, end: int) -> list[Note]:
-    """What happened to the host's packets.
+def _data(
+    results: Results,
+    host: str,
+    cell: str,
+    own: pl.DataFrame,
+    span: tuple[int, int, int],
+) -> list[Note]:
+    """What happened to the host's packets from the handover's first message on; then the host lost its link.
 
-    A packet is direct if it left no buffer on its way. Nothing comes to a host through a cell before the host has sent
+    A packet is direct if no base station sent it on. Nothing comes to a host through a cell before the host has sent
     something there, so what arrives earlier was still in the air of the old cell.
     """
+    first, zero, end = span
     flow = pl.col("flow").cast(pl.String)
-    span = pl.col("time_ns").is_between(zero, end)
-    released = results.releases.filter(span & (pl.col("host").cast(pl.String) == host)).select(
-        "time_ns", pl.col("node").cast(pl.String), flow, "seq", "serial"
+    released = results.releases.filter(pl.col("host").cast(pl.String) == host).select(
+        "time_ns", pl.col("node").cast(pl.String), pl.col("to").cast(pl.String), flow, "seq", "serial"
+    )
+    forwarded = pl.col("to") != ""
+    let_go = (
+        ("forwarded", released.filter(forwarded & pl.col("time_ns").is_between(first, end))),
+        (
+            "released",
+            released.filter(~forwarded & (pl.col("node") == cell) & pl.col("time_ns").is_between(zero, end)),
+        ),
     )
     notes: list[Note] = []
-    for (node,), rows in released.group_by("node", maintain_order=True):
-        verb = "released" if node == cell else "forwarded"
-        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+    by_node = [
+        (verb, node, rows)
+        for verb, packets in let_go
+        for (node,), rows in packets.group_by("node", maintain_order=True)
+    ]
+    for verb, node, rows in by_node:
+        earliest, latest = rows.row(0, named=True), rows.row(-1, named=True)
         notes += [
-            Note(first["time_ns"], str(node), f"first packet {verb}: {_packet(first)}", is_data=True),
+            Note(earliest["time_ns"], str(node), f"first packet {verb}: {_packet(earliest)}", is_data=True),
             Note(
-                last["time_ns"],
+                latest["time_ns"],
                 str(node),
-                f"last packet {verb}: {_packet(last)}, {rows.height} in all",
+                f"last packet {verb}: {_packet(latest)}, {rows.height} in all",
                 is_data=True,
             ),
         ]
@@ -272,9 +290,8 @@ def _data(results: Results, host: str, cell: str, own: pl.DataFrame, zero: int, 
     arrived = results.deliveries.filter(
         pl.col("time_ns").is_between(said[0] if said else zero, end) & flow.is_in(mine.implode())
     ).select("time_ns", flow, "seq", "serial")
-    direct = arrived.filter(~pl.col("serial").is_in(released["serial"].implode()))
-    held = arrived.filter(pl.col("serial").is_in(released["serial"].implode()))
-    for what, rows in (("forwarded", held), ("direct", direct)):
+    detour = pl.col("serial").is_in(released.filter(forwarded)["serial"].implode())
+    for what, rows in (("forwarded", arrived.filter(detour)), ("direct", arrived.filter(~detour))):
         if rows.height:
             row = rows.row(0, named=True)
             notes.append(

@@ -34,7 +34,17 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 @cache
 def _results(name: str) -> Results:
-    """A run of the example, plain or with messages lost, named as in a command line from the project's folder."""
+    """A run of an example, named as in a command line from the project's folder.
+
+    The Mobile IP one is plain or has messages lost. The LTE one is without other users, and handed over soon enough for
+    its chart to begin with the connection.
+    """
+    if name == "lte":
+        scenario = load(ROOT / "examples/lte.toml").set("run.duration", "1 s")
+        visits = [{"cell": "enb1", "at": "0 s"}, {"cell": "enb2", "at": "0.4 s"}]
+        flows = scenario.tables["flows"][:1]
+        hosts = [{"name": "ref", "home": "gw", "visits": visits}]
+        return run(Scenario(scenario.set_all({"flows": flows, "hosts": hosts}).text, "examples/lte.toml"))
     scenario = load(ROOT / "examples/handover.toml").set("run.duration", "13 s")
     lost = [
         {"message": "handoff-request", "occurrences": [2]},
@@ -49,7 +59,7 @@ def _golden(name: str) -> str:
     return chart(_results(name)).text()
 
 
-@pytest.mark.parametrize("name", ["plain", "lost"])
+@pytest.mark.parametrize("name", ["plain", "lost", "lte"])
 def test_the_rows_are_those_recorded(name: str) -> None:
     assert _golden(name) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
 
@@ -84,6 +94,66 @@ def test_the_plain_handover_has_the_messages_of_the_model_in_their_order() -> No
     ]
 
 
+_STEPS = {
+    "measurement-control": 1,
+    "measurement-report": 2,
+    "handover-request": 4,
+    "handover-request-ack": 6,
+    "handover-command": 7,
+    "sn-status-transfer": 8,
+    "random-access-preamble": 9,
+    "random-access-response": 10,
+    "handover-confirm": 11,
+    "path-switch-request": 12,
+    "modify-bearer-request": 13,
+    "end-marker": 14,
+    "modify-bearer-response": 15,
+    "path-switch-request-ack": 16,
+    "ue-context-release": 17,
+}
+"""TS 36.300 fig. 10.1.2.1.1-1; 3, 5 and 18 are decisions of one node."""
+
+
+def test_the_lte_chart_has_the_steps_of_ts_36_300_in_order_and_the_data_between_them() -> None:
+    """expect: the figure's order. The end marker has two legs: the second begins while the core's answers travel."""
+    made = chart(_results("lte"))
+    assert made.nodes == ("ref", "enb2", "enb1", "mme", "gw")
+    assert all(message.arrived_ns is not None for message in made.messages)
+    names = [message.name for message in made.messages]
+    steps = [_STEPS[name] for name in names[names.index("measurement-control") :] if name in _STEPS]
+    assert sorted(set(steps)) == sorted(_STEPS.values())
+    first_leg = steps.index(14)
+    assert steps[:first_leg] + [step for step in steps[first_leg:] if step != 14] == [
+        *range(1, 3),
+        4,
+        *range(6, 14),
+        *range(15, 18),
+    ]
+    assert steps.count(14) == 2
+    sent = {message.name: message.sent_ns for message in made.messages}
+    arrived = {message.name: message.end_ns for message in made.messages}
+    notes = {note.text.partition(":")[0]: note for note in made.notes if note.is_data}
+    # What was in flight is forwarded at the command itself, before the host leaves.
+    assert notes["first packet forwarded"].time_ns == sent["handover-command"] < made.zero_ns
+    assert notes["last packet forwarded"].time_ns <= sent["end-marker"]
+    assert notes["first packet released"].time_ns == arrived["handover-confirm"]
+    assert arrived["handover-confirm"] < notes["first forwarded packet arrives"].time_ns
+    # Direct packets wait for the end marker.
+    assert arrived["end-marker"] < notes["first direct packet arrives"].time_ns
+
+
+def test_no_copy_passes_for_a_direct_packet() -> None:
+    """expect: every packet that the source sent on is known as such, also those sent on before the host left."""
+    results = _results("lte")
+    forwarded = results.releases.filter(pl.col("to").cast(pl.String) == "enb2")
+    assert set(forwarded["node"].cast(pl.String)) == {"enb1"}
+    before = chart(results).zero_ns
+    assert forwarded.filter(pl.col("time_ns") < before).height > 0
+    direct = next(note for note in chart(results).notes if note.text.startswith("first direct"))
+    number = int(direct.text.split()[-1])
+    assert number > forwarded["seq"].max()
+
+
 def test_data_events_are_those_of_the_tables() -> None:
     results = _results("plain")
     notes = {note.text.partition(":")[0]: note for note in chart(results).notes if note.is_data}
@@ -91,7 +161,7 @@ def test_data_events_are_those_of_the_tables() -> None:
     assert notes["first packet forwarded"].time_ns == released["time_ns"].min()
     assert notes["last packet forwarded"].time_ns == released["time_ns"].max()
     assert notes["last packet forwarded"].text.endswith(f", {released.height} in all")
-    serials = set(released["serial"].to_list())
+    serials = set(released.filter(pl.col("to").cast(pl.String) != "")["serial"].to_list())
     after = results.deliveries.filter(pl.col("time_ns") > 10_050_000_000)
     direct = next(row for row in after.iter_rows(named=True) if row["serial"] not in serials)
     assert notes["first direct packet arrives"].time_ns == direct["time_ns"]
@@ -108,7 +178,7 @@ def _groups(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
     return [group for group in root.iter(f"{_SVG}g") if group.get("class") == kind]
 
 
-@pytest.mark.parametrize("name", ["plain", "lost"])
+@pytest.mark.parametrize("name", ["plain", "lost", "lte"])
 def test_the_drawing_has_each_message_once_and_lifelines_in_order(name: str) -> None:
     made = chart(_results(name))
     root = _drawing(made)
@@ -228,7 +298,7 @@ def _tables(signalling: list[dict[str, Any]], handovers: list[tuple[int, int, st
             {"time_ns": [9 * 10**8], "place": ["r->b"], "reason": ["queue-overflow"], "serial": [3]}
         ),
         flows=pl.DataFrame({"flow": ["f"], "destination": ["u"]}),
-        releases=pl.DataFrame(schema=empty | {"host": pl.String, "node": pl.String}),
+        releases=pl.DataFrame(schema=empty | {"host": pl.String, "node": pl.String, "to": pl.String}),
         deliveries=pl.DataFrame(schema=empty),
     )
 
@@ -286,7 +356,7 @@ def test_the_page_shows_the_drawing_of_its_command() -> None:
 
 def _write() -> None:
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    for name in ("plain", "lost"):
+    for name in ("plain", "lost", "lte"):
         (GOLDEN / f"{name}.txt").write_text(_golden(name), encoding="utf-8")
     PICTURE.write_text(svg(chart(_results("plain"))), encoding="utf-8")
 

@@ -5,6 +5,7 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
+use std::collections::BTreeSet;
 
 mod backoff;
 pub mod event_a3;
@@ -18,7 +19,7 @@ mod transitions;
 
 pub use event_a3::EventA3;
 pub use lte_x2::LteX2;
-pub use message::Message;
+pub use message::{Identification, Message};
 pub use mobile_ip::MobileIp;
 use roles::roles;
 pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS};
@@ -83,6 +84,11 @@ pub enum L2Trigger {
         host: Addr,
         /// The neighbour.
         base_station: Addr,
+    },
+    /// (At a base station) nothing is left for the host on the air link: the answer to [`Action::AwaitDrained`].
+    Drained {
+        /// The host's home address.
+        host: Addr,
     },
     /// (At a mobile host) its cell could not be heard for the radio's T310. The host is still associated: its agent
     /// says what comes next ([`Action::Leave`], [`Action::Search`]).
@@ -279,6 +285,27 @@ pub enum Action {
     Measure {
         /// The event.
         event: EventA3,
+    },
+    /// (At a mobile host) tell this base station which packets layer 2 has received, the last 2048
+    /// ([`lte_x2::Kind::StatusReport`]).
+    ReportReceived {
+        /// The base station.
+        to: Addr,
+        /// Identification of the message.
+        id: Identification,
+    },
+    /// (At a base station) tell the agent when nothing is left for the host on the air link, waiting or in flight
+    /// ([`L2Trigger::Drained`]). Forgotten when the host's packets are held back.
+    AwaitDrained {
+        /// The host's home address.
+        host: Addr,
+    },
+    /// (At a base station) do not send the host these packets, or copies of them.
+    SkipReceived {
+        /// The host's home address.
+        host: Addr,
+        /// By the serial number of their first copy.
+        received: BTreeSet<u64>,
     },
     /// (At a mobile host) leave the present cell now, and forget any [`Action::Enter`] that is not done. Layer 2
     /// reports it at both ends, as if the host had moved away; its own packets wait.

@@ -7,7 +7,7 @@ use crate::cx::{Cx, Place};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Via;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct HostBuffer {
     pub host: Addr,
     /// What it does now.
     pub mode: Mode,
+    /// What the host has got, by the serial number of the first copy: as far as it has said so.
+    pub received: BTreeSet<u64>,
     limit: usize,
     packets: VecDeque<PacketId>,
     /// What waits until all that comes into the buffer has gone.
@@ -49,7 +51,8 @@ pub struct HostBuffer {
 impl HostBuffer {
     /// An empty buffer of at most `limit` packets.
     pub fn new(host: Addr, limit: usize) -> HostBuffer {
-        HostBuffer { host, mode: Mode::Attached, limit, packets: VecDeque::new(), behind: VecDeque::new() }
+        let (packets, behind) = (VecDeque::new(), VecDeque::new());
+        HostBuffer { host, mode: Mode::Attached, received: BTreeSet::new(), limit, packets, behind }
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.

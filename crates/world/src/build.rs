@@ -370,6 +370,7 @@ fn blank_node(name: &str, addr: Addr) -> Node {
         serves: None,
         is_access_router: false,
         buffers: BTreeMap::new(),
+        draining: BTreeSet::new(),
         mobile: None,
     }
 }

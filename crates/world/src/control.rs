@@ -8,9 +8,9 @@ use crate::node::Mobile;
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::{Keeps, World};
-use roamlab_mobility::{Action, Input, Message, MobilityAgent, Via};
+use roamlab_mobility::{Action, Identification, Input, L2Trigger, Message, MobilityAgent, Via, lte_x2};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 impl World {
     /// Gives a node's agent an input and does what it asks for.
@@ -80,6 +80,12 @@ impl World {
                 }
             }
             Action::Measure { event } => self.evaluate(node, event),
+            Action::ReportReceived { to, id } => self.report_received(node, to, id),
+            Action::AwaitDrained { host } => {
+                here.draining.insert(host);
+                self.look_for_drained(node, host);
+            }
+            Action::SkipReceived { host, received } => self.skip_received(node, host, received),
             Action::Leave => self.leave(node),
             Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
             Action::Search => self.search(node),
@@ -132,6 +138,37 @@ impl World {
         }
     }
 
+    /// A host tells a base station which packets it has received.
+    fn report_received(&mut self, node: NodeId, to: Addr, id: Identification) {
+        let here = &self.nodes[node.0 as usize];
+        let received = here.mobile.as_ref().map_or_else(BTreeSet::new, |mobile| mobile.received.clone());
+        let kind = lte_x2::Kind::StatusReport { received };
+        let message = Message::LteX2(lte_x2::Message { host: here.addr, id, kind });
+        self.send_message(node, to, message);
+    }
+
+    /// What a host has received already is not sent to it: neither what waits for the air nor what comes to it later.
+    fn skip_received(&mut self, node: NodeId, host: Addr, received: BTreeSet<u64>) {
+        let here = &mut self.nodes[node.0 as usize];
+        let (Some(cell), Some(buffer)) = (here.serves, here.buffers.get_mut(&host)) else { return };
+        let air = self.cells[cell.0 as usize].air;
+        let known = |packet: &Packet| packet.header().dst == host && received.contains(&packet.copy_of);
+        for packet in self.links[air.0 as usize].extract(air, false, &known, &mut self.cx) {
+            self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
+        }
+        buffer.received = received;
+    }
+
+    /// If the agent waits for it and nothing is left for the host on the air, tells it so.
+    pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
+        let here = &mut self.nodes[node.0 as usize];
+        let Some(cell) = here.serves else { return };
+        let air = &self.links[self.cells[cell.0 as usize].air.0 as usize];
+        if !air.has_for(host, &self.cx) && here.draining.remove(&host) {
+            self.agent_input(node, Input::Trigger(L2Trigger::Drained { host }));
+        }
+    }
+
     /// What has waited behind a host's buffer follows.
     fn release_behind(&mut self, node: NodeId, host: Addr, via: Via) {
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else { return };
@@ -168,6 +205,7 @@ impl World {
         let here = &mut self.nodes[node.0 as usize];
         let Some(cell) = here.serves else { return };
         here.routes.set_host(host, None, HostRoute { via: Via::Buffer, watch: true });
+        here.draining.remove(&host);
         let buffer = here.buffer_for(host, buffering.limit);
         // What was held back to stay behind forwarded packets is younger than what has got on.
         let held = match buffer.mode {
@@ -175,6 +213,7 @@ impl World {
             _ => VecDeque::new(),
         };
         buffer.mode = Mode::Collecting;
+        buffer.received.clear();
         let air = self.cells[cell.0 as usize].air;
         let link = &mut self.links[air.0 as usize];
         let place = Place::Node(node);

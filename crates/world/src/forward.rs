@@ -1,6 +1,6 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
-use crate::buffer::Mode;
+use crate::buffer::{HostBuffer, Mode};
 use crate::cx::Place;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::{End, InFlight};
@@ -11,7 +11,7 @@ use crate::tunnel::{self, Exit};
 use crate::world::{Buffering, Keeps, World};
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
-use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, PacketId};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, Packet, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
@@ -52,6 +52,9 @@ impl World {
                         self.receive(host, packet, from);
                     }
                     None => self.cx.lose(packet, DropReason::Detached, Place::Link(link)),
+                }
+                if !self.nodes[from.0 as usize].draining.is_empty() {
+                    self.look_for_drained(from, dst);
                 }
             }
         }
@@ -258,6 +261,12 @@ impl World {
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
         };
+        let Packet { copy_of, serial, .. } = self.cx.pool[&packet];
+        let dst = self.cx.pool[&packet].header().dst;
+        let known = |buffer: &HostBuffer| buffer.received.contains(&copy_of);
+        if copy_of != serial && here.buffers.get(&dst).is_some_and(known) {
+            return self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
+        }
         let air = self.cells[cell.0 as usize].air;
         self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
     }
@@ -330,7 +339,11 @@ impl World {
         (via, mark): (Via, Option<Dscp>),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
-        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], mark.is_some());
+        let to = match via {
+            Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
+            Via::Air | Via::Buffer | Via::Behind => None,
+        };
+        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], (to, mark.is_some()));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             let inner = &mut self.cx.pool[&packet].inner;
             inner.tos = inner.tos.with_dscp(mark);

@@ -157,6 +157,14 @@ impl Line {
         }
     }
 
+    /// The number of packets in the queue that packets for `dst` wait in.
+    pub fn packets_for(&self, dst: Addr) -> usize {
+        match self {
+            Line::Shared(queue) => queue.qdisc.packets(),
+            Line::Bearers(bearers) => bearers.queues[bearers.of(dst)].1.qdisc.packets(),
+        }
+    }
+
     /// The number of waiting packets.
     pub fn packets(&self) -> usize {
         match self {

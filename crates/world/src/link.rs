@@ -11,7 +11,7 @@ use crate::forced::{ForcedDrops, LinkChange};
 use crate::line::{Line, Queue};
 use crate::probe::Stop;
 use roamlab_engine::{Duration, Rate, Time};
-use roamlab_packet::{DropReason, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_qdisc::Qdisc;
 use std::collections::VecDeque;
 
@@ -210,6 +210,15 @@ impl Link {
             }
         }
         copies
+    }
+
+    /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
+    pub fn has_for(&self, host: Addr, cx: &Cx) -> bool {
+        let flies = |flying: &InFlight| {
+            let packet = &cx.pool[&flying.packet];
+            packet.header().dst == host && !packet.is_signal()
+        };
+        self.line.packets_for(host) > 0 || self.in_flight.iter().any(flies)
     }
 
     /// Packets inside: waiting, in service and in flight.

@@ -30,6 +30,8 @@ pub struct Node {
     pub serves: Option<CellId>,
     /// (Base station) buffers for its hosts.
     pub buffers: BTreeMap<Addr, HostBuffer>,
+    /// (Base station) hosts of which the agent wants to know when nothing is left for them on the air.
+    pub draining: BTreeSet<Addr>,
     /// (Mobile host) how it moves.
     pub mobile: Option<Box<Mobile>>,
 }

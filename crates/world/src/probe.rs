@@ -243,12 +243,16 @@ table! {
         host: Addr,
         /// At which base station.
         node: NodeId,
+        /// The end of the tunnel that it went through, or the next node; `None`: over the air.
+        to: Option<Addr>,
         /// Of which flow.
         flow: FlowId,
         /// Segment or datagram number; 0 for an acknowledgement.
         seq: u32,
         /// The packet's number.
         serial: u64,
+        /// Bytes on the wire, without the tunnel that begins here.
+        size_bytes: u64,
         /// It was marked as forwarded.
         marked: bool,
     }
@@ -419,9 +423,17 @@ impl Probes {
     }
 
     /// A packet left `host`'s buffer at a base station.
-    pub fn released(&mut self, now: Time, host: Addr, node: NodeId, packet: &Packet, marked: bool) {
+    pub fn released(
+        &mut self,
+        now: Time,
+        host: Addr,
+        node: NodeId,
+        packet: &Packet,
+        (to, marked): (Option<Addr>, bool),
+    ) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
-        self.releases.push(Release { time_ns: now, host, node, flow, seq, serial, marked });
+        let size_bytes = packet.wire_size().0;
+        self.releases.push(Release { time_ns: now, host, node, to, flow, seq, serial, size_bytes, marked });
     }
 
     /// A mark from outside was policed at `node`.

@@ -20,6 +20,7 @@
 //! | executing | T_X2RELOCoverall, host gone | | leaving |
 //! | ready | prediction timeout, host gone | forwards | leaving |
 //! | executing, leaving | end marker | goes on to the target, behind what was forwarded | same |
+//! | ready | end marker, then nothing left on the air | end marker to the target, and again behind the command | ready |
 //! | leaving | hold time over | ends the bearer | none |
 //! | serving, preparing, ready | host gone | keeps its packets | same |
 //! | serving, host gone | T_X2RELOCoverall | ends the bearer | none |
@@ -28,16 +29,19 @@
 //! | the same | handover request, newer, not admitted | failure | same |
 //! | prepared | preamble | random access response, again until confirmed; stops the joining timer | prepared |
 //! | prepared | handover confirm | what it holds goes over the air, path switch request | serving |
-//! | prepared | handover cancel | returns or drops what it holds | leaving, none |
+//! | prepared, neither begun | handover cancel | returns or drops what it holds | leaving, none |
+//! | prepared, random access or re-establishment begun | handover cancel | | prepared |
 //! | prepared | joining timer | ends the bearer | none |
 //! | serving | forwarded packet | restarts the reordering wait | serving |
 //! | serving | end marker of the source, reordering wait | direct packets follow | serving |
 //! | serving | path switch ack | UE context release to the source | serving |
 //! | serving | path switch failure, host present | path switch request, newer | serving |
 //! | any | path switch request unanswered | sends it again | same |
-//! | prepared | re-establishment request | as handover confirm; re-establishment | serving |
-//! | serving, preparing | re-establishment request | releases what it has kept; re-establishment | same |
-//! | ready, executing | re-establishment request | takes the host back; re-establishment | serving |
+//! | prepared, serving, preparing, ready, executing | re-establishment request | re-establishment, again until completed | same |
+//! | prepared | re-establishment complete | as handover confirm | serving |
+//! | serving, preparing | re-establishment complete | releases what it has kept | same |
+//! | ready, executing | re-establishment complete | takes the host back | serving |
+//! | any with the host | PDCP status report | does not send what the host has | same |
 //! | none, leaving, or of an older handover | re-establishment request | reject | same |
 //! | any without the host | UE context release command, newer | ends the bearer | none |
 //!
@@ -78,6 +82,8 @@ pub(super) struct Context {
     pub measuring: Option<Backoff>,
     /// When a serving base station forgets a host that has gone.
     pub forget_at: Option<Time>,
+    /// Re-establishment that the host has not completed.
+    pub resuming: Option<Resuming>,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -115,6 +121,14 @@ pub(super) enum Role {
     },
 }
 
+/// Re-establishment that was granted and not completed.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Resuming {
+    /// Of the host's request.
+    pub id: Identification,
+    pub retry: Backoff,
+}
+
 /// A path switch request that is not answered.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Path {
@@ -150,7 +164,7 @@ impl Cx<'_> {
 impl Context {
     /// The context of a host that `bearer` serves from now on.
     pub fn new(id: Identification, role: Role, bearer: Bearer) -> Context {
-        Context { id, role, bearer, path: None, measuring: None, forget_at: None }
+        Context { id, role, bearer, path: None, measuring: None, forget_at: None, resuming: None }
     }
 
     const fn state(&self) -> &'static str {
@@ -202,6 +216,14 @@ impl Context {
             Kind::HandoverCancel {} if current => return self.cancelled(from, cx),
             Kind::RandomAccessPreamble {} if current && cx.present => self.accessed(cx),
             Kind::HandoverConfirm {} if current && cx.present => self.confirmed(cx),
+            Kind::ReestablishmentComplete {}
+                if cx.present && self.resuming.take_if(|resuming| resuming.id == id).is_some() =>
+            {
+                self.continue_here(cx);
+            }
+            Kind::StatusReport { ref received } if cx.present => {
+                cx.out.push(Action::SkipReceived { host: cx.host, received: received.clone() });
+            }
             Kind::PathSwitchRequestAck {} if of_path => self.path_switched(cx),
             Kind::PathSwitchRequestFailure {} if of_path => self.path_refused(cx),
             Kind::EndMarker {} => self.end_marker(from, id, cx),
@@ -222,6 +244,9 @@ impl Context {
         }
         if relayed {
             cx.note(Phase::ForwardingEnded);
+        }
+        if matches!(self.role, Role::Ready { .. }) && self.bearer.path_has_left() && !self.bearer.waits() {
+            cx.out.push(Action::AwaitDrained { host: cx.host });
         }
     }
 
@@ -248,6 +273,11 @@ impl Context {
                 cx.send(cx.host, self.id, Kind::MeasurementControl {});
             }
         }
+        if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= cx.now) {
+            resuming.retry = resuming.retry.again(cx.now);
+            let id = resuming.id;
+            cx.send(cx.host, id, Kind::Reestablishment {});
+        }
         let stays = match self.role {
             Role::Serving => {
                 self.forget_at = self.forget_at.filter(|_| !cx.present);
@@ -263,7 +293,7 @@ impl Context {
                 if granted.is_some_and(|at| at <= cx.now) {
                     self.accessed(cx);
                 }
-                granted.is_some() || cx.now < until
+                granted.is_some() || self.resuming.is_some() || cx.now < until
             }
             Role::Leaving { until } => cx.now < until,
         };
@@ -276,7 +306,7 @@ impl Context {
     fn next_deadline(&self) -> Option<Time> {
         let role = match self.role {
             Role::Serving => self.forget_at,
-            Role::Prepared { until, granted, .. } => Some(granted.unwrap_or(until)),
+            Role::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
             Role::Preparing { until, .. }
             | Role::Ready { until, .. }
             | Role::Executing { until, .. }
@@ -284,7 +314,8 @@ impl Context {
         };
         let path = self.path.map(|path| path.retry.at);
         let measuring = self.measuring.map(|timer| timer.at);
-        [role, path, measuring, self.bearer.next_deadline()].into_iter().flatten().min()
+        let resuming = self.resuming.map(|resuming| resuming.retry.at);
+        [role, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().min()
     }
 }
 
@@ -359,7 +390,9 @@ impl ENodeB {
     ) {
         let mut continues = false;
         self.with(host, now, out, |context, cx| {
-            continues = context.id >= id && context.continue_here(cx);
+            continues = context.id >= id && !matches!(context.role, Role::Leaving { .. });
+            let retry = Backoff::start(cx.now, cx.params.timers.rrc_retransmit);
+            context.resuming = continues.then_some(Resuming { id, retry });
             true
         });
         if previous != self.address && previous != host {
@@ -414,6 +447,12 @@ impl ENodeB {
                 self.present.remove(&host);
                 self.with(host, now, out, |context, cx| {
                     context.host_gone(cx);
+                    true
+                });
+            }
+            L2Trigger::Drained { host } => {
+                self.with(host, now, out, |context, cx| {
+                    context.drained(cx);
                     true
                 });
             }

@@ -6,6 +6,7 @@ use roamlab_engine::Bytes;
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A signalling message of LTE.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,6 +100,13 @@ messages! {
     RandomAccessResponse {} "random-access-response" random_access_response = 8,
     /// Step 11, UE → target (RRC connection reconfiguration complete): handover confirm.
     HandoverConfirm {} "handover-confirm" handover_confirm = 30,
+    /// UE → the base station that it has come to (PDCP status report, TS 36.323 §5.3.1): what it has got of bearers without
+    /// loss.
+    StatusReport {
+        /// Packets, by the serial number of their first copy; stands for the first number missing and the bitmap. Layer
+        /// 2 of the UE fills it in.
+        received: BTreeSet<u64>
+    } "pdcp-status-report" pdcp_status_report = 20,
     /// Step 12, base station → MME: the downlink path of the UE goes to this base station.
     PathSwitchRequest {
         /// Which.
@@ -133,6 +141,8 @@ messages! {
     } "reestablishment-request" reestablishment_request = 20,
     /// Base station → UE: it goes on.
     Reestablishment {} "reestablishment" reestablishment = 20,
+    /// UE → base station: the answer to that; packets flow again.
+    ReestablishmentComplete {} "reestablishment-complete" reestablishment_complete = 20,
     /// Base station → UE: it does not.
     ReestablishmentReject {} "reestablishment-reject" reestablishment_reject = 10,
     /// UE → base station → MME: a new connection (RRC connection setup and NAS service request in one).

@@ -27,6 +27,7 @@
 //!  9     |-random access preamble--------->|               |               |
 //! 10     |<-random access response---------|               |               |   AccessGranted
 //! 11     |-handover confirm--------------->|               |               |   HandoverConfirmed
+//!        |-PDCP status report------------->|               |               |
 //!        |<================================|               |               |
 //! 12     |               |                 |-path switch-->|               |
 //!        |               |                 |  request      |               |
@@ -60,19 +61,21 @@
 //! | SN status transfer | nothing: sequence numbers are not modelled |
 //! | random access preamble, response | the host, each 20 ms until T304 |
 //! | handover confirm | the target answers random access again each 20 ms, and the host confirms again |
+//! | PDCP status report | nothing: duplicates cross the air, and the host drops them |
 //! | path switch request, ack | who asked, after 200 ms, doubling |
 //! | modify bearer request, response | the MME, after 200 ms, doubling |
 //! | end marker | the reordering wait |
 //! | UE context release | T_X2RELOCoverall |
 //! | handover cancel | the target's joining timer |
-//! | re-establishment request, answer | T301: a new connection |
+//! | re-establishment request, reject | T301: a new connection |
+//! | re-establishment, its completion | the base station, after 200 ms, doubling; T301 |
 //! | service request, its answers | the host, after 200 ms, doubling |
 //!
 //! ASSUMPTION: a host's first connection, and the one after a failure that no base station can continue, is one
 //! message from the host to the MME (RRC setup and NAS service request in one) and one back.
 //! ASSUMPTION: the host's own packets take the shortest way, without a tunnel, and do not wait for random access.
-//! ASSUMPTION: PDCP and RLC numbers are not modelled: layer 2 knows what it has sent, and the host what it has got. The
-//! target does not ask the host what it lacks (PDCP status report), so forwarded duplicates cross the air.
+//! ASSUMPTION: PDCP and RLC numbers are not modelled: layer 2 knows what it has sent and what has arrived, and the host
+//! what it has got. The PDCP status report names packets.
 //! DEVIATION: no S1 handover: base stations that have no X2 have no handover.
 
 use crate::{Action, Agent, Input};

@@ -40,6 +40,9 @@ pub struct Params {
     pub end_markers: u32,
     /// The host drops packets that it has got already (PDCP, TS 36.323 §5.1.2). Default true.
     pub drop_duplicates: bool,
+    /// The host tells the base station that it comes to what it has got, with lossless forwarding (PDCP status report,
+    /// TS 36.323 §5.3.1). Default true.
+    pub status_report: bool,
     /// Packets that a base station holds for one host that is not attached. Default 200 pkt (lte table I).
     pub buffer_limit: Packets,
     /// Hosts that a cell admits, handed over or expected; absent: any number. New connections are always admitted.
@@ -74,6 +77,7 @@ impl Default for Params {
             reordering_wait: Duration::from_millis(100),
             end_markers: 1,
             drop_duplicates: true,
+            status_report: true,
             buffer_limit: Packets(200),
             admission_limit: None,
             detach_time: Duration::from_millis(30),

@@ -40,6 +40,15 @@ impl Context {
         }
     }
 
+    /// Nothing is left of what came before the path switch: the target need not wait for it.
+    pub fn drained(&mut self, cx: &mut Cx<'_>) {
+        if let Role::Ready { target, .. } = self.role
+            && self.bearer.path_has_left()
+        {
+            self.bearer.stop_forwarding(target, self.id, cx.out);
+        }
+    }
+
     fn prepare(&mut self, target: Addr, early: bool, wanted: bool, cx: &mut Cx<'_>) {
         // End markers of handovers before this one lead to here, or are stale.
         self.bearer.since(self.id);
@@ -161,6 +170,7 @@ impl Context {
 
     /// Layer 2 has lost the host.
     pub fn host_gone(&mut self, cx: &mut Cx<'_>) {
+        self.resuming = None;
         if let Role::Prepared { until, granted, .. } = &mut self.role {
             (*until, *granted) = (cx.now + cx.params.timers.joining, None);
         }

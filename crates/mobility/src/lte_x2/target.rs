@@ -24,10 +24,11 @@ impl Context {
         self.switch_path(cx.address, Some(source), cx);
     }
 
-    /// The source keeps the host; whether the context stays.
+    /// The source keeps the host; whether the context stays. A host that has begun random access has heard the command
+    /// all the same, and one that re-establishes its connection here has lost the source: they do not go back.
     pub fn cancelled(&mut self, from: Addr, cx: &mut Cx<'_>) -> bool {
-        let Role::Prepared { source, early, .. } = self.role else { return true };
-        if source != from {
+        let Role::Prepared { source, early, granted: None, .. } = self.role else { return true };
+        if source != from || self.resuming.is_some() {
             return true;
         }
         if cx.params.cancelled == Cancelled::Drop || cx.params.forwarding == Forwarding::None {
@@ -43,14 +44,13 @@ impl Context {
         true
     }
 
-    /// A host whose link has failed asks to continue here; whether it can.
-    pub fn continue_here(&mut self, cx: &mut Cx<'_>) -> bool {
+    /// A host whose link has failed continues here.
+    pub fn continue_here(&mut self, cx: &mut Cx<'_>) {
         match self.role {
             Role::Prepared { .. } => self.confirmed(cx),
             Role::Serving | Role::Preparing { .. } => self.bearer.attach(cx.now, cx.params, cx.out),
             Role::Ready { .. } | Role::Executing { .. } => self.take_back(cx),
-            Role::Leaving { .. } => return false,
+            Role::Leaving { .. } => {}
         }
-        true
     }
 }

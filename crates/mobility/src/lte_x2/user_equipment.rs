@@ -10,21 +10,23 @@
 //! | connected | handover command, newer | leaves for the target, starts T304 | detached |
 //! | detached | link up at the target | preamble | accessing |
 //! | accessing | time is up | preamble again | accessing |
-//! | accessing | random access response | handover confirm, stops T304 | connected |
+//! | accessing | random access response | handover confirm, PDCP status report, stops T304 | connected |
 //! | connected | random access response of its last handover | handover confirm again | connected |
 //! | detached, accessing | T304 | leaves, searches a cell, starts T311 | selecting |
 //! | connected, accessing, re-establishing, requesting | link down, radio link failure | leaves, searches a cell, starts T311 | selecting |
 //! | selecting | cell found | enters it | selecting |
 //! | selecting | link up | re-establishment request, starts T301 | re-establishing |
-//! | re-establishing | re-establishment | has event A3 evaluated | connected |
+//! | re-establishing | re-establishment | re-establishment complete, PDCP status report, has event A3 evaluated | connected |
+//! | connected | re-establishment of its last request | re-establishment complete again | connected |
 //! | re-establishing | reject, T301 | service request | requesting |
 //! | selecting | T311 | searches again | idle |
+//! | idle | T311 after the entry should be done | searches again | idle |
 //! | idle | cell found | enters it | idle |
 //!
 //! Anything else changes nothing.
 
 use super::message::{Kind, Message};
-use super::{Params, ours};
+use super::{Forwarding, Params, ours};
 use crate::backoff::Backoff;
 use crate::message::Identification;
 use crate::{Action, Agent, Input, L2Trigger, Phase};
@@ -144,7 +146,8 @@ impl UserEquipment {
 
     fn cell_found(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         if let State::Idle { retry } = &mut self.state {
-            *retry = Some(now + self.params.timers.t311);
+            // Another search before the entry is done would put it off again, and for ever.
+            *retry = Some(now + self.params.timers.cell_entry + self.params.timers.t311);
         } else if !matches!(self.state, State::Selecting { .. }) {
             return;
         }
@@ -155,6 +158,13 @@ impl UserEquipment {
         self.previous = base_station;
         self.state = State::Connected { base_station };
         self.note(phase, out);
+    }
+
+    /// What the host has got need not be sent to it again.
+    fn report_status(&self, base_station: Addr, out: &mut Vec<Action>) {
+        if self.params.status_report && self.params.forwarding == Forwarding::Lossless {
+            out.push(Action::ReportReceived { to: base_station, id: self.id });
+        }
     }
 
     fn measure(&self, out: &mut Vec<Action>) {
@@ -181,6 +191,7 @@ impl UserEquipment {
             (State::Accessing { target, .. }, Kind::RandomAccessResponse {}) if from == target && current => {
                 self.connect(target, Phase::AccessGranted, out);
                 self.send(target, Kind::HandoverConfirm {}, out);
+                self.report_status(target, out);
                 self.measure(out);
             }
             (State::Connected { base_station }, Kind::RandomAccessResponse {})
@@ -189,13 +200,20 @@ impl UserEquipment {
                 self.send(base_station, Kind::HandoverConfirm {}, out);
             }
             (State::Reestablishing { base_station, .. }, Kind::Reestablishment {})
-                if from == base_station =>
+                if from == base_station && current =>
             {
                 self.connect(base_station, Phase::Reestablished, out);
+                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+                self.report_status(base_station, out);
                 self.measure(out);
             }
+            (State::Connected { base_station }, Kind::Reestablishment {})
+                if from == base_station && current =>
+            {
+                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+            }
             (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject {})
-                if from == base_station =>
+                if from == base_station && current =>
             {
                 self.request_service(base_station, now, out);
             }

@@ -1,6 +1,7 @@
 //! LTE handover over X2 in the world: undisturbed, and in trouble.
 
 mod lab;
+mod races;
 #[path = "../lab/record.rs"]
 mod record;
 mod schemes;

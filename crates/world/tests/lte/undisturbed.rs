@@ -1,6 +1,7 @@
 //! The standard handover without trouble: the message chart, and what becomes of packets.
 
-use crate::lab::{Lab, MS, Record, TCP, TURNS, UDP, assert_flawless};
+use crate::lab::{Lab, Loss, MS, Record, TCP, TURNS, Trouble, UDP, assert_flawless};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Number of the step in TS 36.300 fig. 10.1.2.1.1-1; the end marker is sent twice, on each leg of its way.
@@ -48,11 +49,12 @@ fn the_chart_is_that_of_ts_36_300() {
     let record = Lab::default().run();
     insta::assert_snapshot!(chart(&record, TURNS));
 
-    // The steps that are messages, in order; 3, 5 and 18 are decisions.
+    // The steps that are messages, in order; 3, 5 and 18 are decisions, and the figure leaves the status report out.
     let steps: Vec<&str> = record
         .signals
         .iter()
         .filter(|signal| signal.sent >= TURNS || &*signal.message == "measurement-control")
+        .filter(|signal| &*signal.message != "pdcp-status-report")
         .map(|signal| step(&signal.message))
         .collect();
     let standard = "1 2 4 6 7 8 9 10 11 12 13 14 15 16 14 17";
@@ -77,10 +79,34 @@ fn nothing_is_lost_repeated_or_out_of_order() {
     // What was in flight at the command was forwarded too, and the host took no notice.
     assert!(record.census("pdcp-duplicate") > 0);
     assert_eq!(record.census("pdcp-duplicate"), record.census("duplicated"));
-    let duplicates = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate");
-    assert!(duplicates.into_iter().all(|loss| &*loss.place == "ue"));
     assert!(record.phase("order-restored", TURNS).is_some());
     assert!(record.phase("reordering-timed-out", TURNS).is_none());
+}
+
+/// Of the copies only what was on the air when the report came crosses it.
+#[test]
+fn the_status_report_spares_the_air_of_what_the_host_has() {
+    let dropped = |record: &Record, place: &str| {
+        let copies = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate");
+        copies.filter(|loss| &*loss.place == place).count()
+    };
+    let [asked, unasked] = ["", "status_report = false"].map(without);
+    assert_eq!(
+        (dropped(&unasked, "ue"), dropped(&unasked, "enb2")),
+        (unasked.census("duplicated") as usize, 0)
+    );
+    assert_eq!((dropped(&asked, "ue"), dropped(&asked, "enb2")), (1, dropped(&unasked, "ue") - 1));
+    for (record, sent) in [(&asked, 1), (&unasked, 0)] {
+        let reports = record.signals.iter().filter(|signal| &*signal.message == "pdcp-status-report");
+        assert_eq!(reports.count(), sent);
+        assert_flawless(record, "udp");
+    }
+    // Lost, it changes nothing but that.
+    let lab = Lab { troubles: vec![Trouble::lost("pdcp-status-report", 1)], ..Lab::default() };
+    assert_eq!(dropped(&lab.run(), "ue"), dropped(&unasked, "ue"));
+    // Nothing is copied, nothing is asked.
+    let seamless = without("forwarding = \"seamless\"");
+    assert!(seamless.signals.iter().all(|signal| &*signal.message != "pdcp-status-report"));
 }
 
 /// A stream that fills a quarter of the target's wire, so that forwarded and direct packets meet.
@@ -138,9 +164,9 @@ fn forwarding_is_in_the_record() {
     let forwarded = at("enb1");
     assert!(forwarded.len() > 20);
     // What was in flight, in copies, at the command itself.
-    let copies: Vec<_> = record.released_at(command).map(|release| release.serial).collect();
+    let copies: BTreeSet<_> = record.released_at(command).map(|release| release.serial).collect();
     let dropped = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate" && !loss.marked);
-    assert_eq!(dropped.map(|loss| loss.serial).collect::<Vec<_>>(), copies);
+    assert_eq!(dropped.map(|loss| loss.serial).collect::<BTreeSet<_>>(), copies);
     assert!(forwarded.iter().all(|release| (command..=marker).contains(&release.time) && !release.marked));
     // All of them go through the target's lines, whether they wait there or not, and come late.
     let held: Vec<_> = at("enb2").iter().map(|release| release.serial).collect();
@@ -148,6 +174,22 @@ fn forwarding_is_in_the_record() {
     let slowest = record.delivered("udp").map(|delivery| delivery.time - delivery.sent).max();
     assert!(slowest > Some(40 * MS), "{slowest:?}");
     assert!(record.releases.iter().all(|release| &*release.flow == "udp"));
+}
+
+/// The target's lines hold what comes until the host has its link and has confirmed, and no more than their limit.
+#[test]
+fn what_the_target_cannot_hold_is_lost_and_the_rest_arrives_in_order() {
+    let text = Lab { flows: UDP.into(), ..Lab::default() }.text().replace("1000 pkt", "10 pkt");
+    let record = Record::of(&text, 1, 8_000);
+    let lost: Vec<&Loss> = record.lost("udp").collect();
+    assert!(!lost.is_empty() && lost.iter().all(|loss| &*loss.reason == "buffer-overflow"), "{lost:?}");
+    // A datagram each 2 ms from the command until the confirmation, less the ten.
+    let held = record.phase("handover-confirmed", TURNS).expect("a handover")
+        - record.phase("handover-commanded", TURNS).expect("a handover");
+    let expected = held / (2 * MS) - 10;
+    assert!(lost.len().abs_diff(expected as usize) <= 3, "{} of {expected}", lost.len());
+    assert!(record.without_end("udp", (2_500 * MS, 2 * MS), 7_000 * MS).is_empty());
+    assert_eq!(["duplicate_pkts", "reordered_pkts"].map(|name| record.total("udp", name)), [0, 0]);
 }
 
 #[test]

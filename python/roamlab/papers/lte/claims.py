@@ -296,8 +296,9 @@ def _fig11(found: Evidence) -> Claim:
         _measures(_fig11_tests(found)),
         reading=str(found.reading),
         why="Prediction spares a packet the second wait, not the crowded queue: for the time between path switch and "
-        "attachment the flow keeps sending its window at the rate of its old cell into the target's queue, and what "
-        "that drops is several packets at a time, or none.",
+        "attachment the flow keeps sending its window at the rate of its old cell into the target's queue. That drops "
+        "several packets at a time, which is a timeout, or the one whose place in the full queue the end marker takes, "
+        "which is a halving.",
     )
 
 

@@ -85,8 +85,9 @@ fn user_equipment() {
     let at_target = [&accessing[..], &[(940, hear(THERE, 895, Kind::RandomAccessResponse {}))]].concat();
     let selecting = [&connected[..], &[(900, failed.clone())]].concat();
     let reestablishing = [&selecting[..], &[(920, up(THERE))]].concat();
+    let continued = [&reestablishing[..], &[(930, hear(THERE, 1, Kind::Reestablishment {}))]].concat();
     let idle = [&selecting[..], &[(3_950, Input::Deadline)]].concat();
-    let states: [Setup<'_>; 9] = [
+    let states: [Setup<'_>; 10] = [
         ("never on", &[]),
         ("service requested", &requesting),
         ("connected", &connected),
@@ -95,6 +96,7 @@ fn user_equipment() {
         ("at the target", &at_target),
         ("link failed", &selecting),
         ("re-establishment requested", &reestablishing),
+        ("re-established", &continued),
         ("no cell found", &idle),
     ];
     let inputs = [
@@ -115,6 +117,7 @@ fn user_equipment() {
         ("random access response 895", NOW, hear(THERE, 895, Kind::RandomAccessResponse {})),
         ("random access response 800: late", NOW, hear(THERE, 800, Kind::RandomAccessResponse {})),
         ("re-establishment", NOW, hear(THERE, 1, Kind::Reestablishment {})),
+        ("re-establishment 0: late", NOW, hear(THERE, 0, Kind::Reestablishment {})),
         ("re-establishment reject", NOW, hear(THERE, 1, Kind::ReestablishmentReject {})),
         ("time: early", Time::ZERO, Input::Deadline),
         ("time: retransmission", after(50), Input::Deadline),
@@ -141,6 +144,10 @@ fn predicted(base_station: Addr) -> Input {
     Input::Trigger(L2Trigger::HandoverPredicted { host: UE, base_station })
 }
 
+fn reestablish() -> Input {
+    hear(UE, 5, Kind::ReestablishmentRequest { previous: THERE })
+}
+
 fn data() -> Input {
     Input::Data { host: UE, source: OTHER, tunnelled: true, lost: false }
 }
@@ -148,7 +155,6 @@ fn data() -> Input {
 /// What a base station may hear or learn at any time. The newest handover is number 900.
 fn events() -> Vec<(&'static str, Time, Input)> {
     let request = |from, millis, early| hear(from, millis, Kind::HandoverRequest { early });
-    let reestablish = hear(UE, 5, Kind::ReestablishmentRequest { previous: THERE });
     vec![
         ("host arrived", NOW, here()),
         ("host gone", NOW, gone()),
@@ -174,12 +180,16 @@ fn events() -> Vec<(&'static str, Time, Input)> {
         ("path switch failure 900", NOW, hear(MME, 900, Kind::PathSwitchRequestFailure {})),
         ("end marker 900 of the gateway", NOW, hear(GATEWAY, 900, Kind::EndMarker {})),
         ("end marker 990 of the gateway", NOW, hear(GATEWAY, 990, Kind::EndMarker {})),
+        ("drained", NOW, Input::Trigger(L2Trigger::Drained { host: UE })),
         ("end marker 900 of there", NOW, hear(THERE, 900, Kind::EndMarker {})),
         ("UE context release 900", NOW, hear(THERE, 900, Kind::ContextRelease {})),
         ("UE context release 800: late", NOW, hear(THERE, 800, Kind::ContextRelease {})),
         ("release command 990", NOW, hear(MME, 990, Kind::ContextReleaseCommand {})),
         ("RLF indication", NOW, hear(THERE, 5, Kind::RlfIndication {})),
-        ("re-establishment request 5", NOW, reestablish),
+        ("re-establishment request 5", NOW, reestablish()),
+        ("re-establishment complete 5", NOW, hear(UE, 5, Kind::ReestablishmentComplete {})),
+        ("re-establishment complete 4: late", NOW, hear(UE, 4, Kind::ReestablishmentComplete {})),
+        ("PDCP status report", NOW, hear(UE, 900, Kind::StatusReport { received: [7].into() })),
         ("forwarded packet", NOW, data()),
         ("time: early", NOW, Input::Deadline),
         ("time: retransmissions", after(150), Input::Deadline),
@@ -209,7 +219,8 @@ fn source_base_station() {
     let executing = and(&preparing, &[(910, acknowledged)]);
     let gone_to_it = and(&executing, &[(920, gone())]);
     let released = and(&gone_to_it, &[(960, hear(THERE, 900, Kind::ContextRelease {}))]);
-    let states: [Setup<'_>; 8] = [
+    let back = and(&gone_to_it, &[(950, here()), (960, reestablish())]);
+    let states: [Setup<'_>; 9] = [
         ("unknown", &[]),
         ("connected just now", &unconfirmed),
         ("serving", &serving()),
@@ -218,6 +229,7 @@ fn source_base_station() {
         ("command sent, host here", &executing),
         ("command sent, host gone", &gone_to_it),
         ("released", &released),
+        ("command sent, host resumes", &back),
     ];
     insta::assert_snapshot!(table(&base_station(Params::default()), &states, &events()));
 }
@@ -233,10 +245,12 @@ fn target_base_station() {
     let onward =
         and(&confirmed, &[(950, report(THIRD)), (960, hear(THIRD, 950, Kind::HandoverRequestAck {}))]);
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
-    let states: [Setup<'_>; 8] = [
+    let resuming = and(&arrived, &[(935, reestablish())]);
+    let states: [Setup<'_>; 9] = [
         ("prepared", &prepared),
         ("prepared, host here", &arrived),
         ("random access begun", &accessed),
+        ("re-establishment begun", &resuming),
         ("confirmed", &confirmed),
         ("path switched", &switched),
         ("end marker come", &ordered),
@@ -256,14 +270,16 @@ fn base_stations_with_an_early_path_switch() {
     let wanted = and(&preparing, &[(905, report(THERE))]);
     let ready = and(&preparing, &[acknowledged]);
     let left = and(&ready, &[(930, hear(GATEWAY, 900, Kind::EndMarker {}))]);
+    let drained = and(&left, &[(935, Input::Trigger(L2Trigger::Drained { host: UE }))]);
     let commanded = and(&left, &[(950, report(THERE))]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: true }))];
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
-    let states: [Setup<'_>; 7] = [
+    let states: [Setup<'_>; 8] = [
         ("predicted: request sent", &preparing),
         ("predicted late: already reported", &wanted),
         ("predicted: path switch requested", &ready),
         ("predicted: path has left", &left),
+        ("predicted: path has left, drained", &drained),
         ("predicted: command sent", &commanded),
         ("predicted: prepared", &prepared),
         ("predicted: cancelled", &cancelled),
