@@ -129,8 +129,11 @@ impl SpuriousWatch {
 /// The Eifel response (RFC 4015 §3.2), also after F-RTO: the window as it was, and new data next.
 fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     let initial_window = f64::from(state.params.initial_window.0);
+    // RFC 3708 leaves the response open; a D-SACK may come when nothing is outstanding, and takes no window away.
+    let by_dsack = state.params.spurious_detection == SpuriousDetection::DSack;
+    let least = if by_dsack { state.window.cwnd } else { 0.0 };
     state.window.ssthresh = episode.pipe_prev;
-    state.window.cwnd = f64::from(state.flight_size()) + f64::from(acked).min(initial_window);
+    state.window.cwnd = (f64::from(state.flight_size()) + f64::from(acked).min(initial_window)).max(least);
     state.window.inflation = 0;
     if episode.timeout {
         state.nxt = state.snd_max;
