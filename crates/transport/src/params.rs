@@ -127,6 +127,8 @@ pub enum SpuriousDetection {
     Eifel,
     /// By what the first two ACKs after a timeout acknowledge (F-RTO, RFC 5682).
     FRto,
+    /// By reports that all that was sent again had arrived before (RFC 3708); needs D-SACK.
+    DSack,
 }
 
 /// From what the window is cut.
@@ -243,7 +245,7 @@ macro_rules! tcp_knobs {
             timestamp_size: Bytes,
             /// What the timestamps option adds to an ACK, SYN or FIN on the wire (ns-2: nothing).
             ack_timestamp_size: Bytes,
-            /// How retransmissions that were not needed are found (RFC 3522, 5682); found, the window is as before
+            /// How retransmissions that were not needed are found (RFC 3522, 5682, 3708); found, the window is as before
             /// (RFC 4015).
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).

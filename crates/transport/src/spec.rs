@@ -96,6 +96,12 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "\"eifel\" needs `timestamps = true`; write \"f-rto\" without".into(),
         ));
     }
+    if params.spurious_detection == SpuriousDetection::DSack && !params.dsack {
+        return Err((
+            "spurious_detection",
+            "\"d-sack\" needs `dsack = true`; write \"f-rto\" without".into(),
+        ));
+    }
     let needs_sack = !matches!(
         params.recovery,
         RecoveryKind::Tahoe | RecoveryKind::Reno | RecoveryKind::NewReno | RecoveryKind::Vegas

@@ -41,14 +41,20 @@ impl Dice {
         let variant = VARIANTS[self.below(VARIANTS.len() as u32) as usize].0;
         let variant: Variant = serde_json::from_value(variant.into()).unwrap();
         let timestamps = self.chance(30);
-        let detection = [SpuriousDetection::None, SpuriousDetection::FRto, SpuriousDetection::Eifel];
+        let detection = [
+            SpuriousDetection::None,
+            SpuriousDetection::FRto,
+            SpuriousDetection::DSack,
+            SpuriousDetection::Eifel,
+        ];
         let spec = TcpSpec {
             variant: Some(variant),
             window: Some(Packets(1 + self.below(40))),
             segment: Some(Bytes(1 + u64::from(self.below(3000)))),
             initial_window: Some(Packets(1 + self.below(10))),
             timestamps: Some(timestamps),
-            spurious_detection: Some(detection[self.below(if timestamps { 3 } else { 2 }) as usize]),
+            spurious_detection: Some(detection[self.below(if timestamps { 4 } else { 3 }) as usize]),
+            dsack: Some(true),
             ecn: Some(self.chance(30)),
             limited_transmit: Some(self.chance(50)),
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),

@@ -1,10 +1,11 @@
-//! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015) and F-RTO (RFC 5682).
+//! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015), F-RTO (RFC 5682), D-SACK (RFC 3708).
 
 use crate::params::SpuriousDetection;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::{Permit, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
+use std::collections::BTreeMap;
 
 /// What a retransmission may have to be taken back to.
 #[derive(Copy, Clone, Debug)]
@@ -23,17 +24,24 @@ struct Episode {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SpuriousWatch {
     episode: Option<Episode>,
+    /// D-SACK: how often segments were sent again in the episode without a report that they had arrived before.
+    unreported: BTreeMap<u32, u32>,
 }
 
 impl SpuriousWatch {
     /// A retransmission is about to cut the window.
     pub fn retransmits(&mut self, state: &SendState, timeout: bool, now: Time) {
         let detection = state.params.spurious_detection;
+        let same_window = state.una < state.recovery_point && self.episode.is_some();
+        if detection == SpuriousDetection::DSack && same_window {
+            return; // one more cut of the same episode
+        }
+        self.unreported.clear();
         // RFC 5682 §2.1 step 1: F-RTO watches the first timeout of a window only.
         let repeated = state.una < state.recovery_point || state.rtt.backoff() > 1;
         self.episode = match detection {
             SpuriousDetection::None => None,
-            SpuriousDetection::Eifel => Some(()),
+            SpuriousDetection::Eifel | SpuriousDetection::DSack => Some(()),
             SpuriousDetection::FRto => (timeout && !repeated).then_some(()),
         }
         .map(|()| {
@@ -43,6 +51,13 @@ impl SpuriousWatch {
             let pipe_prev = if known { pipe_prev } else { f64::from(state.flight_size()) };
             Episode { pipe_prev, at: now, timeout, new_acks: 0 }
         });
+    }
+
+    /// A segment goes out again.
+    pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
+        if self.episode.is_some() && detection == SpuriousDetection::DSack {
+            *self.unreported.entry(seq).or_default() += 1;
+        }
     }
 
     /// An ACK has been dealt with that acknowledged `acked` segments, none for a duplicate.
@@ -60,7 +75,29 @@ impl SpuriousWatch {
             SpuriousDetection::FRto if acked > 0 => self.frto_new_ack(state, episode, header.ack, acked, now),
             SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
             SpuriousDetection::Eifel => {}
+            SpuriousDetection::DSack => {
+                if self.all_reported(header) {
+                    self.episode = None;
+                    revert(state, &episode, acked, now);
+                }
+            }
         }
+    }
+
+    /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before.
+    fn all_reported(&mut self, header: &TcpHeader) -> bool {
+        let blocks = header.sacks.as_slice();
+        let Some(&(start, end)) = blocks.first() else { return false };
+        let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);
+        let is_dsack = end <= header.ack || within; // RFC 2883 §4
+        let (seq, Some(count)) = (start, self.unreported.get_mut(&start).filter(|_| is_dsack)) else {
+            return false;
+        };
+        *count -= 1;
+        if *count == 0 {
+            self.unreported.remove(&seq);
+        }
+        self.unreported.is_empty()
     }
 
     fn frto_new_ack(&mut self, state: &mut SendState, mut episode: Episode, ack: u32, acked: u32, now: Time) {
@@ -92,8 +129,11 @@ impl SpuriousWatch {
 /// The Eifel response (RFC 4015 §3.2), also after F-RTO: the window as it was, and new data next.
 fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     let initial_window = f64::from(state.params.initial_window.0);
+    // RFC 3708 leaves the response open; a D-SACK may come when nothing is outstanding, and takes no window away.
+    let by_dsack = state.params.spurious_detection == SpuriousDetection::DSack;
+    let least = if by_dsack { state.window.cwnd } else { 0.0 };
     state.window.ssthresh = episode.pipe_prev;
-    state.window.cwnd = f64::from(state.flight_size()) + f64::from(acked).min(initial_window);
+    state.window.cwnd = (f64::from(state.flight_size()) + f64::from(acked).min(initial_window)).max(least);
     state.window.inflation = 0;
     if episode.timeout {
         state.nxt = state.snd_max;

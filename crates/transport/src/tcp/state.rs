@@ -194,7 +194,9 @@ impl SendState {
         if idle || self.timer.deadline().is_none() {
             self.timer.start(now, self.rtt.rto());
         }
-        if !retransmission {
+        if retransmission {
+            self.spurious.sent_again(seq, self.params.spurious_detection);
+        } else {
             self.snd_max = seq + 1;
             self.timed.get_or_insert((seq, now));
         }
