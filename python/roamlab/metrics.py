@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from roamlab.results import rows_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -47,12 +49,12 @@ def count(times: Values, start: float, end: float) -> int:
 
 def total(results: Results, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
-    return float(results.flows.filter(text("flow") == flow)[column].item())
+    return float(rows_of(results.flows, "flow", flow)[column].item())
 
 
 def arrivals(results: Results, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
-    return seconds(results.deliveries.filter((text("flow") == flow) & pl.col("fresh")))
+    return seconds(rows_of(results.deliveries, "flow", flow).filter(pl.col("fresh")))
 
 
 def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
@@ -73,7 +75,7 @@ def loss_ratio(results: Results, flow: str) -> float:
 
 def duplicates_pkts(results: Results, flow: str) -> int:
     """Data packets whose payload had been delivered before."""
-    return results.deliveries.filter((text("flow") == flow) & ~pl.col("fresh")).height
+    return rows_of(results.deliveries, "flow", flow).filter(~pl.col("fresh")).height
 
 
 def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
@@ -93,13 +95,13 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
 
 def reordering_extent(results: Results, flow: str) -> int:
     """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
-    serials = results.deliveries.filter(text("flow") == flow)["serial"].to_numpy()
+    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
     return max(reordering_extents(serials), default=0)
 
 
 def reordered_ratio(results: Results, flow: str) -> float:
     """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
-    serials = results.deliveries.filter(text("flow") == flow)["serial"].to_numpy()
+    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
     extents = reordering_extents(serials)
     return sum(extent > 0 for extent in extents) / len(extents) if extents else math.nan
 
@@ -134,7 +136,7 @@ def disruption_s(times: Values, handover: float, end: float, settle: float = 1.0
 
 def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time."""
-    row = results.flows.filter(text("flow") == flow)
+    row = rows_of(results.flows, "flow", flow)
     ends = {str(row[end].cast(pl.String).item()) for end in ("source", "destination")}
     breaks = sorted(at for host in ends for at in handover_times(results, host))
     times, stop = arrivals(results, flow), duration_s(results)
@@ -200,7 +202,7 @@ def window_correlation(
     grid = np.arange(start, end, step)
     windows = []
     for flow in flows:
-        changes = results.tcp.filter(text("flow") == flow)
+        changes = rows_of(results.tcp, "flow", flow)
         cwnd = np.concatenate([[1.0], changes["cwnd"].to_numpy()])
         at = np.searchsorted(seconds(changes), grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))

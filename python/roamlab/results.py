@@ -105,7 +105,7 @@ class Results:
     def queue(self, name: str) -> pl.DataFrame:
         """The samples of one queue."""
         samples = self.table("queue")
-        chosen = samples.filter(pl.col("queue").cast(pl.String) == name)
+        chosen = rows_of(samples, "queue", name)
         if chosen.is_empty():
             known = sorted(samples["queue"].cast(pl.String).unique())
             raise BadInput(
@@ -125,6 +125,15 @@ class Results:
             axes.step(samples["time_ns"].to_numpy() / 1e9, samples["packets"].to_numpy(), where="post")
             figures.label(axes, ("time", "s"), (f"queue {name}", "pkt"))
             return figure
+
+
+def rows_of(frame: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """The rows in which a column of names has this one; by its code, if names have codes."""
+    kind = frame.schema[column]
+    if not isinstance(kind, pl.Enum):
+        return frame.filter(pl.col(column) == name)
+    code = kind.categories.index_of(name)
+    return frame.clear() if code is None else frame.filter(pl.col(column).to_physical() == code)
 
 
 def from_engine(tables: Tables, manifest: Manifest) -> Results:

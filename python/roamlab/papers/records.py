@@ -44,7 +44,7 @@ class QueueTrace:
 
     def within(self, start: float, end: float) -> QueueTrace:
         """The changes in [start, end) s."""
-        chosen = (self.times >= start) & (self.times < end)
+        chosen = slice(*np.searchsorted(self.times, (start, end)))
         return QueueTrace(
             self.times[chosen],
             self.packets[chosen],

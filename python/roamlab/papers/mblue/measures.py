@@ -13,6 +13,7 @@ from roamlab.metrics import arrivals, count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, total
 from roamlab.papers.records import forwarded as marked_releases
+from roamlab.results import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,12 +184,12 @@ def phase(results: Results, name: str, after: float = ALONE_S) -> float:
 
 def last_loss(results: Results, flow: str) -> float:
     """When the last packet of `flow` was lost, in s."""
-    return float(seconds(results.drops.filter(text("flow") == flow)).max())
+    return float(seconds(rows_of(results.drops, "flow", flow)).max())
 
 
 def least_delay(results: Results, flow: str, start: float, end: float) -> float:
     """The least one-way delay of packets of `flow` that arrived in [start, end), in s."""
-    arrived = results.deliveries.filter(text("flow") == flow)
+    arrived = rows_of(results.deliveries, "flow", flow)
     times, sent = seconds(arrived), seconds(arrived, "sent_ns")
     chosen = (times >= start) & (times < end)
     return float((times - sent)[chosen].min())
