@@ -16,6 +16,8 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/pycache
+# Compiled modules are kept, whatever the environment says: without them every start of the program takes seconds.
+export PYTHONDONTWRITEBYTECODE :=
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/.cache/hypothesis
 

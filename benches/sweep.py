@@ -6,7 +6,7 @@
 * Overhead: a scenario of a few packets, many runs. The time of the sweep less that of the same runs alone, per run;
   once with a new scenario at every point, once with repetitions of one.
 * Memory: resident memory at the tenth and at the last part of that sweep.
-* Efficiency: T(1 thread) / (2 T(2 threads)) by the clock on runs of about half a second, medians of alternating
+* Efficiency: T(1 thread) / (2 T(2 threads)) by the clock on runs of some tenths of a second, medians of alternating
   measurements. Beside it the same of independent processes, which is what the machine has to give at that time, and
   the share of the CPU time that only one thread can spend, the interpreter's.
 """
@@ -99,7 +99,7 @@ def overhead(runs: int) -> None:
 
 
 def efficiency(repetitions: int) -> None:
-    base = rl.load(EXAMPLE).set("flows.moving.app.start_within", "1 s")
+    base = rl.load(EXAMPLE).set("flows.moving.app.start_within", "1 s").set("run.duration", "400 s")
 
     def swept(threads: int) -> float:
         with tempfile.TemporaryDirectory() as store:
@@ -107,7 +107,7 @@ def efficiency(repetitions: int) -> None:
             rl.sweep(
                 base,
                 {"mobility.buffer.limit": ["4 pkt", "64 pkt"]},
-                replications=12,
+                replications=20,
                 store=store,
                 executor=LocalPool(threads),
             )
