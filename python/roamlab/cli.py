@@ -33,7 +33,10 @@ def cli() -> None:
 @click.option("--out", type=_FOLDER, help="Folder for the report.  [default: out/PAPER]")
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
-def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None) -> None:
+@click.option(
+    "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
+)
+def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None, thorough: bool) -> None:
     """Measure a paper's claims and write the report."""
     from rich.console import Console
 
@@ -53,7 +56,7 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
     out = out or Path("out") / paper
     with whole_folder(out, "report.html") as draft:
         session = papers.Session(
-            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors()
+            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors(), thorough
         )
         found = source.reproduce(session)
         report.write(found, draft / "report.html")

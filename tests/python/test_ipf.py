@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
-from roamlab.papers.ipf import evidence, experiments, measures
+from roamlab.papers.ipf import claims, evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
 from roamlab.run import run
 
@@ -165,3 +165,29 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases"])
     tables = {"utilisation.csv", "standard.csv", "cases.csv", "readings.csv"}
     assert {table.name for table in (out / "tables").iterdir()} == tables
+
+
+def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
+    def sweep(reading: experiments.Reading, gain: float) -> evidence.Sweep:
+        points = {
+            (count, hosts, queue): [
+                measures.Point(0.9 + run / 1e3 + gain * (queue == "mred"), 0, 0, 0, 0) for run in range(4)
+            ]
+            for count in experiments.VISIT_COUNTS
+            for hosts in experiments.HOST_COUNTS
+            for queue in experiments.QUEUES
+        }
+        planned = {
+            (gap, queue): [measures.Planned(2e5 + run, 6e4 + run, (), 0, 0) for run in range(4)]
+            for gap in experiments.GAPS_S
+            for queue in experiments.QUEUES
+        }
+        return evidence.Sweep(reading, points, planned)
+
+    other = experiments.READINGS[evidence.SWEPT[0]]
+    found = claims.swept({"default": sweep(experiments.DEFAULT, 0.0), "other": sweep(other, 0.01)})
+    assert [claim.id for claim in found] == ["ipf.fig12", "ipf.fig13", "ipf.fig16", "ipf.fig17"]
+    for claim in found[:2]:
+        (under_other,) = claim.others
+        assert (claim.verdict, under_other.verdict) == ("contradicted", "holds")
+        assert (claim.reading, under_other.reading) == (str(experiments.DEFAULT), str(other))

@@ -27,6 +27,8 @@ class Session:
     tables: Path
     runs: int
     threads: int
+    thorough: bool = False
+    """Also what takes minutes: every claim under every reading that may decide it."""
 
 
 class Paper(Protocol):

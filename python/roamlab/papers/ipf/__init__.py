@@ -27,20 +27,27 @@ def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     anatomy = evidence.anatomy(session.runs, session.threads)
     found = evidence.gather(session.runs, session.threads)
-    sweep = evidence.sweep(found["default"], session.runs, session.threads)
-    return report(session, anatomy, found, sweep)
+    sweeps = evidence.sweeps(found, session.runs, session.threads, thorough=session.thorough)
+    return report(session, anatomy, found, sweeps)
 
 
-def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence], sweep: Sweep) -> Report:
+def report(
+    session: Session, anatomy: Anatomy, found: dict[str, Evidence], sweeps: dict[str, Sweep]
+) -> Report:
     """Decide and draw."""
-    decided = claims.decide(anatomy, found, sweep)
+    sweep = sweeps["default"]
+    decided = claims.decide(anatomy, found, sweeps)
     tables = [
         _points(sweep),
         _standard(found["default"]),
         _cases(sweep),
-        readings_table(decided, list(found)),
+        readings_table([claim for claim in decided if len(claim.others) == len(found) - 1], list(found)),
     ]
-    for table, name in zip(tables, ("utilisation", "standard", "cases", "readings"), strict=True):
+    names = ["utilisation", "standard", "cases", "readings"]
+    if session.thorough:
+        tables.append(readings_table(claims.swept(sweeps), list(sweeps)))
+        names.append("swept")
+    for table, name in zip(tables, names, strict=True):
         write_csv(table, session.tables / f"{name}.csv")
     scenarios = {f"case {case}": experiments.arrival(case, "red") for case in (1, 2)}
     scenarios |= {queue: experiments.handoffs(VISITS, HOSTS, queue) for queue in QUEUES}

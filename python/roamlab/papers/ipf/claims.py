@@ -10,7 +10,6 @@ import numpy as np
 from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, within
 from roamlab.papers.ipf import experiments
 from roamlab.papers.ipf.experiments import (
-    DEFAULT,
     GAPS_S,
     HOST_COUNTS,
     HOSTS,
@@ -277,7 +276,7 @@ def _fig12(sweep: Sweep) -> Claim:
         "The link's utilisation over 200 s with five hosts is higher with M-RED than with RED for each of three to "
         "eight visits.",
         _points(sweep, [(count, HOSTS) for count in VISIT_COUNTS], "visits"),
-        reading=str(DEFAULT),
+        reading=str(sweep.reading),
         why="Seven windows of 64 are more than the link, 43 packets, and RED's thresholds hold together, so the queue "
         "is never empty after the start under either discipline: the link always sends, and there is nothing to gain.",
     )
@@ -288,7 +287,7 @@ def _fig13(sweep: Sweep) -> Claim:
         "ipf.fig13",
         "It is higher with five visits for each of three to seven hosts.",
         _points(sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], "hosts"),
-        reading=str(DEFAULT),
+        reading=str(sweep.reading),
         why="As in fig. 12: neither queue is ever empty after the start, however many hosts come.",
     )
 
@@ -393,7 +392,7 @@ def _fig16(sweep: Sweep) -> Claim:
                 within(60 * (1 - NEAR), 60 * (1 + NEAR)),
             ),
         ),
-        reading=f"{DEFAULT}; the deviation is over time (its window is not in the paper)",
+        reading=f"{sweep.reading}; the deviation is over time (its window is not in the paper)",
         why="Residents lose throughput to the hosts that share the link, and that share is the same however they are "
         "spaced; the drops at a handoff are too few to show beside Reno's own sawtooth, which is what varies.",
     )
@@ -448,26 +447,39 @@ def _fig17(sweep: Sweep) -> Claim:
                 less(),
             ),
         ),
-        reading=f"{DEFAULT}; the deviation is over time, and over the cases too",
+        reading=f"{sweep.reading}; the deviation is over time, and over the cases too",
         why="A resident's throughput is ruled by the number of connections and by Reno's sawtooth, which both queues "
         "leave alike: what M-RED spares is a handful of forwarded packets of a moving host, not the resident's own.",
     )
 
 
-def decide(anatomy: Anatomy, found: dict[str, Evidence], sweep: Sweep) -> list[Claim]:
+def swept(sweeps: dict[str, Sweep]) -> list[Claim]:
+    """The claims of figs. 12, 13, 16 and 17 under the default reading, with the others whose sweeps were run."""
+    default, *others = sweeps.values()
+    return [
+        replace(claim(default), others=tuple(claim(other) for other in others))
+        for claim in (_fig12, _fig13, _fig16, _fig17)
+    ]
+
+
+def decide(anatomy: Anatomy, found: dict[str, Evidence], sweeps: dict[str, Sweep]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
     default = found["default"]
-    others = [other for other in found.values() if other is not default]
+    others = {name: other for name, other in found.items() if other is not default}
+    fig12, fig13, fig16, fig17 = swept(sweeps)
 
     def read(claim: Callable[[Evidence], Claim]) -> Claim:
-        return replace(claim(default), others=tuple(claim(other) for other in others))
+        return replace(claim(default), others=tuple(claim(other) for other in others.values()))
 
     def at_standard(claim: Claim) -> Claim:
+        """Where there was no sweep, the standard case decides."""
+        of_sweeps = dict(zip(list(sweeps)[1:], claim.others, strict=True))
         return replace(
             claim,
             others=tuple(
-                replace(claim, measures=(_standard_use(other),), reading=str(other.reading))
-                for other in others
+                of_sweeps.get(name)
+                or replace(claim, measures=(_standard_use(other),), reading=str(other.reading), others=())
+                for name, other in others.items()
             ),
         )
 
@@ -478,10 +490,10 @@ def decide(anatomy: Anatomy, found: dict[str, Evidence], sweep: Sweep) -> list[C
         read(_fig9),
         read(_fig10),
         read(_fig11),
-        at_standard(_fig12(sweep)),
-        at_standard(_fig13(sweep)),
+        at_standard(fig12),
+        at_standard(fig13),
         read(_fig14),
         _fig15(),
-        _fig16(sweep),
-        _fig17(sweep),
+        fig16,
+        fig17,
     ]

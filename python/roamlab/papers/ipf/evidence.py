@@ -55,8 +55,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Figs. 12, 13, 16 and 17, under the default reading."""
+    """Figs. 12, 13, 16 and 17."""
 
+    reading: Reading
     points: dict[tuple[int, int, str], list[Point]]
     """By visits, hosts and queue."""
     planned: dict[tuple[float, str], list[Planned]]
@@ -73,6 +74,10 @@ class Anatomy:
     spoofed: dict[str, list[Spoofed]]
     priority_tests: list[int]
     """Priority packets that M-RED lost in a queue that was not full."""
+
+
+SWEPT = ("9 residents (7 in fig. 9)", "thresholds 80/160 (100/200 in fig. 9)")
+"""Readings beside the default under which figs. 12, 13, 16 and 17 can be looked at."""
 
 
 def alternative_runs(runs: int) -> int:
@@ -143,12 +148,22 @@ def _planned(gap_s: float) -> Callable[[Results], Planned]:
     return lambda results: measures.planned(results, into_cell)
 
 
-def sweep(default: Evidence, runs: int, threads: int) -> Sweep:
-    """Figs. 12, 13, 16 and 17. Their standard case has been run for figs. 10 to 14."""
+def sweeps(found: dict[str, Evidence], runs: int, threads: int, *, thorough: bool) -> dict[str, Sweep]:
+    """Figs. 12, 13, 16 and 17 under the default reading; if `thorough`, under those of `SWEPT` too, with fewer runs."""
+    few = alternative_runs(runs)
+    others = SWEPT if thorough else ()
+    return {"default": _sweep(found["default"], runs, threads)} | {
+        name: _sweep(found[name], few, threads) for name in others
+    }
+
+
+def _sweep(found: Evidence, runs: int, threads: int) -> Sweep:
+    """The standard case has been run for figs. 10 to 14."""
+    reading = found.reading
     cases = [(count, HOSTS) for count in VISIT_COUNTS] + [(VISITS, hosts) for hosts in HOST_COUNTS]
     points = each(
         {
-            (count, hosts, queue): (experiments.handoffs(count, hosts, queue), runs)
+            (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), runs)
             for count, hosts in cases
             if (count, hosts) != (VISITS, HOSTS)
             for queue in QUEUES
@@ -156,12 +171,12 @@ def sweep(default: Evidence, runs: int, threads: int) -> Sweep:
         threads,
         measures.point,
     )
-    points |= {(VISITS, HOSTS, queue): [run.point for run in default.standard[queue]] for queue in QUEUES}
+    points |= {(VISITS, HOSTS, queue): [run.point for run in found.standard[queue]] for queue in QUEUES}
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in GAPS_S:
-        scenarios = {(gap, queue): (experiments.plan(gap, queue), runs) for queue in QUEUES}
+        scenarios = {(gap, queue): (experiments.plan(gap, queue, reading), runs) for queue in QUEUES}
         planned |= each(scenarios, threads, _planned(gap))
-    return Sweep(points, planned)
+    return Sweep(reading, points, planned)
 
 
 def anatomy(runs: int, threads: int) -> Anatomy:
