@@ -248,16 +248,9 @@ impl Network<'_> {
             }
             self.record('Q', flow, seq, self.links[index].queue.packets().to_string());
         }
-        let (link, mut dropped) = (&mut self.links[index], Vec::new());
-        let rate = link.rate;
-        let mut cx = QdiscCx {
-            now: self.now,
-            seconds: Some(self.clock),
-            pool: &mut self.pool,
-            rate,
-            dropped: &mut dropped,
-        };
-        link.queue.enqueue(packet, &mut cx);
+        let mut dropped = Vec::new();
+        let (queue, mut cx) = self.queue(index, &mut dropped);
+        queue.enqueue(packet, &mut cx);
         for (packet, reason) in dropped {
             self.pool.discard(packet, reason);
             self.record('D', flow, seq, "q");
@@ -268,6 +261,17 @@ impl Network<'_> {
         if !self.links[index].busy {
             self.serve(index);
         }
+    }
+
+    /// A link's queue, and what it may touch.
+    fn queue<'a>(
+        &'a mut self,
+        index: usize,
+        dropped: &'a mut Vec<(PacketId, DropReason)>,
+    ) -> (&'a mut Qdisc, QdiscCx<'a>) {
+        let Link { queue, rate, .. } = &mut self.links[index];
+        let (now, seconds) = (self.now, Some(self.clock));
+        (queue, QdiscCx { now, seconds, pool: &mut self.pool, rate: *rate, dropped })
     }
 
     fn record_gauges(&mut self) {
@@ -286,16 +290,11 @@ impl Network<'_> {
     }
 
     fn serve(&mut self, index: usize) {
-        let (link, mut dropped) = (&mut self.links[index], Vec::new());
+        let mut dropped = Vec::new();
+        let (queue, mut cx) = self.queue(index, &mut dropped);
+        let Some(packet) = queue.dequeue(&mut cx) else { return };
+        let link = &mut self.links[index];
         let rate = link.rate;
-        let mut cx = QdiscCx {
-            now: self.now,
-            seconds: Some(self.clock),
-            pool: &mut self.pool,
-            rate,
-            dropped: &mut dropped,
-        };
-        let Some(packet) = link.queue.dequeue(&mut cx) else { return };
         link.busy = true;
         let transmission = 8.0 * self.pool[&packet].size.0 as f64 / rate.as_bps() as f64;
         let arrival = self.clock + (transmission + link.delay.as_secs_f64());
