@@ -7,7 +7,7 @@
 //! | listening | beacon of its cell | handoff request | requested |
 //! | requested | beacon of its cell | handoff request again | requested |
 //! | requested, or listening without local handoff | advertisement through its cell | registration request | registering |
-//! | registering | time is up | registration request, newer identification | registering |
+//! | registering | time is up | (handoff request,) registration request, newer identification | registering |
 //! | registering | reply to the last request, accepted | | registered |
 //! | registering | reply to the last request, denied | waits for the timer | registering |
 //! | registered | lifetime nearly over | registration request | registering |
@@ -101,7 +101,11 @@ impl MobileHost {
             _ => return,
         }
         self.state = State::Requested { base_station: from };
-        out.push(Action::Send { to: from, message: Message::HandoffRequest { host: self.home_address } });
+        out.push(self.handoff_request(from));
+    }
+
+    fn handoff_request(&self, base_station: Addr) -> Action {
+        Action::Send { to: base_station, message: Message::HandoffRequest { host: self.home_address } }
     }
 
     fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
@@ -173,6 +177,11 @@ impl MobileHost {
             State::Registering { base_station, agent, retransmit, handover } if retransmit.at <= now => {
                 let retransmit = retransmit.again(now);
                 self.state = State::Registering { base_station, agent, retransmit, handover };
+                // The advertisement may have been meant for an earlier stay in this cell, and the request of this one be
+                // lost: then the base station does not know that the host is back, and the reply ends there.
+                if self.params.local_handoff {
+                    out.push(self.handoff_request(base_station));
+                }
                 self.send_request(base_station, agent, now, out);
             }
             State::Registered { base_station, agent, renew_at } if renew_at <= now => {

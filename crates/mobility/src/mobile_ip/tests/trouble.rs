@@ -307,6 +307,27 @@ fn updates_to_a_correspondent_that_overtake_each_other_leave_the_newer_binding()
 }
 
 #[test]
+fn an_advertisement_of_an_earlier_stay_does_not_hide_that_the_request_was_lost() {
+    let mut bus = Bus::new(&Params { local_handoff: true, ..Params::default() });
+    bus.move_at(ms(0), Some(BS_A));
+    // The host enters the cell, is out of hearing for a moment, and is back when its first request is answered; those
+    // of its second stay are lost.
+    bus.move_at(ms(LEAVES), Some(BS_B));
+    let back = LEAVES + 100;
+    bus.move_at(ms(back), Some(BS_B));
+    bus.postpone = Box::new(move |now, from, to, sent| {
+        let answers = sent.name() == "agent-advertisement" && (from, to) == (BS_B, HOST);
+        Duration::from_millis(if answers && now < ms(back) { 100 } else { 0 })
+    });
+    bus.lose = Box::new(move |now, _, _, sent| {
+        sent.name() == "handoff-request" && now >= ms(back) && now < ms(back + 500)
+    });
+    bus.run_until(ms(back + 4_000));
+    assert_eq!(bus.state(HOST), "registered");
+    assert_eq!(bus.noted(HOST, Phase::RegistrationSent, ms(LEAVES)).len(), 1);
+}
+
+#[test]
 fn a_reply_to_an_earlier_request_registers_nobody() {
     let mut bus = Bus::new(&Params::default());
     bus.move_at(ms(0), Some(BS_A));
