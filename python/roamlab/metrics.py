@@ -67,8 +67,8 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
 def loss_ratio(results: Results, flow: str) -> float:
     """Data packets lost over data packets sent, retransmissions counted in both."""
     sent = total(results, flow, "sent_pkts")
-    lost = results.drops.filter(
-        (text("flow") == flow) & (pl.col("seq") > 0) & (text("reason") != COPY_RELEASED)
+    lost = rows_of(results.drops, "flow", flow).filter(
+        (pl.col("seq") > 0) & (text("reason") != COPY_RELEASED)
     )
     return lost.height / sent if sent else math.nan
 
@@ -108,9 +108,7 @@ def reordered_ratio(results: Results, flow: str) -> float:
 
 def rto_count(results: Results, flow: str, start: float = 0.0, end: float = math.inf) -> int:
     """Expiries of the retransmission timer in the span."""
-    return count(
-        seconds(results.tcp.filter((text("flow") == flow) & (text("event") == "timeout"))), start, end
-    )
+    return count(seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout")), start, end)
 
 
 def handover_times(results: Results, host: str) -> Values:

@@ -34,14 +34,6 @@ SHORTLY_S = 1.0
 the operator (Tstore_UE_cntxt)."""
 
 _NS = 1e9
-_PHASES = (
-    "link-up",
-    "link-down",
-    "handover-commanded",
-    "access-granted",
-    "handover-confirmed",
-    "link-failed",
-)
 
 
 @dataclass(frozen=True)
@@ -76,28 +68,28 @@ def failures(results: Results, host: str, shortly_s: float = SHORTLY_S) -> list[
     `shortly_s` is how long after a handover a failure is put down to it.
     """
     visits = _cells(results, host)
-    phases = rows_of(results.handovers, "host", host).filter(pl.col("phase").cast(pl.String).is_in(_PHASES))
+    phases = rows_of(results.handovers, "host", host).with_columns(pl.col("phase", "node").cast(pl.String))
     found: list[Failure] = []
-    cell, commanded, handover, open_failure = "", None, None, False
-    for row in phases.with_columns(pl.col("phase", "node").cast(pl.String)).iter_rows(named=True):
+    cell, commanded, handover = "", None, None
+    for row in phases.iter_rows(named=True):
         at_s = row["time_ns"] / _NS
+        is_away = bool(found) and found[-1].resumed is None
         match row["phase"]:
             case "link-up":
                 cell = visits[row["visit"]]
-                if open_failure:
+                if is_away:
                     found[-1] = _resumed(found[-1], cell, handover)
-                    commanded, handover, open_failure = None, None, False
+                    commanded, handover = None, None
             case "handover-commanded":
                 commanded = Handover(row["node"], _target(results, host, row["node"], row["time_ns"]))
-            case "link-down" if not open_failure:
+            case "link-down" if not is_away:
                 commanded, handover = None, commanded or handover
             case "access-granted" | "handover-confirmed" if handover and handover.confirmed_s is None:
                 handover = replace(handover, confirmed_s=at_s)
-            case "link-failed" if not open_failure:
+            case "link-failed" if not is_away:
                 if handover and not handover.was_shortly_before(at_s, shortly_s):
                     handover = None
                 found.append(Failure(at_s, LOST, cell, None))
-                open_failure = True
     return found
 
 

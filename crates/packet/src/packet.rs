@@ -31,8 +31,6 @@ pub struct Packet {
     pub flow: FlowId,
     /// Size of the inner datagram, its IP header included.
     pub size: Bytes,
-    /// Bytes of the tunnel headers.
-    overhead: u16,
     tunnels: u8,
     /// Signalling that travels with data: it waits with them and overtakes none.
     pub in_band: bool,
@@ -62,7 +60,6 @@ impl Packet {
             created,
             body,
             outer: [inner; MAX_TUNNELS],
-            overhead: 0,
             tunnels: 0,
             in_band: false,
         }
@@ -86,7 +83,9 @@ impl Packet {
 
     /// Bytes on the wire, tunnel headers included.
     pub fn wire_size(&self) -> Bytes {
-        Bytes(self.size.0 + u64::from(self.overhead))
+        let overhead: u64 =
+            self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
+        Bytes(self.size.0 + overhead)
     }
 
     /// The number of tunnel headers.
@@ -99,7 +98,6 @@ impl Packet {
     pub fn encapsulate(&mut self, outer: IpHeader) -> bool {
         let Some(slot) = self.outer.get_mut(usize::from(self.tunnels)) else { return false };
         *slot = outer;
-        self.overhead += outer.overhead;
         self.tunnels += 1;
         true
     }
@@ -107,9 +105,7 @@ impl Packet {
     /// Takes the outermost tunnel header off; `None` if there is none.
     pub fn decapsulate(&mut self) -> Option<IpHeader> {
         self.tunnels = self.tunnels.checked_sub(1)?;
-        let outer = self.outer[usize::from(self.tunnels)];
-        self.overhead -= outer.overhead;
-        Some(outer)
+        Some(self.outer[usize::from(self.tunnels)])
     }
 
     /// Clears the code point of every header, so that nobody on the way believes it.

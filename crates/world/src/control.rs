@@ -24,7 +24,7 @@ impl World {
         }
     }
 
-    /// An agent's deadline may have come, unless an earlier wake-up has replaced this one.
+    /// An agent's deadline may have come.
     pub(crate) fn agent_wake(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
         state.agent_armed.pop();

@@ -11,6 +11,7 @@ import polars as pl
 from roamlab.metrics import arrivals, seconds, text
 from roamlab.papers.ipf.experiments import AIR, BURST_S, PLAN_SPAN_S, SPAN_S, VISITS
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, total
+from roamlab.results import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,18 +41,18 @@ WINDOW_S = 1.0
 
 def utilisation(results: Results, span_s: float) -> float:
     """Share of the time in which the new base station's downlink sends."""
-    busy = int(results.links.filter(text("link") == AIR)["busy_ns"].item())
+    busy = int(rows_of(results.links, "link", AIR)["busy_ns"].item())
     return min(1.0, busy / (span_s * 1e9))
 
 
 def lost_at_air(results: Results) -> pl.DataFrame:
     """Packets lost at the new base station."""
-    return results.drops.filter(text("place") == AIR)
+    return rows_of(results.drops, "place", AIR)
 
 
 def first_forwarded(results: Results, host: str, after: float) -> float:
     """When the first packet that is forwarded for `host` after `after` s leaves the old base station, in s."""
-    times = seconds(forwarded(results).filter(text("host") == host))
+    times = seconds(rows_of(forwarded(results), "host", host))
     later = times[times >= after]
     return float(later[0]) if later.size else after
 
@@ -75,7 +76,7 @@ def point(results: Results) -> Point:
     lost = lost_at_air(results)
     return Point(
         utilisation=utilisation(results, SPAN_S),
-        priority=int(results.links.filter(text("link") == AIR)["marked_pkts"].item()),
+        priority=int(rows_of(results.links, "link", AIR)["marked_pkts"].item()),
         priority_lost=int(lost["marked"].sum()),
         lost=lost.height,
         timeouts=int(results.flows["timeouts"].sum()),
@@ -247,7 +248,7 @@ class Transfer:
 
 def transfer(results: Results) -> Transfer:
     """Measures a run with one transfer alone."""
-    causes = results.tcp.filter(text("event") == "fast-retransmit")["cause_serial"]
+    causes = rows_of(results.tcp, "event", "fast-retransmit")["cause_serial"]
     return Transfer(
         duplicates=total(results, "moving1", "duplicate_pkts"),
         unnecessary=int((causes == 0).sum()),
@@ -273,7 +274,7 @@ def spoofed(results: Results) -> Spoofed:
     """Measures a run with a spoofing sender."""
     policed = results.policing
     return Spoofed(
-        marked_on_air=int(results.links.filter(text("link") == AIR)["marked_pkts"].item()),
+        marked_on_air=int(rows_of(results.links, "link", AIR)["marked_pkts"].item()),
         policed=policed.height,
         policed_elsewhere=policed.filter(text("node") != "fa2").height,
         delivered=total(results, "resident1", "delivered_pkts"),
