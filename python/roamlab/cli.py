@@ -122,6 +122,14 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 @click.argument("second", metavar="B", type=_ANY_PATH)
 @click.option("--metric", "metrics", multiple=True, help="What to compare; may be given more than once.")
 @click.option("--runs", type=click.IntRange(2), default=30, show_default=True, help="Runs of each.")
+@click.option(
+    "--half-width",
+    type=float,
+    help="Go on until the interval of the one metric's difference is so narrow, in its unit.",
+)
+@click.option(
+    "--budget", type=click.IntRange(2), default=1000, show_default=True, help="Runs of each then, at most."
+)
 @click.option("--seed", type=_NUMBER, default=1, show_default=True, help="Seed of every random stream.")
 @click.option(
     "--out", type=_FOLDER, default=Path("out/compare"), show_default=True, help="Folder for figure and data."
@@ -133,6 +141,8 @@ def compare_(
     second: Path,
     metrics: tuple[str, ...],
     runs: int,
+    half_width: float | None,
+    budget: int,
     seed: int,
     out: Path,
     store: Path,
@@ -151,9 +161,11 @@ def compare_(
 
     for metric in metrics:
         check_metric(metric, "--metric")
+    number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
     base = load(first)
     refuse_foreign(out, "compare.json")
-    made = compare.compare(base, load(second), metrics or compare.DEFAULT_METRICS, runs, seed, store, threads)
+    wanted = metrics or compare.DEFAULT_METRICS
+    made = compare.compare(base, load(second), wanted, number, seed, store, threads)
     frame = made.compare(baseline=base.name)
     with whole_folder(out, "compare.json") as draft:
         compare.draw(frame, base.name, draft)
@@ -385,7 +397,7 @@ def _print_summary(results: Results) -> None:
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="roamlab", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roamlab import figures
@@ -11,6 +12,7 @@ from roamlab.design import Whole
 from roamlab.errors import BadInput
 from roamlab.executor import LocalPool
 from roamlab.plan import Plan, execute
+from roamlab.stopping import LEAST, Until
 from roamlab.summary import Measurement
 
 if TYPE_CHECKING:
@@ -41,12 +43,15 @@ def compare(
     first: Scenario,
     second: Scenario,
     metrics: Sequence[str],
-    runs: int,
+    replications: int | Until,
     seed: int,
     store: Path,
     threads: int | None,
 ) -> Runs:
-    """Run both under the same random streams. Raises `BadInput` if they are the same scenario."""
+    """Run both under the same random streams. A stopping rule looks at the difference.
+
+    Raises `BadInput` if they are the same scenario.
+    """
     if first.resolved == second.resolved:
         raise BadInput(
             f"{first.name} and {second.name}",
@@ -56,8 +61,29 @@ def compare(
         )
     names = (first.name, second.name if second.name != first.name else f"{second.name} (2)")
     design = Whole(dict(zip(names, (first, second), strict=True)))
-    plan = Plan(first, design, runs, seed, Measurement(tuple(dict.fromkeys(metrics))))
+    if isinstance(replications, Until):
+        replications = replace(replications, baseline=first.name)
+    plan = Plan(first, design, replications, seed, Measurement(tuple(dict.fromkeys(metrics))))
     return execute(plan, store, LocalPool(threads))
+
+
+def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> Until:
+    """The stopping rule that the options of `roamlab compare` make. Raises `BadInput`, naming the option."""
+
+    def refuse(option: str, problem: str, expected: str, remedy: str) -> BadInput:
+        return BadInput(option, problem, expected=expected, remedy=remedy)
+
+    if len(metrics) != 1 or "*" in metrics[0]:
+        problem = f"with {', '.join(metrics) or 'no --metric'} it is not clear which interval is meant"
+        remedy = "write --metric flows.NAME.goodput_bps, for example"
+        raise refuse("--half-width", problem, "one metric", remedy)
+    if not 0 < half_width < math.inf:
+        raise refuse("--half-width", f"{half_width:g}", "a number above 0", "write it in the metric's unit")
+    if runs < LEAST:
+        raise refuse("--runs", f"{runs} runs do not show their spread", f"{LEAST} or more", "leave it out")
+    if budget < runs:
+        raise refuse("--budget", f"{budget}", f"at least the {runs} of --runs", f"write {10 * runs}")
+    return Until(metrics[0], half_width, minimum=runs, budget=budget)
 
 
 def tables(frame: pl.DataFrame) -> Iterator[Table]:

@@ -20,7 +20,7 @@ from roamlab.executor import Executor, LocalPool
 from roamlab.manifest import describe, hash_text, schema_hash
 from roamlab.progress import progress
 from roamlab.results import from_engine
-from roamlab.runs import Runs
+from roamlab.runs import Runs, pairs
 from roamlab.scenario import Scenario
 from roamlab.shards import Shards
 from roamlab.stopping import Until, seed
@@ -65,6 +65,8 @@ class Plan:
             )
         for metric in self.measurement.metrics:
             check(metric, "field `metrics`")
+        if isinstance(self.replications, Until) and self.replications.baseline is not None:
+            pairs(self.design, self.replications.baseline)
         self._try_values()
 
     def label(self, point: int) -> str:
@@ -241,8 +243,20 @@ class _Driver:
             self._make([(point, counts[point], wanted[point]) for point in points])
             counts = wanted
             if isinstance(rule, Until):
-                wanted = [rule.wanted(self._values(point, counts[point], rule)) for point in points]
+                wanted = self._wanted(rule, [self._values(point, counts[point], rule) for point in points])
         return counts
+
+    def _wanted(self, rule: Until, values: Sequence[Sequence[float]]) -> list[int]:
+        """How many runs each point is to have, after these; a reference as many as any that it is compared with."""
+        if rule.baseline is None:
+            return [rule.wanted(found) for found in values]
+        wanted = [len(found) for found in values]
+        for point, reference in pairs(self._plan.design, rule.baseline):
+            both = zip(values[point], values[reference], strict=False)
+            needed = rule.wanted([after - before for after, before in both])
+            wanted[point] = max(wanted[point], needed)
+            wanted[reference] = max(wanted[reference], needed)
+        return wanted
 
     def _values(self, point: int, runs: int, rule: Until) -> list[float]:
         """The metric that a stopping rule looks at, run by run."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from roamlab.errors import BadInput
-from roamlab.stats import holm, p_value, paired, student
+from roamlab.stats import holm, p_value, student
 from roamlab.stopping import Until
 from roamlab.store import Store
 from roamlab.summary import unit
@@ -132,7 +132,7 @@ class Runs:
             rule = self.plan.replications
             for point, values in self._by_point(metric).items():
                 defined = [value for value in values if not math.isnan(value)]
-                if isinstance(rule, Until) and rule.metric == metric:
+                if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, None):
                     found = rule.interval(defined)
                 elif defined:
                     found = student(defined)
@@ -152,8 +152,12 @@ class Runs:
         """
         rows: list[tuple[Any, ...]] = []
         references = pairs(self.plan.design, baseline)
+        rule = self.plan.replications
         for metric in self._matching(metrics):
             values = self._by_point(metric)
+            interval, test = student, p_value
+            if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, baseline):
+                interval, test = rule.interval, rule.p_value
             for point, reference in references:
                 both = [
                     (after, before)
@@ -161,9 +165,7 @@ class Runs:
                     if not (math.isnan(after) or math.isnan(before))
                 ]
                 if both:
-                    after, before = zip(*both, strict=True)
-                    found = paired(after, before)
-                    differences = [one - other for one, other in both]
+                    differences = [after - before for after, before in both]
                     rows.append(
                         (
                             point,
@@ -171,9 +173,9 @@ class Runs:
                             self.plan.label(reference),
                             metric,
                             unit(metric),
-                            student(before).effect,
-                            *_bounds(found),
-                            p_value(differences),
+                            student([before for _, before in both]).effect,
+                            *_bounds(interval(differences)),
+                            test(differences),
                         )
                     )
         columns = (

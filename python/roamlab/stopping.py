@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats as scipy_stats
 
 from roamlab.errors import BadInput
-from roamlab.stats import CONFIDENCE, Interval, student
+from roamlab.stats import CONFIDENCE, Interval, p_value, student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,9 @@ LEAST = 5
 @dataclass(frozen=True)
 class Until:
     """Repetitions until the half-width of `metric`'s 95 % interval is `half_width`, or `budget` are spent.
+
+    The interval is that of each point's mean; with a `baseline`, named as in `Runs.compare`, that of the difference to
+    it, run by run.
 
     * `rule = "pilot"`, Stein's two stages: `minimum` runs give the spread s, then n = (t s / half_width)² are made
       in all, t being Student's quantile with minimum - 1 degrees of freedom, and the interval is the mean of all
@@ -37,6 +40,7 @@ class Until:
     minimum: int = 20
     budget: int = 1000
     rule: Literal["pilot", "sequential"] = "pilot"
+    baseline: str | None = None
 
     def __post_init__(self) -> None:
         def refuse(field: str, value: object, expected: str, remedy: str) -> BadInput:
@@ -57,6 +61,10 @@ class Until:
             )
         if self.rule not in ("pilot", "sequential"):
             raise refuse("rule", self.rule, '"pilot" or "sequential"', 'leave it out: "pilot" is the default')
+        if not isinstance(self.baseline, str | None):
+            raise refuse(
+                "baseline", self.baseline, "the name of a point, or a value on one axis", "leave it out"
+            )
 
     def wanted(self, values: Sequence[float]) -> int:
         """How many runs there are to be, after these; `len(values)` if there are enough."""
@@ -77,6 +85,14 @@ class Until:
         mean = math.fsum(values) / len(values)
         error = _error(values[: self.minimum]) / math.sqrt(len(values))
         return Interval(mean, mean - error, mean + error, len(values))
+
+    def p_value(self, values: Sequence[float]) -> float:
+        """The two-sided test of a mean of 0 that says what the interval says."""
+        pilot = values[: self.minimum]
+        if self.rule == "sequential" or len(values) < self.minimum or np.ptp(pilot) == 0.0:
+            return p_value(values)
+        statistic = abs(math.fsum(values)) / (np.std(pilot, ddof=1) * math.sqrt(len(values)))
+        return float(2 * scipy_stats.t.sf(statistic, self.minimum - 1))
 
 
 def _error(values: Sequence[float]) -> float:

@@ -96,11 +96,17 @@ def load_sweep(path: str | Path) -> SweepFile:
     _check_fields(source, data)
     replications = _replications(source, data.get("replications", 30))
     metrics = _metrics(source, data.get("metrics"))
+    baseline = _typed(source, data, "baseline", str, None)
+    of_rule = replications.baseline if isinstance(replications, Until) else None
     try:
-        base = _base(source, data)
+        base, design = _base(source, data), _design(source, data)
+        for field, name in ((("baseline",), baseline), (("replications", "baseline"), of_rule)):
+            if name is not None:
+                with _located(source, field):
+                    pairs(design, name)
         plan = Plan(
             base=base,
-            design=_design(source, data),
+            design=design,
             replications=replications,
             seed=_seed(source, data.get("seed", 1)),
             measurement=measurement_of(metrics, replications),
@@ -109,10 +115,6 @@ def load_sweep(path: str | Path) -> SweepFile:
         )
     except BadDesign as error:
         raise source.refuse(error.field, error.problem, error.expected, error.remedy) from None
-    baseline = _typed(source, data, "baseline", str, None)
-    if baseline is not None:
-        with _located(source, ("baseline",)):
-            pairs(plan.design, baseline)
     return SweepFile(plan, baseline, text)
 
 
@@ -202,7 +204,7 @@ def _replications(source: _Source, value: Any) -> int | Until:
         raise source.refuse(
             ("replications",), f"{value!r} cannot be used", _FIELDS["replications"], "write 30"
         )
-    known = ("metric", "half_width", "minimum", "budget", "rule")
+    known = ("metric", "half_width", "minimum", "budget", "rule", "baseline")
     for name in value:
         if name not in known:
             raise source.refuse(

@@ -187,6 +187,26 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
             "--profile ns4: there is no such profile\n  expected: one of: rfc, ns2",
         ),
         (("list", "--profile", "ns2", "--variant", "cubic"), "expected: one of: reno"),
+        (
+            ("compare", "small.toml", "gone.toml", "--half-width", "1"),
+            "--half-width: with no --metric it is not clear which interval",
+        ),
+        (
+            ("compare", "small.toml", "gone.toml", "--half-width", "1", "--metric", "flows.*.timeouts"),
+            "with flows.*.timeouts it is not",
+        ),
+        (
+            ("compare", "small.toml", "gone.toml", "--half-width", "0", "--metric", "jain"),
+            "--half-width: 0\n  expected: a number above 0",
+        ),
+        (
+            ("compare", "small.toml", "gone.toml", "--half-width", "1", "--metric", "jain", "--runs", "4"),
+            "--runs: 4 runs do not show",
+        ),
+        (
+            ("compare", "small.toml", "gone.toml", "--half-width", "1", "--metric", "jain", "--budget", "9"),
+            "--budget: 9\n  expected: at least the 30",
+        ),
         (("reproduce", "moby-dick"), "there is no such reproduction"),
         (("reproduce", "../evil"), "there is no such reproduction"),
     ],

@@ -84,6 +84,20 @@ def test_the_pilot_fixes_the_number() -> None:
     assert rule.wanted([3.0] * 5) == 5
 
 
+def test_the_test_of_a_rule_says_what_its_interval_says() -> None:
+    for rule in (
+        Until("x", 0.5, minimum=5, budget=40),
+        Until("x", 0.5, minimum=5, budget=40, rule="sequential"),
+    ):
+        for ensemble in range(100):
+            draw = np.random.default_rng([22, ensemble]).normal(0.4, 1.0, 40).tolist()
+            values: list[float] = []
+            while (wanted := rule.wanted(values)) > len(values):
+                values = draw[:wanted]
+            found = rule.interval(values)
+            assert (rule.p_value(values) < 0.05) == (not found.low <= 0.0 <= found.high)
+
+
 def test_the_sequential_rule_looks_at_everything() -> None:
     # Of n = 10 alternating ±1, s = 1.0541 and t(9) = 2.2622: the half-width is 0.7541.
     values = [1.0, -1.0] * 5

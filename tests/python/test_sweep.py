@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import pytest
 import fake_engine
 from conftest import ROOT
 from roamlab import Grid, Listed, Random, Until, _roamlab, sweep
-from roamlab.compare import compare
+from roamlab.compare import compare, until
 from roamlab.design import BadDesign
 from roamlab.errors import BadInput
 from roamlab.scenario import load
@@ -32,7 +33,10 @@ KINDS = {"cells.bs2.queue.kind": ["red", "blue"]}
 
 @pytest.fixture
 def noisy(engine: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
-    """An engine whose goodput is 100 · seed + noise of the run, and 10 more with blue. Lists what was run."""
+    """An engine whose goodput is 100 · seed + noise of the run, and 10 more with blue. Lists what was run.
+
+    With mblue it is 10 and once more the noise more.
+    """
     ran: list[tuple[str, int, int]] = []
     noise = [0.0, 3.0, -3.0, 6.0, -6.0, 1.0, -1.0]
 
@@ -41,7 +45,10 @@ def noisy(engine: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
             kind = "blue" if "blue" in text else "red"
             ran.append((kind, seed, run))
             tables = fake_engine.run(text, name, seed, run, None)
-            tables["flows"]["goodput_bps"][0] = 100.0 * seed + noise[run % 7] + 10.0 * (kind == "blue")
+            times = 2 if "mblue" in text else 1
+            tables["flows"]["goodput_bps"][0] = (
+                100.0 * seed + times * noise[run % 7] + 10.0 * (kind == "blue")
+            )
             sink(index, tables)
 
     engine.setattr(_roamlab, "run_many", run_many)
@@ -211,6 +218,32 @@ def test_stopping_asks_for_what_the_pilot_says(
     assert noisy == []
 
 
+def test_stopping_looks_at_paired_differences_if_there_is_a_baseline(
+    scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
+) -> None:
+    # Blue always gives 10 more than red: five runs are enough. Mblue differs by the noise, as red's mean does above.
+    rule = Until("flows.moving.goodput_bps", half_width=4.0, minimum=5, budget=30, baseline="red")
+    design = {"cells.bs2.queue.kind": ["blue", "red", "mblue"]}
+    runs = sweep(scenario, design, replications=rule, metrics=METRICS[:1], store=tmp_path)
+    assert list(runs.counts) == [5, 11, 11]
+    blue, mblue = runs.compare(rule.metric, baseline="red").rows(named=True)
+    assert (blue["low"], blue["difference"], blue["high"], blue["runs"]) == (10.0, 10.0, 10.0, 5)
+    assert mblue["high"] - mblue["difference"] == pytest.approx(2.7764 * 4.7434 / math.sqrt(11), rel=1e-4)
+    assert mblue["runs"] == 11
+    ordinary = runs.means(rule.metric).row(1, named=True)
+    assert ordinary["high"] - ordinary["mean"] == pytest.approx(2.2281 * 3.7779 / math.sqrt(11), rel=1e-3)
+    with pytest.raises(BadInput, match="baseline 'green': there is no such point"):
+        sweep(scenario, design, replications=replace(rule, baseline="green"), store=tmp_path)
+
+
+def test_compare_goes_on_until_the_difference_is_known(
+    scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
+) -> None:
+    other = scenario.set("cells.bs2.queue.kind", "mblue")
+    rule = until(METRICS[1:], half_width=4.0, runs=5, budget=30)
+    assert list(compare(scenario, other, METRICS[1:], rule, 1, tmp_path, 1).counts) == [11, 11]
+
+
 def test_all_tables_are_kept_if_asked_for(scenario: Scenario, tmp_path: Path) -> None:
     runs = sweep(scenario, KINDS, replications=2, metrics=METRICS, keep="tables", store=tmp_path)
     assert len(list((tmp_path / "runs").iterdir())) == 4
@@ -291,6 +324,14 @@ def _replace(old: str, new: str) -> str:
         (
             _replace("= 2", '= { metric = "jain", half_width = -1 }'),
             r"sweep\.toml:3, field `replications\.half_width`: -1 cannot be used",
+        ),
+        (
+            _replace("= 2", '= { metric = "jain", half_width = 1, baseline = "green" }'),
+            r"sweep\.toml:3, baseline 'green': there is no such point",
+        ),
+        (
+            _replace("= 2", '= { metric = "jain", half_width = 1, baseline = 3 }'),
+            r"sweep\.toml:3, field `replications\.baseline`: 3 cannot be used",
         ),
         (
             _replace("= 2", '= { metric = "jain" }'),
