@@ -124,6 +124,7 @@ class Results:
         with figures.new_figure() as (figure, (axes,)):
             axes.step(samples["time_ns"].to_numpy() / 1e9, samples["packets"].to_numpy(), where="post")
             figures.label(axes, ("time", "s"), (f"queue {name}", "pkt"))
+            figure.set_layout_engine("constrained")
             return figure
 
 

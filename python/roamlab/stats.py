@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,11 +57,18 @@ def student(values: Sequence[float]) -> Interval:
     mean = float(sample.mean())
     if len(sample) == 1:
         return Interval(mean, -math.inf, math.inf, 1)
-    error = float(scipy_stats.sem(sample))
+    error = float(sample.std(ddof=1)) / math.sqrt(len(sample))
     if error == 0.0 or np.ptp(sample) == 0.0:
         return Interval(mean, mean, mean, len(sample))
-    low, high = scipy_stats.t.interval(CONFIDENCE, len(sample) - 1, loc=mean, scale=error)
-    return Interval(mean, float(low), float(high), len(sample))
+    low, high = _student_bounds(len(sample) - 1)
+    return Interval(mean, mean + low * error, mean + high * error, len(sample))
+
+
+@cache
+def _student_bounds(freedom: int) -> tuple[float, float]:
+    """Student's t of so many degrees of freedom lies between them at the confidence level."""
+    low, high = scipy_stats.t.interval(CONFIDENCE, freedom)
+    return float(low), float(high)
 
 
 def bootstrap(values: Sequence[float]) -> Interval:

@@ -11,7 +11,7 @@ import pytest
 from conftest import check_figures, reproduced
 from hand_made import FakeResults
 from roamlab.papers.lte import claims, experiments, measures, model, modelfit
-from roamlab.papers.runs import each
+from roamlab.papers.runs import Batch
 from roamlab.run import run
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def test_runs_below_half_the_window_are_outside_the_model() -> None:
 
 
 def test_the_standard_procedure_follows_the_chart_and_delivers() -> None:
-    runs = each({"standard": (experiments.forwarding("standard"), 3)}, 2, measures.handover)["standard"]
+    batch = Batch()
+    runs = batch.each({"standard": (experiments.forwarding("standard"), 3)}, measures.handover)["standard"]
+    batch.make(threads=2)
     assert all(found.in_order for found in runs)
     assert all(found.interval.cwnd_ho == experiments.WINDOW_PKTS for found in runs), (
         "alone in its cell nothing limits it"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from roamlab.ensemble import Job, measure
 
@@ -18,18 +18,36 @@ T = TypeVar("T")
 SEED = 1
 
 
-def each(
-    scenarios: Mapping[K, tuple[Scenario, int]], threads: int, take: Callable[[Results], T]
-) -> dict[K, list[T]]:
-    """`take` of so many runs of each scenario. Run n draws from the same streams in every scenario.
+class Batch:
+    """Runs that experiments ask for one by one and that are made together: no processor waits in between.
 
     Readings that do not touch a queue leave its scenario as it is: equal scenarios are run once.
     """
-    most: dict[str, tuple[Scenario, int]] = {}
-    for scenario, runs in scenarios.values():
-        before = most.get(scenario.text, (scenario, 0))
-        most[scenario.text] = (scenario, max(runs, before[1]))
-    jobs = [Job(scenario, SEED, run) for scenario, runs in most.values() for run in range(runs)]
-    measured = iter(measure(jobs, lambda _, results: take(results), threads))
-    by_text = {text: list(islice(measured, runs)) for text, (_, runs) in most.items()}
-    return {name: by_text[scenario.text][:runs] for name, (scenario, runs) in scenarios.items()}
+
+    def __init__(self) -> None:
+        self._wanted: dict[Job, dict[Callable[[Results], Any], list[list[Any]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+
+    def each(
+        self, scenarios: Mapping[K, tuple[Scenario, int]], take: Callable[[Results], T]
+    ) -> dict[K, list[T]]:
+        """`take` of so many runs of each scenario, in lists that `make` fills.
+
+        Run n draws from the same streams in every scenario.
+        """
+        found: dict[K, list[T]] = {name: [] for name in scenarios}
+        for name, (scenario, runs) in scenarios.items():
+            for run in range(runs):
+                self._wanted[Job(scenario, SEED, run)][take].append(found[name])
+        return found
+
+    def make(self, threads: int) -> None:
+        """Make the runs. Each is let go once it is measured."""
+        measured = measure(
+            list(self._wanted), lambda job, results: [take(results) for take in self._wanted[job]], threads
+        )
+        for wanted, values in zip(self._wanted.values(), measured, strict=True):
+            for lists, value in zip(wanted.values(), values, strict=True):
+                for found in lists:
+                    found.append(value)

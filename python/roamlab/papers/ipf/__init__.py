@@ -8,31 +8,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab.papers.ipf import claims, evidence, experiments, figures
-from roamlab.papers.ipf.experiments import AIR, DEFAULT, GAPS_S, HOSTS, QUEUES, VISITS
-from roamlab.papers.records import queue_trace
+from roamlab.papers.ipf import claims, evidence, figures
+from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
-from roamlab.papers.runs import SEED
+from roamlab.papers.runs import Batch
 from roamlab.report import Assumption, Parameter, Report, Table
-from roamlab.run import run
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
+    from roamlab.papers.records import QueueTrace
 
 RUNS = 30
 
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    anatomy = evidence.anatomy(session.runs, session.threads)
-    found = evidence.gather(session.runs, session.threads)
-    sweeps = evidence.sweeps(found, session.runs, session.threads, thorough=session.thorough)
-    return report(session, anatomy, found, sweeps)
+    batch = Batch()
+    sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
+    found = evidence.gather(batch, session.runs)
+    anatomy = evidence.anatomy(batch, session.runs)
+    traces = evidence.traces(batch)
+    batch.make(session.threads)
+    return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})
 
 
 def report(
-    session: Session, anatomy: Anatomy, found: dict[str, Evidence], sweeps: dict[str, Sweep]
+    session: Session,
+    anatomy: Anatomy,
+    found: dict[str, Evidence],
+    sweeps: dict[str, Sweep],
+    traces: dict[str, QueueTrace],
 ) -> Report:
     """Decide and draw."""
     sweep = sweeps["default"]
@@ -49,9 +55,6 @@ def report(
         names.append("swept")
     for table, name in zip(tables, names, strict=True):
         write_csv(table, session.tables / f"{name}.csv")
-    scenarios = {f"case {case}": experiments.arrival(case, "red") for case in (1, 2)}
-    scenarios |= {queue: experiments.handoffs(VISITS, HOSTS, queue) for queue in QUEUES}
-    traces = {name: queue_trace(run(scenario, SEED), AIR) for name, scenario in scenarios.items()}
     return Report(
         title="IPF: implicit priority forwarding and the M-RED buffer in Mobile IP networks",
         paper="TCP Performance Enhancement by Implicit Priority Forwarding (IPF) Packet Buffering Scheme for Mobile IP "

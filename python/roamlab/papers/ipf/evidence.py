@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
+    AIR,
     DEFAULT,
     GAPS_S,
     HOST_COUNTS,
@@ -20,15 +22,15 @@ from roamlab.papers.ipf.experiments import (
     VISITS,
     Reading,
 )
-from roamlab.papers.runs import SEED, each
-from roamlab.run import run
+from roamlab.papers.records import queue_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
+    from roamlab.papers.records import QueueTrace
+    from roamlab.papers.runs import Batch
     from roamlab.results import Results
-    from roamlab.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,6 @@ class Evidence:
     """Fig. 9, by case and queue."""
     standard: dict[str, list[Standard]]
     """Figs. 10, 11 and 14."""
-
-    def of_first(self, runs: int) -> Evidence:
-        """The same with fewer runs, to compare with readings that have no more."""
-        return Evidence(
-            self.reading,
-            {case: found[:runs] for case, found in self.arrival.items()},
-            {queue: found[:runs] for queue, found in self.standard.items()},
-        )
 
 
 @dataclass(frozen=True)
@@ -68,8 +62,8 @@ class Sweep:
 class Anatomy:
     """What varies little or not at all."""
 
-    differences: list[int]
-    """Rows that differ between RED and M-RED when nothing is marked."""
+    unmarked: dict[str, list[Results]]
+    """By queue, when nothing is marked."""
     transfer: dict[bool, list[Transfer]]
     spoofed: dict[str, list[Spoofed]]
     priority_tests: list[int]
@@ -85,15 +79,15 @@ def alternative_runs(runs: int) -> int:
     return min(runs, 10)
 
 
-def moves(reading: Reading = DEFAULT) -> list[float]:
+def moves(gap_s: float | None = DEFAULT.gap_s) -> list[float]:
     """Handoffs into the cell in the standard case, in s."""
-    movers = experiments.visits(VISITS, HOSTS, SPAN_S, reading.gap_s)
+    movers = experiments.visits(VISITS, HOSTS, SPAN_S, gap_s)
     return sorted(comes for mover in movers for comes, _ in mover.visits)
 
 
-def first_visits(reading: Reading = DEFAULT) -> list[float]:
+def first_visits(gap_s: float | None = DEFAULT.gap_s) -> list[float]:
     """Those of the first host."""
-    (mover, *_) = experiments.visits(VISITS, HOSTS, SPAN_S, reading.gap_s)
+    (mover, *_) = experiments.visits(VISITS, HOSTS, SPAN_S, gap_s)
     return [comes for comes, _ in mover.visits]
 
 
@@ -102,43 +96,34 @@ def planned_moves(gap_s: float) -> list[float]:
     return sorted(comes for mover in experiments.planned(gap_s) for comes, _ in mover.visits)
 
 
-def gather(runs: int, threads: int) -> dict[str, Evidence]:
+def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 9 to 11 and 14 under every reading; `alternative_runs` of those beside the default."""
     few = alternative_runs(runs)
+    readings = READINGS | {f"default, first {few} runs": DEFAULT}
+    return {
+        name: _evidence(batch, reading, runs if name == "default" else few)
+        for name, reading in readings.items()
+    }
 
-    def count(reading: Reading) -> int:
-        return runs if reading == DEFAULT else few
 
-    arrivals: dict[tuple[str, int, str], tuple[Scenario, int]] = {
-        (name, case, queue): (experiments.arrival(case, queue, reading), count(reading))
-        for name, reading in READINGS.items()
+def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+    arrivals = {
+        (case, queue): (experiments.arrival(case, queue, reading), runs)
         for case in (1, 2)
         for queue in QUEUES
     }
-    first = each(arrivals, threads, measures.arrival)
-    second: dict[tuple[str, str], list[Standard]] = {}
-    for gap in dict.fromkeys(reading.gap_s for reading in READINGS.values()):
-        alike = {name: reading for name, reading in READINGS.items() if reading.gap_s == gap}
-        scenarios = {
-            (name, queue): (experiments.handoffs(VISITS, HOSTS, queue, reading), count(reading))
-            for name, reading in alike.items()
-            for queue in QUEUES
-        }
-        second |= each(scenarios, threads, _standard(next(iter(alike.values()))))
-    found = {
-        name: Evidence(
-            reading,
-            {(case, queue): first[name, case, queue] for case in (1, 2) for queue in QUEUES},
-            {queue: second[name, queue] for queue in QUEUES},
-        )
-        for name, reading in READINGS.items()
-    }
-    return found | {f"default, first {few} runs": found["default"].of_first(few)}
+    standard = {queue: (experiments.handoffs(VISITS, HOSTS, queue, reading), runs) for queue in QUEUES}
+    return Evidence(
+        reading,
+        arrival=batch.each(arrivals, measures.arrival),
+        standard=batch.each(standard, _standard(reading.gap_s)),
+    )
 
 
-def _standard(reading: Reading) -> Callable[[Results], Standard]:
+@cache
+def _standard(gap_s: float | None) -> Callable[[Results], Standard]:
     """Measures the standard case with the handoffs of a reading."""
-    into_cell, visits = moves(reading), first_visits(reading)
+    into_cell, visits = moves(gap_s), first_visits(gap_s)
     return lambda results: measures.standard(results, into_cell, visits)
 
 
@@ -148,55 +133,50 @@ def _planned(gap_s: float) -> Callable[[Results], Planned]:
     return lambda results: measures.planned(results, into_cell)
 
 
-def sweeps(found: dict[str, Evidence], runs: int, threads: int, *, thorough: bool) -> dict[str, Sweep]:
+def sweeps(batch: Batch, runs: int, *, thorough: bool) -> dict[str, Sweep]:
     """Figs. 12, 13, 16 and 17 under the default reading; if `thorough`, under those of `SWEPT` too, with fewer runs."""
     few = alternative_runs(runs)
     others = SWEPT if thorough else ()
-    return {"default": _sweep(found["default"], runs, threads)} | {
-        name: _sweep(found[name], few, threads) for name in others
+    return {"default": _sweep(batch, DEFAULT, runs)} | {
+        name: _sweep(batch, READINGS[name], few) for name in others
     }
 
 
-def _sweep(found: Evidence, runs: int, threads: int) -> Sweep:
-    """The standard case has been run for figs. 10 to 14."""
-    reading = found.reading
-    cases = [(count, HOSTS) for count in VISIT_COUNTS] + [(VISITS, hosts) for hosts in HOST_COUNTS]
-    points = each(
-        {
-            (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), runs)
-            for count, hosts in cases
-            if (count, hosts) != (VISITS, HOSTS)
-            for queue in QUEUES
-        },
-        threads,
-        measures.point,
-    )
-    points |= {(VISITS, HOSTS, queue): [run.point for run in found.standard[queue]] for queue in QUEUES}
+def _sweep(batch: Batch, reading: Reading, runs: int) -> Sweep:
+    cases = [(count, HOSTS) for count in VISIT_COUNTS if count != VISITS]
+    cases += [(VISITS, hosts) for hosts in HOST_COUNTS if hosts != HOSTS] + [(VISITS, HOSTS)]
+    points = {
+        (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), runs)
+        for count, hosts in cases
+        for queue in QUEUES
+    }
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in GAPS_S:
         scenarios = {(gap, queue): (experiments.plan(gap, queue, reading), runs) for queue in QUEUES}
-        planned |= each(scenarios, threads, _planned(gap))
-    return Sweep(reading, points, planned)
+        planned |= batch.each(scenarios, _planned(gap))
+    return Sweep(reading, batch.each(points, measures.point), planned)
 
 
-def anatomy(runs: int, threads: int) -> Anatomy:
+def anatomy(batch: Batch, runs: int) -> Anatomy:
     """Fig. 6, sections II-A and III: a few runs are enough."""
-    few = min(runs, 2)
-    pairs = [
-        [run(experiments.unmarked(queue), SEED, repetition) for queue in QUEUES] for repetition in range(few)
-    ]
-    full = each({"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}, threads, _tested_priority)
-    ways = {on: (experiments.transfer(on), alternative_runs(runs)) for on in (True, False)}
-    policies = {
-        policy: (experiments.spoofed(policy), alternative_runs(runs))
-        for policy in ("clear", "drop", "honour")
-    }
+    few, some = min(runs, 2), alternative_runs(runs)
+    unmarked = {queue: (experiments.unmarked(queue), few) for queue in QUEUES}
+    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}
+    ways = {on: (experiments.transfer(on), some) for on in (True, False)}
+    policies = {policy: (experiments.spoofed(policy), some) for policy in ("clear", "drop", "honour")}
     return Anatomy(
-        differences=[measures.differences(red, mred) for red, mred in pairs],
-        transfer=each(ways, threads, measures.transfer),
-        spoofed=each(policies, threads, measures.spoofed),
-        priority_tests=full["full"],
+        unmarked=batch.each(unmarked, lambda results: results),
+        transfer=batch.each(ways, measures.transfer),
+        spoofed=batch.each(policies, measures.spoofed),
+        priority_tests=batch.each(full, _tested_priority)["full"],
     )
+
+
+def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
+    """The queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
+    scenarios = {f"case {case}": (experiments.arrival(case, "red"), 1) for case in (1, 2)}
+    scenarios |= {queue: (experiments.handoffs(VISITS, HOSTS, queue), 1) for queue in QUEUES}
+    return batch.each(scenarios, lambda results: queue_trace(results, AIR))
 
 
 def _tested_priority(results: Results) -> int:

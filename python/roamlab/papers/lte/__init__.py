@@ -14,7 +14,7 @@ from roamlab.papers.lte import claims, evidence, experiments, figures, model, mo
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
 from roamlab.papers.lte.measures import PLACES
 from roamlab.papers.reporting import mean_text, origin, readings_table, summary, write_csv
-from roamlab.papers.runs import SEED
+from roamlab.papers.runs import SEED, Batch
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
 from roamlab.stats import holm
@@ -29,8 +29,10 @@ RUNS = 200
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    anatomy = evidence.anatomy(session.runs, session.threads)
-    found = evidence.gather(session.runs, session.threads)
+    batch = Batch()
+    anatomy = evidence.anatomy(batch, session.runs)
+    found = evidence.gather(batch, session.runs)
+    batch.make(session.threads)
     return report(session, anatomy, found)
 
 

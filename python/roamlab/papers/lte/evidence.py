@@ -17,11 +17,12 @@ from roamlab.papers.lte.experiments import (
     Reading,
     Scheme,
 )
-from roamlab.papers.runs import SEED, each
+from roamlab.papers.runs import SEED
 from roamlab.run import run
 
 if TYPE_CHECKING:
     from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace
+    from roamlab.papers.runs import Batch
 
 PEAKS = (20, 28, 36, 44, 52, 60)
 """Fig. 4: values of cwnd_MAX that are simulated."""
@@ -77,44 +78,27 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
     return [*cases, ("fast", TARGETS[-1])]
 
 
-def gather(runs: int, threads: int) -> dict[str, Evidence]:
+def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Everything that depends on a reading, by the reading's name."""
-
-    def count(reading: Reading) -> int:
-        return runs if reading == DEFAULT else alternative_runs(runs)
-
-    forwarded = each(
-        {
-            (name, *case): (experiments.forwarding(*case, reading), count(reading))
-            for name, reading in READINGS.items()
-            for case in _forwarding_cases()
-        },
-        threads,
-        measures.handover,
-    )
-    queued = each(
-        {
-            (name, *case): (
-                experiments.active_queue(*case, reading, seconds=10.0 if case[0] == "standard" else SHORT_S),
-                count(reading),
-            )
-            for name, reading in READINGS.items()
-            for case in FIG12
-        },
-        threads,
-        measures.active,
-    )
     return {
-        name: Evidence(
-            reading,
-            {case: forwarded[name, *case] for case in _forwarding_cases()},
-            {case: queued[name, *case] for case in FIG12},
-        )
+        name: _evidence(batch, reading, runs if reading == DEFAULT else alternative_runs(runs))
         for name, reading in READINGS.items()
     }
 
 
-def anatomy(runs: int, threads: int) -> Anatomy:
+def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+    forwarded = {case: (experiments.forwarding(*case, reading), runs) for case in _forwarding_cases()}
+    queued = {
+        (scheme, aqm): (
+            experiments.active_queue(scheme, aqm, reading, seconds=10.0 if scheme == "standard" else SHORT_S),
+            runs,
+        )
+        for scheme, aqm in FIG12
+    }
+    return Evidence(reading, batch.each(forwarded, measures.handover), batch.each(queued, measures.active))
+
+
+def anatomy(batch: Batch, runs: int) -> Anatomy:
     """The experiments of one reading."""
     few = anatomy_runs(runs)
     tunnels = {
@@ -128,20 +112,17 @@ def anatomy(runs: int, threads: int) -> Anatomy:
     peaks: dict[tuple[int, bool], list[Handover]] = {}
     for window in PEAKS:
         cases = {(window, moves): (experiments.peak(window, moves), few) for moves in (True, False)}
-        peaks |= each(cases, threads, partial(measures.handover, largest=window))
+        peaks |= batch.each(cases, partial(measures.handover, largest=window))
+    predictions = {
+        (name, comes): (experiments.predicted(lead, comes=comes), few)
+        for name, lead in PREDICTIONS.items()
+        for comes in (True, False)
+    }
     return Anatomy(
-        double=each({n: (experiments.double_queuing(n), few) for n in TARGETS}, threads, measures.forwarded),
+        double=batch.each({n: (experiments.double_queuing(n), few) for n in TARGETS}, measures.forwarded),
         peaks=peaks,
-        tunnels=each({name: (scenario, few) for name, scenario in tunnels.items()}, threads, measures.active),
-        predictions=each(
-            {
-                (name, comes): (experiments.predicted(lead, comes=comes), few)
-                for name, lead in PREDICTIONS.items()
-                for comes in (True, False)
-            },
-            threads,
-            measures.handover,
-        ),
+        tunnels=batch.each({name: (scenario, few) for name, scenario in tunnels.items()}, measures.active),
+        predictions=batch.each(predictions, measures.handover),
     )
 
 

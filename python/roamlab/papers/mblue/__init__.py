@@ -12,7 +12,7 @@ from roamlab.papers.mblue import claims, evidence, experiments, figures, measure
 from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.papers.records import queue_trace
 from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
-from roamlab.papers.runs import SEED
+from roamlab.papers.runs import SEED, Batch
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
 
@@ -25,8 +25,10 @@ RUNS = 60
 
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
-    anatomy = evidence.anatomy(session.runs, session.threads)
-    found = evidence.gather(session.runs, session.threads)
+    batch = Batch()
+    anatomy = evidence.anatomy(batch, session.runs)
+    found = evidence.gather(batch, session.runs)
+    batch.make(session.threads)
     decided = claims.decide(anatomy, found)
     tables = [_delays(anatomy), _means(found["default"]), readings_table(decided, list(found))]
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):

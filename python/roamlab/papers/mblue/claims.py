@@ -50,7 +50,7 @@ def measured_delays(anatomy: Anatomy) -> dict[str, tuple[float, float]]:
     """Each quantity of eq. 1 as simulated, and one serialisation time for each hop on its path, in ms."""
     found = {}
     for on, name in ((True, "route optimisation"), (False, "base protocol")):
-        results = anatomy.outage[on]
+        (results,) = anatomy.outage[on]
         to_agent, to_home, update = _hops(results)
         notified = to_agent + (update if on else to_home + _ms(84, _WIRE_BPS))
         learnt = "correspondent-informed" if on else "home-agent-registered"

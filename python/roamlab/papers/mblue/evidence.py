@@ -17,12 +17,12 @@ from roamlab.papers.mblue.experiments import (
     Reading,
 )
 from roamlab.papers.records import total
-from roamlab.papers.runs import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from roamlab.papers.mblue.measures import OneHandoff, ThreeHandoffs
+    from roamlab.papers.runs import Batch
     from roamlab.results import Results
     from roamlab.scenario import Scenario
 
@@ -57,54 +57,39 @@ class Evidence:
     one: dict[str, list[OneHandoff]]
     three: dict[str, list[ThreeHandoffs]]
 
-    def of_first(self, runs: int) -> Evidence:
-        """The same with fewer runs, to compare with readings that have no more."""
-        return Evidence(
-            self.reading,
-            {queue: found[:runs] for queue, found in self.one.items()},
-            {queue: found[:runs] for queue, found in self.three.items()},
-        )
-
 
 @dataclass(frozen=True)
 class Anatomy:
     """The experiments with the moving host alone."""
 
-    outage: dict[bool, Results]
+    outage: dict[bool, list[Results]]
     detection: dict[bool, list[float]]
     transfer: dict[str, list[Transfer]]
     many_flows: dict[bool, list[ManyFlows]]
 
 
-def gather(runs: int, threads: int) -> dict[str, Evidence]:
+def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 11 to 15 under every reading, by the reading's name; `alternative_runs` of those beside the default."""
-
-    def cases(experiment: Callable[[str, Reading], Scenario]) -> dict[tuple[str, str], tuple[Scenario, int]]:
-        few = alternative_runs(runs)
-        return {
-            (name, queue): (experiment(queue, reading), runs if reading == DEFAULT else few)
-            for name, reading in READINGS.items()
-            for queue in QUEUES
-        }
-
-    first = each(
-        cases(experiments.one_handoff), threads, lambda results: measures.one_handoff(results, HANDOFF_S)
-    )
-    second = each(
-        cases(experiments.three_handoffs),
-        threads,
-        lambda results: measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0),
-    )
-    found = {
-        name: Evidence(
-            reading,
-            {queue: first[name, queue] for queue in QUEUES},
-            {queue: second[name, queue] for queue in QUEUES},
-        )
-        for name, reading in READINGS.items()
-    }
     few = alternative_runs(runs)
-    return found | {f"default, first {few} runs": found["default"].of_first(few)}
+    readings = READINGS | {f"default, first {few} runs": DEFAULT}
+    return {
+        name: _evidence(batch, reading, runs if name == "default" else few)
+        for name, reading in readings.items()
+    }
+
+
+def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+    one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
+    three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
+    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs))
+
+
+def _one_handoff(results: Results) -> OneHandoff:
+    return measures.one_handoff(results, HANDOFF_S)
+
+
+def _three_handoffs(results: Results) -> ThreeHandoffs:
+    return measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0)
 
 
 def alternative_runs(runs: int) -> int:
@@ -112,23 +97,20 @@ def alternative_runs(runs: int) -> int:
     return min(runs, 30)
 
 
-def anatomy(runs: int, threads: int) -> Anatomy:
+def anatomy(batch: Batch, runs: int) -> Anatomy:
     """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` are enough."""
 
     def both(
         experiment: Callable[[bool], Scenario], runs: int, take: Callable[[Results], T]
     ) -> dict[bool, list[T]]:
-        return each({on: (experiment(on), runs) for on in (True, False)}, threads, take)
+        return batch.each({on: (experiment(on), runs) for on in (True, False)}, take)
 
     few = alternative_runs(runs)
+    ways = {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
-        outage={on: found[0] for on, found in both(experiments.outage, 1, lambda results: results).items()},
+        outage=both(experiments.outage, 1, lambda results: results),
         detection=both(experiments.detection, few, _detection),
-        transfer=each(
-            {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")},
-            threads,
-            _transfer,
-        ),
+        transfer=batch.each(ways, _transfer),
         many_flows=both(experiments.many_flows, few, _many_flows),
     )
 
