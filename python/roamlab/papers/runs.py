@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from roamlab.scenario import Scenario
 
 K = TypeVar("K")
+R = TypeVar("R")
 T = TypeVar("T")
 SEED = 1
 
@@ -51,3 +52,16 @@ class Batch:
             for lists, value in zip(wanted.values(), values, strict=True):
                 for found in lists:
                     found.append(value)
+
+
+def by_reading(
+    readings: Mapping[str, R], numbers: tuple[int, int], gather: Callable[[R, int], T]
+) -> dict[str, T]:
+    """`gather(reading, runs)` for each reading.
+
+    The first of the `numbers` of runs is for "default", the second for the others and for the default once more, to
+    compare with them.
+    """
+    runs, few = numbers
+    found = {name: gather(reading, runs if name == "default" else few) for name, reading in readings.items()}
+    return found | {f"default, first {few} runs": gather(readings["default"], few)}

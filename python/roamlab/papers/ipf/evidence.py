@@ -23,6 +23,7 @@ from roamlab.papers.ipf.experiments import (
     Reading,
 )
 from roamlab.papers.records import queue_trace
+from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,11 +100,7 @@ def planned_moves(gap_s: float) -> list[float]:
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 9 to 11 and 14 under every reading; `alternative_runs` of those beside the default."""
     few = alternative_runs(runs)
-    readings = READINGS | {f"default, first {few} runs": DEFAULT}
-    return {
-        name: _evidence(batch, reading, runs if name == "default" else few)
-        for name, reading in readings.items()
-    }
+    return by_reading(READINGS, (runs, few), lambda reading, number: _evidence(batch, reading, number))
 
 
 def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:

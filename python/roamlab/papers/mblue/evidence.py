@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
-    DEFAULT,
     HANDOFF_S,
     QUEUES,
     READINGS,
@@ -17,6 +16,7 @@ from roamlab.papers.mblue.experiments import (
     Reading,
 )
 from roamlab.papers.records import total
+from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,11 +71,7 @@ class Anatomy:
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 11 to 15 under every reading, by the reading's name; `alternative_runs` of those beside the default."""
     few = alternative_runs(runs)
-    readings = READINGS | {f"default, first {few} runs": DEFAULT}
-    return {
-        name: _evidence(batch, reading, runs if name == "default" else few)
-        for name, reading in readings.items()
-    }
+    return by_reading(READINGS, (runs, few), lambda reading, number: _evidence(batch, reading, number))
 
 
 def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
