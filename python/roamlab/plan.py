@@ -65,9 +65,18 @@ class Plan:
             )
         for metric in self.measurement.metrics:
             check(metric, "field `metrics`")
-        if isinstance(self.replications, Until) and self.replications.baseline is not None:
-            pairs(self.design, self.replications.baseline)
+        self.deciding_pairs  # noqa: B018  (the check)
         self._try_values()
+
+    @cached_property
+    def deciding_pairs(self) -> list[tuple[int, int]] | None:
+        """The points, each with its reference, whose differences a stopping rule looks at; None: it looks at means.
+
+        Raises `BadInput` if the rule's baseline names none.
+        """
+        if isinstance(self.replications, int) or self.replications.baseline is None:
+            return None
+        return pairs(self.design, self.replications.baseline)
 
     def label(self, point: int) -> str:
         """The point's name."""
@@ -248,10 +257,10 @@ class _Driver:
 
     def _wanted(self, rule: Until, values: Sequence[Sequence[float]]) -> list[int]:
         """How many runs each point is to have, after these; a reference as many as any that it is compared with."""
-        if rule.baseline is None:
+        if self._plan.deciding_pairs is None:
             return [rule.wanted(found) for found in values]
         wanted = [len(found) for found in values]
-        for point, reference in pairs(self._plan.design, rule.baseline):
+        for point, reference in self._plan.deciding_pairs:
             both = zip(values[point], values[reference], strict=False)
             needed = rule.wanted([after - before for after, before in both])
             wanted[point] = max(wanted[point], needed)

@@ -80,7 +80,7 @@ class Until:
 
     def interval(self, values: Sequence[float]) -> Interval:
         """The interval that belongs to the rule."""
-        if self.rule == "sequential" or len(values) < self.minimum:
+        if not self._goes_by_pilot(values):
             return student(values)
         mean = math.fsum(values) / len(values)
         error = _error(values[: self.minimum]) / math.sqrt(len(values))
@@ -89,10 +89,14 @@ class Until:
     def p_value(self, values: Sequence[float]) -> float:
         """The two-sided test of a mean of 0 that says what the interval says."""
         pilot = values[: self.minimum]
-        if self.rule == "sequential" or len(values) < self.minimum or np.ptp(pilot) == 0.0:
+        if not self._goes_by_pilot(values) or np.ptp(pilot) == 0.0:
             return p_value(values)
         statistic = abs(math.fsum(values)) / (np.std(pilot, ddof=1) * math.sqrt(len(values)))
         return float(2 * scipy_stats.t.sf(statistic, self.minimum - 1))
+
+    def _goes_by_pilot(self, values: Sequence[float]) -> bool:
+        """Whether the spread is that of the pilot, not that of all values."""
+        return self.rule == "pilot" and len(values) >= self.minimum
 
 
 def _error(values: Sequence[float]) -> float:

@@ -119,7 +119,10 @@ def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
 
 @cache
 def _standard(gap_s: float | None) -> Callable[[Results], Standard]:
-    """Measures the standard case with the handoffs of a reading."""
+    """Measures the standard case with the handoffs of a reading.
+
+    One function for a gap, so that a run that serves several readings is measured once.
+    """
     into_cell, visits = moves(gap_s), first_visits(gap_s)
     return lambda results: measures.standard(results, into_cell, visits)
 
