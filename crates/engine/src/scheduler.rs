@@ -1,74 +1,166 @@
-//! The pending events: a tournament of keys (time, insertion number).
+//! The pending events, in lanes.
 //!
-//! Every pending event has a leaf, and every inner place of the tree holds the smaller key of the two below it. A key is
-//! one `u128` with the leaf in its last bits, so that a match is a compare and a move without a branch: which of two
-//! events is due first is anybody's guess, and wrong guesses cost more than the few matches from a leaf to the root.
-//! A pop leaves its leaf as it is, and the next push takes that leaf, so that both together are one way up: in a network
-//! almost every event schedules another.
+//! A network pushes most of its events at a few distances from now: a transmission and a delay ahead. Events pushed at one
+//! distance come in order, so they stand in a FIFO ring, a *lane*. A tournament over the lanes' first events finds the
+//! earliest; a key is one `u64`, the time with the lane in its last bits, so that a match is a compare and a move. Equal
+//! times are settled by the insertion number. What comes at a distance that has no lane, or would break a lane's order,
+//! goes into a 4-ary heap, which takes part in the tournament as lane 0.
+//!
+//! A distance gets a lane when it is seen several times in a row at its place of a hash table, so that random distances do
+//! not use the lanes up. Distances that share a place share a lane.
 
 use crate::time::Time;
 
-/// Bits of a key that name the leaf.
-const LEAF_BITS: u32 = 22;
-/// Bits of a key that hold the insertion number.
-const PLACE_BITS: u32 = u64::BITS - LEAF_BITS;
-/// The key of a leaf without an event.
-const NEVER: u128 = u128::MAX;
+/// Bits of a key that name the lane.
+const LANE_BITS: u32 = 6;
+/// Lanes at most, the heap included.
+const MAX_LANES: usize = 1 << LANE_BITS;
+const LANE_MASK: u64 = MAX_LANES as u64 - 1;
+/// The time of [`Scheduler::END`], from which on keys say that a lane has no event.
+const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
+/// Places of the hash table of distances.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 10;
+/// How often in a row a distance must have come before it gets a lane.
+const REPEATS: u8 = 4;
+
+/// A pending event.
+#[derive(Copy, Clone, Debug)]
+struct Entry<E> {
+    time: Time,
+    number: u64,
+    event: E,
+}
+
+impl<E> Entry<E> {
+    fn rank(&self) -> (Time, u64) {
+        (self.time, self.number)
+    }
+}
+
+/// A FIFO of events in order: a ring whose size is a power of two.
+#[derive(Clone, Debug)]
+struct Lane<E> {
+    ring: Vec<Entry<E>>,
+    head: u32,
+    tail: u32,
+    /// The time of the event pushed last.
+    last: Time,
+}
+
+impl<E: Copy> Lane<E> {
+    fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
+    }
+
+    fn place(&self, at: u32) -> usize {
+        at as usize & (self.ring.len() - 1)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
+        (0..self.len() as u32).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
+    }
+
+    fn push(&mut self, entry: Entry<E>) {
+        self.last = entry.time;
+        if self.len() == self.ring.len() {
+            self.grow(entry);
+        }
+        let place = self.place(self.tail);
+        self.ring[place] = entry;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: Entry<E>) {
+        let waiting = self.len();
+        let start = self.place(self.head);
+        self.ring.rotate_left(start);
+        self.ring.resize((2 * waiting).max(16), filler);
+        (self.head, self.tail) = (0, waiting as u32);
+    }
+}
 
 /// A priority queue of events in the order `(time, insertion number)`.
-///
-/// Up to 2^22 events may be pending and 2^42 be inserted; it panics beyond that.
 #[derive(Clone, Debug)]
 pub struct Scheduler<E> {
-    /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the leaves.
-    tree: Vec<u128>,
-    /// Events by leaf.
-    events: Vec<E>,
-    /// Leaves that once had an event and have none.
-    free: Vec<usize>,
-    /// The leaf of the event popped last, whose key still stands in the tree.
-    hole: Option<usize>,
+    /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the lanes.
+    tree: [u64; 2 * MAX_LANES],
+    /// The insertion number of each lane's first event.
+    first: [u64; MAX_LANES],
+    /// Half of the tree that is in use: a power of two, and more than the lanes.
+    leaves: usize,
+    /// Lane 0 is empty: its place in the tournament is the heap's.
+    lanes: Vec<Lane<E>>,
+    heap: Vec<Entry<E>>,
+    /// The lane of each place of the hash table; 0: none.
+    lane_of: [u8; PLACES],
+    /// The distance seen last at each place without a lane, and how often in a row.
+    seen: [(u64, u8); PLACES],
     inserted: u64,
-    /// The key of the event popped last.
-    latest: u128,
+    /// The event popped last.
+    now: (Time, u64),
 }
 
 impl<E: Copy> Default for Scheduler<E> {
     fn default() -> Self {
-        let tree = vec![NEVER; 2];
-        Scheduler { tree, events: Vec::new(), free: Vec::new(), hole: None, inserted: 0, latest: 0 }
+        Scheduler {
+            tree: std::array::from_fn(|place| never(place % 2)),
+            first: [0; MAX_LANES],
+            leaves: 2,
+            lanes: vec![Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO }],
+            heap: Vec::new(),
+            lane_of: [0; PLACES],
+            seen: [(0, 0); PLACES],
+            inserted: 0,
+            now: (Time::ZERO, 0),
+        }
     }
 }
 
+/// The key of a lane without an event. No two lanes have the same.
+const fn never(lane: usize) -> u64 {
+    (END + lane as u64) << LANE_BITS | lane as u64
+}
+
+fn key(time: Time, lane: usize) -> u64 {
+    time.as_nanos().min(END) << LANE_BITS | lane as u64
+}
+
 impl<E: Copy> Scheduler<E> {
+    /// Events at this time or later never come: nine years of simulated time.
+    pub const END: Time = Time::from_nanos(END);
+
     /// Adds `event` at `time`, behind every event already pending for that time.
     pub fn push(&mut self, time: Time, event: E) {
-        let place = self.reserve();
-        self.push_at(time, place, event);
+        let number = self.reserve();
+        self.push_at(time, number, event);
     }
 
     /// Takes an insertion number now for a [`push_at`](Self::push_at) later. A link reserves the place of each
-    /// packet's arrival when its transmission starts, though only the first arrival is ever pending.
+    /// packet's arrival when its transmission starts.
+    #[inline]
     pub fn reserve(&mut self) -> u64 {
         self.inserted += 1;
-        assert!(self.inserted < 1 << PLACE_BITS, "too many events");
         self.inserted
     }
 
-    /// Adds `event` at `time` with a reserved insertion number.
-    pub fn push_at(&mut self, time: Time, place: u64, event: E) {
-        let leaf = match self.hole.take().or_else(|| self.free.pop()) {
-            Some(leaf) => {
-                self.events[leaf] = event;
-                leaf
-            }
-            None => {
-                self.events.push(event);
-                self.make_room();
-                self.events.len() - 1
-            }
-        };
-        self.play(leaf, key(time, place) | leaf as u128);
+    /// Adds `event` at `time`, which is not past, with a reserved insertion number.
+    #[inline]
+    pub fn push_at(&mut self, time: Time, number: u64, event: E) {
+        let entry = Entry { time, number, event };
+        let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
+        let place = (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize & (PLACES - 1);
+        match self.lane_of[place] {
+            0 => self.push_without_lane(place, distance, entry),
+            lane => self.push_to_lane(usize::from(lane), entry),
+        }
+    }
+
+    /// Adds `event` with a reserved insertion number at a distance that will hardly come again: a timer's.
+    pub fn push_once(&mut self, time: Time, number: u64, event: E) {
+        self.push_to_heap(Entry { time, number, event });
     }
 
     /// Removes the earliest event.
@@ -77,28 +169,34 @@ impl<E: Copy> Scheduler<E> {
     }
 
     /// Removes the earliest event, unless it is due after `end`.
+    #[inline]
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
-        self.fill_hole();
         let key = self.tree[1];
-        let time = Time::from_nanos((key >> 64) as u64);
-        if key == NEVER || time > end {
+        if key >> LANE_BITS > end.as_nanos().min(END - 1) {
             return None;
         }
-        let leaf = key as usize & ((1 << LEAF_BITS) - 1);
-        self.hole = Some(leaf);
-        self.latest = key;
-        Some((time, self.events[leaf]))
+        let lane = (key & LANE_MASK) as usize;
+        let entry = if lane == 0 { self.pop_heap()? } else { self.pop_lane(lane) };
+        self.now = entry.rank();
+        Some((entry.time, entry.event))
+    }
+
+    /// When the earliest event is due.
+    pub fn next_time(&self) -> Option<Time> {
+        let time = self.tree[1] >> LANE_BITS;
+        (time < END).then(|| Time::from_nanos(time))
     }
 
     /// Whether an event at `time` with this insertion number would have been popped by now. Who asks this can do
     /// without the event.
-    pub fn is_past(&self, time: Time, place: u64) -> bool {
-        key(time, place) <= self.latest
+    #[inline]
+    pub fn is_past(&self, time: Time, number: u64) -> bool {
+        time < self.now.0 || (time == self.now.0 && number <= self.now.1)
     }
 
     /// The number of pending events.
     pub fn len(&self) -> usize {
-        self.events.len() - self.free.len() - usize::from(self.hole.is_some())
+        self.heap.len() + self.lanes.iter().map(Lane::len).sum::<usize>()
     }
 
     /// Whether nothing is pending.
@@ -106,117 +204,159 @@ impl<E: Copy> Scheduler<E> {
         self.len() == 0
     }
 
-    fn fill_hole(&mut self) {
-        if let Some(leaf) = self.hole.take() {
-            self.free.push(leaf);
-            self.play(leaf, NEVER);
+    /// The pending events, in no order that means anything.
+    pub fn pending(&self) -> impl Iterator<Item = &E> {
+        self.heap.iter().chain(self.lanes.iter().flat_map(Lane::iter)).map(|entry| &entry.event)
+    }
+
+    #[inline]
+    fn push_to_lane(&mut self, number: usize, entry: Entry<E>) {
+        let lane = &mut self.lanes[number];
+        let is_empty = lane.head == lane.tail;
+        if !is_empty && entry.time <= lane.last {
+            return self.push_behind(number, entry);
+        }
+        lane.push(entry);
+        if is_empty {
+            self.first[number & (MAX_LANES - 1)] = entry.number;
+            self.play(number, key(entry.time, number));
         }
     }
 
-    /// Puts a key on a leaf and plays its matches.
-    fn play(&mut self, leaf: usize, key: u128) {
-        let tree = self.tree.as_mut_slice();
-        // No place is beyond the last one; the masks tell the compiler so.
-        let last = tree.len() - 1;
-        let mut at = tree.len() / 2 + leaf;
+    /// Adds an event that may not be later than the last one of the lane: reserved numbers come late.
+    #[cold]
+    #[inline(never)]
+    fn push_behind(&mut self, number: usize, entry: Entry<E>) {
+        let lane = &mut self.lanes[number];
+        let last = &lane.ring[lane.place(lane.tail.wrapping_sub(1))];
+        if last.rank() < entry.rank() {
+            lane.push(entry);
+        } else {
+            self.push_to_heap(entry);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
+        let (last, repeats) = self.seen[place];
+        self.seen[place] = (distance, if last == distance { repeats + 1 } else { 1 });
+        if self.seen[place].1 < REPEATS || self.lanes.len() == MAX_LANES {
+            self.seen[place].1 = self.seen[place].1.min(REPEATS);
+            return self.push_to_heap(entry);
+        }
+        let lane = self.lanes.len();
+        self.lanes.push(Lane { ring: vec![entry; 16], head: 0, tail: 0, last: Time::ZERO });
+        self.lane_of[place] = lane as u8;
+        if lane == self.leaves {
+            self.double();
+        } else {
+            self.tree[self.leaves + lane] = never(lane);
+        }
+        self.push_to_lane(lane, entry);
+    }
+
+    /// Makes room for twice as many lanes.
+    fn double(&mut self) {
+        let keys = self.tree;
+        let old = self.leaves;
+        self.leaves *= 2;
+        self.tree = std::array::from_fn(|place| never(place & (self.leaves - 1)));
+        for lane in 0..old {
+            self.tree[self.leaves + lane] = keys[old + lane];
+        }
+        for lane in 0..old {
+            self.play(lane, keys[old + lane]);
+        }
+    }
+
+    #[inline]
+    fn pop_lane(&mut self, number: usize) -> Entry<E> {
+        let lane = &mut self.lanes[number];
+        let mask = lane.ring.len() - 1;
+        let entry = lane.ring[lane.head as usize & mask];
+        lane.head = lane.head.wrapping_add(1);
+        let next = &lane.ring[lane.head as usize & mask];
+        let next_key = if lane.head == lane.tail { never(number) } else { key(next.time, number) };
+        self.first[number & (MAX_LANES - 1)] = next.number;
+        self.play(number, next_key);
+        entry
+    }
+
+    #[inline(never)]
+    fn push_to_heap(&mut self, entry: Entry<E>) {
+        let mut at = self.heap.len();
+        self.heap.push(entry);
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.heap[parent].rank() < entry.rank() {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = entry;
+        if at == 0 {
+            self.first[0] = entry.number;
+            self.play(0, key(entry.time, 0));
+        }
+    }
+
+    #[inline(never)]
+    fn pop_heap(&mut self) -> Option<Entry<E>> {
+        let top = *self.heap.first()?;
+        let last = self.heap.pop()?;
+        if !self.heap.is_empty() {
+            self.sink(last);
+        }
+        match self.heap.first() {
+            Some(&Entry { time, number, .. }) => {
+                self.first[0] = number;
+                self.play(0, key(time, 0));
+            }
+            None => self.play(0, never(0)),
+        }
+        Some(top)
+    }
+
+    /// Puts an entry in place of the heap's first.
+    fn sink(&mut self, entry: Entry<E>) {
+        let mut at = 0;
+        loop {
+            let children = (4 * at + 1)..(4 * at + 5).min(self.heap.len());
+            let Some(best) = children.min_by_key(|&child| self.heap[child].rank()) else { break };
+            if entry.rank() < self.heap[best].rank() {
+                break;
+            }
+            self.heap[at] = self.heap[best];
+            at = best;
+        }
+        self.heap[at] = entry;
+    }
+
+    /// Gives a lane a key and plays its matches.
+    #[inline]
+    fn play(&mut self, lane: usize, key: u64) {
+        const MASK: usize = 2 * MAX_LANES - 1;
+        let mut at = self.leaves + lane;
         let mut earlier = key;
-        tree[at] = earlier;
+        self.tree[at & MASK] = earlier;
         while at > 1 {
-            // The smaller of the two by a mask, without a branch (see .cargo/config.toml).
-            let rival = tree[(at ^ 1) & last];
-            let loses = u128::from(rival < earlier).wrapping_neg();
-            earlier ^= (earlier ^ rival) & loses;
+            let rival = self.tree[(at ^ 1) & MASK];
+            // Equal times: they differ in the lane alone.
+            earlier = if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
             at /= 2;
-            tree[at & last] = earlier;
+            self.tree[at & MASK] = earlier;
         }
     }
 
-    /// Doubles the tree if it has fewer leaves than there are events.
-    fn make_room(&mut self) {
-        let leaves = self.tree.len() / 2;
-        if self.events.len() <= leaves {
-            return;
-        }
-        assert!(leaves < 1 << LEAF_BITS, "more than {leaves} events are pending");
-        let mut tree = vec![NEVER; 2 * leaves];
-        tree.extend_from_slice(&self.tree[leaves..]);
-        tree.resize(4 * leaves, NEVER);
-        for at in (1..2 * leaves).rev() {
-            tree[at] = tree[2 * at].min(tree[2 * at + 1]);
-        }
-        self.tree = tree;
+    #[cold]
+    #[inline(never)]
+    fn settle(&self, left: u64, right: u64) -> u64 {
+        let number = |key: u64| self.first[(key & LANE_MASK) as usize];
+        if number(right) < number(left) { right } else { left }
     }
-}
-
-/// One number that sorts like `(time, place)`, with room for a leaf.
-fn key(time: Time, place: u64) -> u128 {
-    u128::from(time.as_nanos()) << 64 | u128::from(place << LEAF_BITS)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn equal_times_pop_in_insertion_order() {
-        let mut scheduler = Scheduler::default();
-        for event in 0..100 {
-            scheduler.push(Time::from_nanos(u64::from(event % 3 == 0)), event);
-        }
-        let popped: Vec<i32> = std::iter::from_fn(|| scheduler.pop()).map(|(_, event)| event).collect();
-        let expected: Vec<i32> =
-            (0..100).filter(|e| e % 3 != 0).chain((0..100).filter(|e| e % 3 == 0)).collect();
-        assert_eq!(popped, expected);
-    }
-
-    #[test]
-    fn a_reserved_place_is_kept() {
-        let mut scheduler = Scheduler::default();
-        let place = scheduler.reserve();
-        scheduler.push(Time::ZERO, "second");
-        scheduler.push_at(Time::ZERO, place, "first");
-        assert_eq!(scheduler.pop(), Some((Time::ZERO, "first")));
-    }
-
-    #[test]
-    fn the_past_ends_with_the_event_popped_last() {
-        let mut scheduler = Scheduler::default();
-        let (before, now) = (scheduler.reserve(), scheduler.reserve());
-        let after = scheduler.reserve();
-        let time = Time::from_nanos(5);
-        assert!(!scheduler.is_past(Time::ZERO, before), "nothing has happened yet");
-        scheduler.push_at(time, now, ());
-        assert!(scheduler.pop().is_some());
-        assert!(scheduler.is_past(Time::from_nanos(4), after) && scheduler.is_past(time, before));
-        assert!(!scheduler.is_past(time, after) && !scheduler.is_past(Time::from_nanos(6), before));
-    }
-
-    proptest! {
-        /// Any interleaving of pushes and pops agrees with an ordered map.
-        #[test]
-        fn agrees_with_an_ordered_map(steps in prop::collection::vec(prop::option::of(0u64..50), 0..400)) {
-            let (mut scheduler, mut model, mut inserted) = (Scheduler::default(), BTreeMap::new(), 0u64);
-            for step in steps {
-                match step {
-                    Some(time) => {
-                        scheduler.push(Time::from_nanos(time), inserted);
-                        model.insert((time, inserted), inserted);
-                        inserted += 1;
-                    }
-                    None => {
-                        let expected = model.pop_first().map(|((time, _), event)| (Time::from_nanos(time), event));
-                        if let Some((time, _)) = expected.filter(|(time, _)| *time > Time::ZERO) {
-                            let before = Time::from_nanos(time.as_nanos() - 1);
-                            prop_assert_eq!(scheduler.pop_until(before), None);
-                        }
-                        prop_assert_eq!(scheduler.pop(), expected);
-                    }
-                }
-                prop_assert_eq!(scheduler.len(), model.len());
-                prop_assert_eq!(scheduler.is_empty(), model.is_empty());
-            }
-        }
-    }
-}
+mod tests;

@@ -2,47 +2,50 @@
 
 use std::fmt;
 
-/// A network address: a 12-bit subnet and a 12-bit host, shown as an IPv4 address in 10.0.0.0/8.
-///
-/// Every node owns one subnet (its prefix); host 0 is the node itself. A mobile host's home address is a host
-/// of its home agent's subnet.
+/// A network address: the number of a node, and one bit that says whether it is the home address of a mobile host. Shown
+/// as an IPv4 address, in 10.0.0.0/8 for a fixed node and in 11.0.0.0/8 for a mobile host.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Addr(u32);
 
 impl Addr {
     /// Everyone on the link.
-    pub const BROADCAST: Addr = Addr(0xff_ffff);
-    /// The largest subnet or host number.
-    pub const MAX_PART: u32 = 0xffe;
+    pub const BROADCAST: Addr = Addr(u32::MAX);
+    /// Nodes of a network, mobile hosts included, at most.
+    pub const MAX_NODES: u32 = 1 << 24;
+    const MOBILE: u32 = 1 << 31;
 
-    /// Host `host` of subnet `subnet`.
-    ///
-    /// # Panics
-    /// If either part is above [`Addr::MAX_PART`].
+    /// The address of the fixed node of this number, below [`Addr::MAX_NODES`].
+    pub const fn node(number: u32) -> Addr {
+        Addr(number)
+    }
+
+    /// The home address of the mobile host whose node has this number, below [`Addr::MAX_NODES`].
+    pub const fn mobile(number: u32) -> Addr {
+        Addr(Addr::MOBILE | number)
+    }
+
+    /// Host `host` of node `subnet`: the node itself if 0, else a mobile host of a number that follows from both.
     pub const fn new(subnet: u32, host: u32) -> Addr {
-        assert!(subnet <= Addr::MAX_PART && host <= Addr::MAX_PART, "address part out of range");
-        Addr(subnet << 12 | host)
+        if host == 0 { Addr::node(subnet) } else { Addr::mobile(subnet << 12 | host) }
     }
 
-    /// The subnet number: the index of the node that owns the prefix.
-    pub const fn subnet(self) -> usize {
-        (self.0 >> 12) as usize
-    }
-
-    /// The host number within the subnet.
-    pub const fn host(self) -> u32 {
-        self.0 & 0xfff
+    /// The number of the node; that of [`Addr::BROADCAST`] is above [`Addr::MAX_NODES`].
+    #[inline]
+    pub const fn number(self) -> usize {
+        (self.0 & !Addr::MOBILE) as usize
     }
 
     /// Whether it is the home address of a mobile host.
+    #[inline]
     pub const fn is_mobile(self) -> bool {
-        self.host() != 0 && self.0 != Addr::BROADCAST.0
+        self.0 & Addr::MOBILE != 0 && self.0 != Addr::BROADCAST.0
     }
 }
 
 impl fmt::Display for Addr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "10.{}.{}.{}", self.0 >> 16, self.0 >> 8 & 0xff, self.0 & 0xff)
+        let [_, high, middle, low] = self.0.to_be_bytes();
+        write!(f, "{}.{high}.{middle}.{low}", if self.is_mobile() { 11 } else { 10 })
     }
 }
 

@@ -77,8 +77,7 @@ pub struct IpHeader {
     pub tos: Tos,
     /// Hops left.
     pub ttl: u8,
-    /// Bytes this header adds to the datagram inside; 0 for the innermost header, whose bytes are part of
-    /// [`Packet::size`](crate::Packet::size).
+    /// Bytes this header adds to the datagram inside; 0 for the innermost header, whose bytes are part of the datagram's.
     pub overhead: u16,
 }
 
@@ -134,6 +133,11 @@ impl SackBlocks {
             *slot = (start, end);
             self.len += 1;
         }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// The blocks.

@@ -13,5 +13,5 @@ mod pool;
 pub use addr::{Addr, FlowId, MessageId};
 pub use drop_reason::DropReason;
 pub use header::{Dscp, Ecn, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader};
-pub use packet::{Body, Packet};
-pub use pool::{Census, PacketId, PacketPool};
+pub use packet::{Body, NewPacket, Packet};
+pub use pool::{Census, PacketId, PacketPool, PacketQueue, Parked};

@@ -1,7 +1,7 @@
 //! One packet.
 
 use crate::addr::{FlowId, MessageId};
-use crate::header::{Dscp, IpHeader, TcpHeader, UdpHeader};
+use crate::header::{Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader};
 use roamlab_engine::{Bytes, Time};
 
 /// What a packet carries.
@@ -16,76 +16,139 @@ pub enum Body {
 }
 
 /// Tunnel headers a packet can wear at once: two mobility agents chained, and one to spare.
-const MAX_TUNNELS: usize = 3;
+pub(crate) const MAX_TUNNELS: usize = 3;
 
-/// A packet: an inner datagram and the tunnel headers around it.
-///
-/// What every hop reads stands first and fills one cache line: with thousands of packets in flight the rest is
-/// in the cache only where it is needed, at the ends.
+/// What of a packet's state is one bit.
+mod bit {
+    pub(super) const UDP: u8 = 1;
+    pub(super) const SIGNAL: u8 = 1 << 1;
+    pub(super) const IN_BAND: u8 = 1 << 2;
+    pub(super) const RETRANSMISSION: u8 = 1 << 3;
+}
+
+/// No slot of the pool.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What every hop and both ends need of a packet: one cache line. What few packets have (SACK blocks, timestamps, the
+/// headers inside a tunnel, the packet that this one is a copy of) stands in a side slot of the pool.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// The innermost header.
-    pub inner: IpHeader,
+    /// The outermost header, which routers look at.
+    pub header: IpHeader,
     /// The flow it belongs to; signalling, and only signalling, belongs to [`FlowId::CONTROL`].
     pub flow: FlowId,
-    /// Size of the inner datagram, its IP header included.
-    pub size: Bytes,
-    tunnels: u8,
-    /// Signalling that travels with data: it waits with them and overtakes none.
-    pub in_band: bool,
-    outer: [IpHeader; MAX_TUNNELS],
-    /// Number of the packet in order of creation; 0 until it enters the pool.
+    /// Number of the packet in order of creation.
     pub serial: u64,
-    /// The packet that this one is a copy of, or its own serial.
-    pub copy_of: u64,
     /// When the sender made it.
     pub created: Time,
-    /// What it carries.
-    pub body: Body,
+    /// Bytes on the wire, all headers included.
+    pub(crate) wire: u32,
+    /// Its side slot, if it has one.
+    pub(crate) side: u32,
+    /// The packet behind it in a queue, or the next free slot.
+    pub(crate) next: u32,
+    /// Number of the segment or datagram, or of the message.
+    seq: u32,
+    ack: u32,
+    window: u32,
+    payload: u32,
+    flags: TcpFlags,
+    /// Type of service of the innermost header while it is in a tunnel.
+    pub(crate) covered_tos: Tos,
+    pub(crate) tunnels: u8,
+    bits: u8,
 }
 
-const _: () = assert!(std::mem::offset_of!(Packet, serial) == 64);
+const _: () = assert!(size_of::<Packet>() == 64);
+
+/// What a side slot holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    pub(crate) sacks: SackBlocks,
+    pub(crate) timestamps: Option<Timestamps>,
+    /// The headers inside the outermost one, innermost first.
+    pub(crate) covered: [IpHeader; MAX_TUNNELS],
+    /// The packet that this one is a copy of, or its own serial number.
+    pub(crate) original: u64,
+}
+
+impl Side {
+    pub(crate) fn of(packet: &Packet) -> Side {
+        let covered = [packet.header; MAX_TUNNELS];
+        Side { sacks: SackBlocks::default(), timestamps: None, covered, original: packet.serial }
+    }
+}
 
 impl Packet {
-    /// A datagram without tunnels.
-    pub fn new(flow: FlowId, inner: IpHeader, size: Bytes, created: Time, body: Body) -> Packet {
+    /// A datagram without tunnels: a [`NewPacket`] for [`PacketPool::create`](crate::PacketPool::create).
+    pub fn new(flow: FlowId, header: IpHeader, size: Bytes, created: Time, body: Body) -> NewPacket {
         debug_assert_eq!(flow == FlowId::CONTROL, matches!(body, Body::Signal(_)));
+        let packet = |seq, bits| Packet::blank(flow, header, size, created, (seq, bits));
+        match body {
+            Body::Tcp(tcp) => {
+                let mut packet = packet(tcp.seq, 0);
+                packet.set_tcp(&tcp);
+                NewPacket { packet, sacks: tcp.sacks, timestamps: tcp.timestamps }
+            }
+            Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
+            Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
+        }
+    }
+
+    pub(crate) fn blank(
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        (seq, bits): (u32, u8),
+    ) -> Packet {
+        let (serial, wire) = (0, u32::try_from(size.0).unwrap_or(u32::MAX));
+        let (side, next, ack, window, payload) = (NONE, NONE, 0, 0, 0);
+        let (flags, covered_tos, tunnels) = (TcpFlags(0), header.tos, 0);
         Packet {
-            serial: 0,
-            copy_of: 0,
+            header,
             flow,
-            inner,
-            size,
+            serial,
             created,
-            body,
-            outer: [inner; MAX_TUNNELS],
-            tunnels: 0,
-            in_band: false,
+            wire,
+            side,
+            next,
+            seq,
+            ack,
+            window,
+            payload,
+            flags,
+            covered_tos,
+            tunnels,
+            bits,
         }
     }
 
-    /// The header that routers look at.
-    pub fn header(&self) -> &IpHeader {
-        match self.tunnels {
-            0 => &self.inner,
-            depth => &self.outer[usize::from(depth) - 1],
-        }
+    pub(crate) fn set_tcp(&mut self, tcp: &TcpHeader) {
+        (self.seq, self.ack, self.window) = (tcp.seq, tcp.ack, tcp.window);
+        (self.payload, self.flags) = (tcp.payload, tcp.flags);
+        self.bits = if tcp.retransmission { bit::RETRANSMISSION } else { 0 };
     }
 
-    /// The header that routers look at, to change.
-    pub fn header_mut(&mut self) -> &mut IpHeader {
-        match self.tunnels {
-            0 => &mut self.inner,
-            depth => &mut self.outer[usize::from(depth) - 1],
+    /// The TCP header without its options.
+    pub(crate) fn tcp(&self) -> TcpHeader {
+        TcpHeader {
+            seq: self.seq,
+            ack: self.ack,
+            flags: self.flags,
+            payload: self.payload,
+            window: self.window,
+            sacks: SackBlocks::default(),
+            timestamps: None,
+            retransmission: self.is_retransmission(),
         }
     }
 
     /// Bytes on the wire, tunnel headers included.
+    #[inline]
     pub fn wire_size(&self) -> Bytes {
-        let overhead: u64 =
-            self.outer[..usize::from(self.tunnels)].iter().map(|h| u64::from(h.overhead)).sum();
-        Bytes(self.size.0 + overhead)
+        Bytes(u64::from(self.wire))
     }
 
     /// The number of tunnel headers.
@@ -93,35 +156,86 @@ impl Packet {
         usize::from(self.tunnels)
     }
 
-    /// Puts a tunnel header around the packet. `false`, and no change, if it wears too many already.
-    #[must_use]
-    pub fn encapsulate(&mut self, outer: IpHeader) -> bool {
-        let Some(slot) = self.outer.get_mut(usize::from(self.tunnels)) else { return false };
-        *slot = outer;
-        self.tunnels += 1;
-        true
+    /// Type of service of the innermost header.
+    pub fn inner_tos(&self) -> Tos {
+        if self.tunnels == 0 { self.header.tos } else { self.covered_tos }
     }
 
-    /// Takes the outermost tunnel header off; `None` if there is none.
-    pub fn decapsulate(&mut self) -> Option<IpHeader> {
-        self.tunnels = self.tunnels.checked_sub(1)?;
-        Some(self.outer[usize::from(self.tunnels)])
+    /// Gives the innermost header this code point.
+    pub fn set_inner_dscp(&mut self, dscp: Dscp) {
+        let tos = if self.tunnels == 0 { &mut self.header.tos } else { &mut self.covered_tos };
+        *tos = tos.with_dscp(dscp);
     }
 
-    /// Clears the code point of every header, so that nobody on the way believes it.
-    pub fn clear_dscp(&mut self) {
-        for header in std::iter::once(&mut self.inner).chain(&mut self.outer[..usize::from(self.tunnels)]) {
-            header.tos = header.tos.with_dscp(Dscp::default());
-        }
+    /// Whether it carries a TCP segment.
+    pub fn is_tcp(&self) -> bool {
+        self.bits & (bit::UDP | bit::SIGNAL) == 0
+    }
+
+    /// Whether it is a UDP datagram.
+    pub fn is_udp(&self) -> bool {
+        self.bits & bit::UDP != 0
     }
 
     /// Whether it is signalling.
+    #[inline]
     pub fn is_signal(&self) -> bool {
-        self.flow == FlowId::CONTROL
+        self.bits & bit::SIGNAL != 0
     }
 
-    /// Whether it may overtake data.
+    /// The message that it carries, if it is signalling.
+    pub fn message(&self) -> Option<MessageId> {
+        self.is_signal().then_some(MessageId(self.seq))
+    }
+
+    /// Whether it may overtake data: signalling that does not travel in band.
     pub fn may_overtake(&self) -> bool {
-        self.is_signal() && !self.in_band
+        self.bits & (bit::SIGNAL | bit::IN_BAND) == bit::SIGNAL
+    }
+
+    /// Number of the TCP segment or UDP datagram.
+    pub fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    /// (TCP) the acknowledgement number.
+    pub fn ack(&self) -> u32 {
+        self.ack
+    }
+
+    /// (TCP) payload bytes; 0 of anything else.
+    pub fn payload(&self) -> u32 {
+        self.payload
+    }
+
+    /// (TCP) the flags; none of anything else.
+    pub fn flags(&self) -> TcpFlags {
+        self.flags
+    }
+
+    /// (TCP) whether it carries data that was sent before.
+    pub fn is_retransmission(&self) -> bool {
+        self.bits & bit::RETRANSMISSION != 0
+    }
+}
+
+/// A packet that has not entered the pool.
+#[derive(Clone, Debug)]
+pub struct NewPacket {
+    pub(crate) packet: Packet,
+    pub(crate) sacks: SackBlocks,
+    pub(crate) timestamps: Option<Timestamps>,
+}
+
+impl NewPacket {
+    fn plain(packet: Packet) -> NewPacket {
+        NewPacket { packet, sacks: SackBlocks::default(), timestamps: None }
+    }
+
+    /// Signalling that travels with data, waits with them and overtakes none.
+    #[must_use]
+    pub fn in_band(mut self, in_band: bool) -> NewPacket {
+        self.packet.bits |= if in_band { bit::IN_BAND } else { 0 };
+        self
     }
 }

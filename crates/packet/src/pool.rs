@@ -1,12 +1,35 @@
 //! Where packets live.
 
+use crate::addr::FlowId;
 use crate::drop_reason::DropReason;
-use crate::packet::Packet;
+use crate::header::{Dscp, IpHeader, TcpHeader};
+use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
+use crate::UdpHeader;
+use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
 
 /// The only way to a packet. Not `Copy`, not `Clone`: whoever holds it holds the packet.
 #[derive(PartialEq, Eq, Debug)]
 pub struct PacketId(u32);
+
+impl PacketId {
+    /// Leaves the packet to an event, which is copied about while it is pending.
+    pub fn park(self) -> Parked {
+        Parked(self.0)
+    }
+}
+
+/// A packet that a pending event holds. Whoever gets the event retrieves the packet, once; the law of conservation finds
+/// out who does not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Parked(u32);
+
+impl Parked {
+    /// The packet again.
+    pub fn retrieve(self) -> PacketId {
+        PacketId(self.0)
+    }
+}
 
 /// The conservation account: `created + duplicated = delivered + dropped(by reason) + inside`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,31 +58,69 @@ impl Census {
 }
 
 /// All packets of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PacketPool {
     slots: Vec<Packet>,
-    free: Vec<u32>,
+    sides: Vec<Side>,
+    free: u32,
+    free_sides: Vec<u32>,
     census: Census,
+}
+
+impl Default for PacketPool {
+    fn default() -> Self {
+        let (slots, sides, free_sides) = (Vec::new(), Vec::new(), Vec::new());
+        PacketPool { slots, sides, free: NONE, free_sides, census: Census::default() }
+    }
 }
 
 impl PacketPool {
     /// Takes a new packet in and gives it its serial number.
-    pub fn create(&mut self, mut packet: Packet) -> PacketId {
+    pub fn create(&mut self, NewPacket { mut packet, sacks, timestamps }: NewPacket) -> PacketId {
         self.census.created += 1;
-        packet.serial = self.census.created + self.census.duplicated;
-        packet.copy_of = packet.serial;
+        packet.serial = self.last_serial();
+        if !sacks.is_empty() || timestamps.is_some() {
+            let side = Side { sacks, timestamps, ..Side::of(&packet) };
+            packet.side = self.place_side(side);
+        }
+        self.place(packet)
+    }
+
+    /// Makes a packet of a TCP segment: as [`create`](Self::create), without a detour for a segment without options.
+    #[inline]
+    pub fn create_tcp(
+        &mut self,
+        flow: FlowId,
+        header: IpHeader,
+        size: Bytes,
+        created: Time,
+        tcp: &TcpHeader,
+    ) -> PacketId {
+        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() {
+            return self.create(Packet::new(flow, header, size, created, Body::Tcp(*tcp)));
+        }
+        self.census.created += 1;
+        let mut packet = Packet::blank(flow, header, size, created, (0, 0));
+        packet.serial = self.last_serial();
+        packet.set_tcp(tcp);
         self.place(packet)
     }
 
     /// A copy of a packet, under a serial number of its own.
     pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
         let mut packet = self[original].clone();
+        let side = match packet.side {
+            NONE => Side::of(&packet),
+            side => self.sides[side as usize].clone(),
+        };
         self.census.duplicated += 1;
-        packet.serial = self.census.created + self.census.duplicated;
+        packet.serial = self.last_serial();
+        packet.side = self.place_side(side);
         self.place(packet)
     }
 
     /// The packet reached its destination and leaves the pool.
+    #[inline]
     pub fn deliver(&mut self, id: PacketId) -> &Packet {
         self.census.delivered += 1;
         self.vacate(id)
@@ -71,6 +132,87 @@ impl PacketPool {
         self.vacate(id)
     }
 
+    /// What the packet carries.
+    pub fn body(&self, id: &PacketId) -> Body {
+        let packet = &self[id];
+        match packet.message() {
+            Some(message) => Body::Signal(message),
+            None if packet.is_udp() => Body::Udp(UdpHeader { seq: packet.seq() }),
+            None => Body::Tcp(self.tcp_header(id)),
+        }
+    }
+
+    /// The header of a TCP segment, with its options.
+    #[inline]
+    pub fn tcp_header(&self, id: &PacketId) -> TcpHeader {
+        let packet = &self[id];
+        let header = packet.tcp();
+        match packet.side {
+            NONE => header,
+            side => {
+                let Side { sacks, timestamps, .. } = self.sides[side as usize];
+                TcpHeader { sacks, timestamps, ..header }
+            }
+        }
+    }
+
+    /// The serial number of the packet that this one is a copy of, or its own.
+    #[inline]
+    pub fn original(&self, packet: &Packet) -> u64 {
+        match packet.side {
+            NONE => packet.serial,
+            side => self.sides[side as usize].original,
+        }
+    }
+
+    /// Puts a tunnel header around the packet. `false`, and no change, if it wears too many already.
+    #[must_use]
+    pub fn encapsulate(&mut self, id: &PacketId, outer: IpHeader) -> bool {
+        let packet = &self[id];
+        let depth = packet.tunnels();
+        if depth == MAX_TUNNELS {
+            return false;
+        }
+        if packet.side == NONE {
+            let side = self.place_side(Side::of(&self[id]));
+            self[id].side = side;
+        }
+        let packet = &mut self.slots[id.0 as usize];
+        if depth == 0 {
+            packet.covered_tos = packet.header.tos;
+        }
+        self.sides[packet.side as usize].covered[depth] = packet.header;
+        packet.header = outer;
+        packet.wire = packet.wire.saturating_add(u32::from(outer.overhead));
+        packet.tunnels += 1;
+        true
+    }
+
+    /// Takes the outermost tunnel header off; `None` if there is none.
+    pub fn decapsulate(&mut self, id: &PacketId) -> Option<IpHeader> {
+        let packet = &mut self.slots[id.0 as usize];
+        packet.tunnels = packet.tunnels.checked_sub(1)?;
+        let outer = packet.header;
+        packet.header = self.sides[packet.side as usize].covered[usize::from(packet.tunnels)];
+        if packet.tunnels == 0 {
+            packet.header.tos = packet.covered_tos;
+        }
+        packet.wire -= u32::from(outer.overhead);
+        Some(outer)
+    }
+
+    /// Clears the code point of every header, so that nobody on the way believes it.
+    pub fn clear_dscp(&mut self, id: &PacketId) {
+        let packet = &mut self.slots[id.0 as usize];
+        packet.header.tos = packet.header.tos.with_dscp(Dscp::default());
+        packet.covered_tos = packet.covered_tos.with_dscp(Dscp::default());
+        if let Some(side) = self.sides.get_mut(packet.side as usize) {
+            for header in &mut side.covered[..usize::from(packet.tunnels)] {
+                header.tos = header.tos.with_dscp(Dscp::default());
+            }
+        }
+    }
+
     /// The serial number given last.
     pub fn last_serial(&self) -> u64 {
         self.census.created + self.census.duplicated
@@ -79,7 +221,11 @@ impl PacketPool {
     /// All packets that are neither delivered nor lost, in no order that means anything.
     pub fn inside(&self) -> impl Iterator<Item = &Packet> {
         let mut used = vec![true; self.slots.len()];
-        self.free.iter().for_each(|&slot| used[slot as usize] = false);
+        let mut free = self.free;
+        while let Some(slot) = self.slots.get(free as usize) {
+            used[free as usize] = false;
+            free = slot.next;
+        }
         self.slots.iter().zip(used).filter_map(|(packet, used)| used.then_some(packet))
     }
 
@@ -88,47 +234,124 @@ impl PacketPool {
         &self.census
     }
 
+    #[inline]
     fn place(&mut self, packet: Packet) -> PacketId {
-        match self.free.pop() {
+        let id = self.free;
+        match self.slots.get_mut(id as usize) {
             Some(slot) => {
-                self.slots[slot as usize] = packet;
-                PacketId(slot)
+                self.free = slot.next;
+                *slot = packet;
+                PacketId(id)
+            }
+            None => self.place_anew(packet),
+        }
+    }
+
+    #[cold]
+    fn place_anew(&mut self, packet: Packet) -> PacketId {
+        self.slots.push(packet);
+        PacketId((self.slots.len() - 1) as u32)
+    }
+
+    fn place_side(&mut self, side: Side) -> u32 {
+        match self.free_sides.pop() {
+            Some(slot) => {
+                self.sides[slot as usize] = side;
+                slot
             }
             None => {
-                self.slots.push(packet);
-                PacketId((self.slots.len() - 1) as u32)
+                self.sides.push(side);
+                (self.sides.len() - 1) as u32
             }
         }
     }
 
+    #[inline]
     fn vacate(&mut self, id: PacketId) -> &Packet {
-        self.free.push(id.0);
-        &self.slots[id.0 as usize]
+        let slot = &mut self.slots[id.0 as usize];
+        if slot.side != NONE {
+            self.free_sides.push(slot.side);
+        }
+        slot.next = self.free;
+        self.free = id.0;
+        slot
     }
 }
 
 impl Index<&PacketId> for PacketPool {
     type Output = Packet;
+    #[inline]
     fn index(&self, id: &PacketId) -> &Packet {
         &self.slots[id.0 as usize]
     }
 }
 
 impl IndexMut<&PacketId> for PacketPool {
+    #[inline]
     fn index_mut(&mut self, id: &PacketId) -> &mut Packet {
         &mut self.slots[id.0 as usize]
+    }
+}
+
+/// Packets in a line, linked through the pool: 12 bytes, and nothing is allocated.
+#[derive(Debug)]
+pub struct PacketQueue {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for PacketQueue {
+    fn default() -> Self {
+        PacketQueue { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl PacketQueue {
+    /// Puts a packet at the tail.
+    #[inline]
+    pub fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
+        match self.len {
+            0 => self.head = packet.0,
+            _ => pool.slots[self.tail as usize].next = packet.0,
+        }
+        self.tail = packet.0;
+        self.len += 1;
+    }
+
+    /// Takes the packet at the head.
+    #[inline]
+    pub fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
+        if self.len == 0 {
+            return None;
+        }
+        let head = self.head;
+        self.head = pool.slots[head as usize].next;
+        self.len -= 1;
+        Some(PacketId(head))
+    }
+
+    /// Packets in the line.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addr, Body, FlowId, IpHeader, Tos, UdpHeader};
-    use roamlab_engine::{Bytes, Time};
+    use crate::{Addr, SackBlocks, Tos};
 
-    fn datagram() -> Packet {
-        let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-        Packet::new(FlowId(0), inner, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
+    fn datagram() -> NewPacket {
+        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        Packet::new(FlowId(0), header, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
     }
 
     #[test]
@@ -136,7 +359,7 @@ mod tests {
         let mut pool = PacketPool::default();
         let first = pool.create(datagram());
         let copy = pool.duplicate(&first);
-        assert_eq!((pool[&first].serial, pool[&copy].serial, pool[&copy].copy_of), (1, 2, 1));
+        assert_eq!((pool[&first].serial, pool[&copy].serial, pool.original(&pool[&copy])), (1, 2, 1));
         assert_eq!((pool.census().inside(), pool.last_serial()), (2, 2));
         assert_eq!(pool.discard(first, DropReason::EarlyDrop).serial, 1);
         assert_eq!(pool.inside().map(|packet| packet.serial).collect::<Vec<_>>(), [2]);
@@ -144,25 +367,80 @@ mod tests {
         assert_eq!(pool.census().inside(), 0);
         assert_eq!(pool.census().dropped[DropReason::EarlyDrop as usize], 1);
         let again = pool.create(datagram());
-        assert_eq!(pool[&again].serial, 3);
-        assert_eq!(pool.slots.len(), 2);
+        assert_eq!((pool[&again].serial, pool.original(&pool[&again])), (3, 3));
+        assert_eq!((pool.slots.len(), pool.sides.len(), pool.free_sides.len()), (2, 1, 1));
+    }
+
+    #[test]
+    fn a_segment_keeps_its_header_and_its_options() {
+        let mut pool = PacketPool::default();
+        let plain = TcpHeader {
+            seq: 7,
+            ack: 3,
+            flags: crate::TcpFlags::ACK,
+            payload: 1460,
+            window: 20,
+            retransmission: true,
+            ..TcpHeader::default()
+        };
+        let mut sacks = SackBlocks::default();
+        sacks.push(9, 11);
+        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        for tcp in [plain, TcpHeader { sacks, ..plain }] {
+            let packet = pool.create_tcp(FlowId(0), header, Bytes(1500), Time::ZERO, &tcp);
+            assert_eq!(pool.body(&packet), Body::Tcp(tcp));
+            let copy = pool.duplicate(&packet);
+            assert_eq!((pool.tcp_header(&copy), pool.deliver(packet).payload()), (tcp, 1460));
+        }
     }
 
     #[test]
     fn tunnels_add_their_overhead_and_come_off_in_order() {
-        let mut packet = datagram();
-        let outer = |host| IpHeader {
+        let mut pool = PacketPool::default();
+        let packet = pool.create(datagram());
+        let outer = |end| IpHeader {
             overhead: 20,
-            ..IpHeader::new(Addr::new(3, 0), Addr::new(4, host), Tos::default())
+            ..IpHeader::new(Addr::new(3, 0), Addr::new(end, 0), Tos::default())
         };
-        assert!(packet.encapsulate(outer(1)) && packet.encapsulate(outer(2)) && packet.encapsulate(outer(3)));
-        assert!(!packet.encapsulate(outer(4)), "a fourth tunnel is refused");
-        assert_eq!(packet.wire_size(), Bytes(572));
-        assert_eq!(packet.header().dst, Addr::new(4, 3));
-        assert_eq!(packet.decapsulate().map(|h| h.dst.host()), Some(3));
-        assert_eq!(packet.decapsulate().map(|h| h.dst.host()), Some(2));
-        assert_eq!(packet.decapsulate().map(|h| h.dst.host()), Some(1));
-        assert_eq!(packet.decapsulate(), None);
-        assert_eq!(packet.wire_size(), Bytes(512));
+        assert!((11..14).all(|end| pool.encapsulate(&packet, outer(end))));
+        assert!(!pool.encapsulate(&packet, outer(14)), "a fourth tunnel is refused");
+        assert_eq!(pool[&packet].wire_size(), Bytes(572));
+        for end in [13, 12, 11] {
+            assert_eq!(pool[&packet].header.dst, Addr::new(end, 0));
+            assert_eq!(pool.decapsulate(&packet).map(|header| header.dst), Some(Addr::new(end, 0)));
+        }
+        assert_eq!(pool.decapsulate(&packet), None);
+        assert_eq!((pool[&packet].wire_size(), pool[&packet].header.dst), (Bytes(512), Addr::new(2, 0)));
+    }
+
+    #[test]
+    fn the_inner_code_point_can_change_inside_a_tunnel() {
+        let mut pool = PacketPool::default();
+        let packet = pool.create(datagram());
+        assert!(pool.encapsulate(&packet, IpHeader::new(Addr::new(3, 0), Addr::new(4, 0), Tos(0xb8))));
+        pool[&packet].set_inner_dscp(Dscp::FORWARDED);
+        assert_eq!((pool[&packet].header.tos, pool[&packet].inner_tos().dscp()), (Tos(0xb8), Dscp::FORWARDED));
+        assert!(pool.decapsulate(&packet).is_some());
+        assert_eq!(pool[&packet].header.tos.dscp(), Dscp::FORWARDED);
+        pool.clear_dscp(&packet);
+        assert_eq!(pool[&packet].inner_tos(), Tos(0));
+    }
+
+    #[test]
+    fn a_queue_keeps_the_order() {
+        let (mut pool, mut queue) = (PacketPool::default(), PacketQueue::default());
+        for _ in 0..3 {
+            let packet = pool.create(datagram());
+            queue.push(packet, &mut pool);
+        }
+        let mut order = Vec::new();
+        while let Some(packet) = queue.pop(&pool) {
+            order.push(pool.deliver(packet).serial);
+            if order.len() == 1 {
+                let late = pool.create(datagram());
+                queue.push(late, &mut pool);
+            }
+        }
+        assert_eq!((order, queue.len()), (vec![1, 2, 3, 4], 0));
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
-use roamlab_packet::{DropReason, Packet, PacketId};
+use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,8 +137,8 @@ impl QueueDisc for Blue {
         packet
     }
 
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.fifo.extract(wanted, cx.pool)
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+        self.fifo.take_matching(wanted, cx.pool)
     }
 
     fn head(&self) -> Option<&PacketId> {

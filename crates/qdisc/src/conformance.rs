@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{
-    Addr, Body, DropReason, Dscp, Ecn, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos, UdpHeader,
+    Addr, Body, DropReason, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketId, PacketPool, Tos, UdpHeader,
 };
 use std::collections::BTreeMap;
 
@@ -37,8 +37,20 @@ impl<D: QueueDisc> Bench<D> {
     }
 
     /// Offers a packet; its serial number.
-    pub(crate) fn offer(&mut self, packet: Packet) -> u64 {
+    pub(crate) fn offer(&mut self, packet: NewPacket) -> u64 {
         let packet = self.pool.create(packet);
+        self.enqueue(packet)
+    }
+
+    /// Offers a packet that is in a tunnel with this outer ToS; its serial number.
+    pub(crate) fn offer_tunnelled(&mut self, packet: NewPacket, tos: Tos) -> u64 {
+        let packet = self.pool.create(packet);
+        let outer = IpHeader { tos, ..self.pool[&packet].header };
+        assert!(self.pool.encapsulate(&packet, outer));
+        self.enqueue(packet)
+    }
+
+    fn enqueue(&mut self, packet: PacketId) -> u64 {
         let serial = self.pool[&packet].serial;
         self.with_cx(|queue, cx| queue.enqueue(packet, cx));
         serial
@@ -65,8 +77,8 @@ impl<D: QueueDisc> Bench<D> {
     }
 
     /// Takes the packets of `flow` out; their serial numbers.
-    pub(crate) fn extract(&mut self, flow: FlowId) -> Vec<u64> {
-        let taken = self.with_cx(|queue, cx| queue.extract(&|packet| packet.flow == flow, cx));
+    pub(crate) fn take_matching(&mut self, flow: FlowId) -> Vec<u64> {
+        let taken = self.with_cx(|queue, cx| queue.take_matching(&|packet, _| packet.flow == flow, cx));
         taken.into_iter().map(|packet| self.pool.deliver(packet).serial).collect()
     }
 
@@ -82,7 +94,7 @@ impl<D: QueueDisc> Bench<D> {
 }
 
 /// A datagram of `size` bytes.
-pub(crate) fn packet(flow: u32, size: u64, tos: Tos) -> Packet {
+pub(crate) fn packet(flow: u32, size: u64, tos: Tos) -> NewPacket {
     let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
     Packet::new(FlowId(flow), header, Bytes(size), Time::ZERO, Body::Udp(UdpHeader::default()))
 }
@@ -150,7 +162,7 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
             Step::Extract(flow) => {
                 let expected: Vec<_> =
                     waiting.iter().filter(|(_, (of, _))| *of == flow).map(|(serial, _)| *serial).collect();
-                let taken = bench.extract(FlowId(flow));
+                let taken = bench.take_matching(FlowId(flow));
                 prop_assert_eq!(&taken, &expected, "extraction takes all of a flow, in order");
                 waiting.retain(|serial, _| !taken.contains(serial));
                 extracted.extend(taken);
@@ -225,8 +237,8 @@ mod broken {
             self.0.pop(cx.pool)
         }
 
-        fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-            self.0.extract(wanted, cx.pool)
+        fn take_matching(&mut self, wanted: &crate::Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+            self.0.take_matching(wanted, cx.pool)
         }
 
         fn head(&self) -> Option<&PacketId> {

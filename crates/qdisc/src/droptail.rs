@@ -1,9 +1,9 @@
 //! Tail drop: what every queue does that does nothing else.
 
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Packets, Rng};
-use roamlab_packet::{DropReason, Packet, PacketId};
+use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -100,12 +100,12 @@ impl QueueDisc for DropTail {
         self.fifo.pop(cx.pool)
     }
 
-    fn lets_pass(&self, size: Bytes) -> bool {
+    fn can_bypass(&self, size: Bytes) -> bool {
         self.fifo.is_empty() && self.has_room_for(size)
     }
 
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.fifo.extract(wanted, cx.pool)
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+        self.fifo.take_matching(wanted, cx.pool)
     }
 
     fn head(&self) -> Option<&PacketId> {

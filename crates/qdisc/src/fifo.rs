@@ -1,5 +1,6 @@
 //! The waiting line that every discipline shares.
 
+use crate::Matching;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Dscp, Packet, PacketId, PacketPool};
 use std::collections::VecDeque;
@@ -23,7 +24,7 @@ impl Fifo {
 
     /// Whether a packet bears the mark, in its inner header.
     pub(crate) fn is_marked(&self, packet: &Packet) -> bool {
-        let dscp = packet.inner.tos.dscp();
+        let dscp = packet.inner_tos().dscp();
         self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
     }
 
@@ -73,10 +74,10 @@ impl Fifo {
     }
 
     /// Takes all packets that `wanted` selects, in order; the others keep theirs.
-    pub(crate) fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, pool: &PacketPool) -> Vec<PacketId> {
+    pub(crate) fn take_matching(&mut self, wanted: &Matching<'_>, pool: &PacketPool) -> Vec<PacketId> {
         let (mut taken, mut kept) = (Vec::new(), VecDeque::with_capacity(self.line.len()));
         for packet in self.line.drain(..) {
-            if wanted(&pool[&packet]) {
+            if wanted(&pool[&packet], pool) {
                 taken.push(packet);
             } else {
                 kept.push_back(packet);

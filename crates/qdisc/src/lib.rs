@@ -67,7 +67,7 @@ impl QdiscCx<'_> {
     /// no change, if the header's sender does not understand ECN.
     #[must_use]
     pub fn mark_ce(&mut self, packet: &PacketId) -> bool {
-        let tos = &mut self.pool[packet].header_mut().tos;
+        let tos = &mut self.pool[packet].header.tos;
         if tos.ecn() == Ecn::NotEct {
             return false;
         }
@@ -86,6 +86,9 @@ pub struct Gauges {
     /// Waiting packets that bear the mark of forwarded ones; the others are M-RED's `q_size_np`.
     pub marked: usize,
 }
+
+/// Selects packets.
+pub type Matching<'a> = dyn Fn(&Packet, &PacketPool) -> bool + 'a;
 
 /// A queue discipline.
 pub trait QueueDisc: Sized {
@@ -109,13 +112,13 @@ pub trait QueueDisc: Sized {
 
     /// Whether a packet of this size that finds the link idle may go past the queue, and the queue need not hear of the
     /// idle time before: it would be as if it had waited for no time.
-    fn lets_pass(&self, _size: Bytes) -> bool {
+    fn can_bypass(&self, _size: Bytes) -> bool {
         false
     }
 
     /// Removes, in order, the waiting packets that `wanted` selects (a host left the cell). Not a drop and not
     /// a departure: no probability changes.
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
 
     /// The waiting packet that is served next, unless the discipline drops it then: a scheduler of several queues asks
     /// for its size.
@@ -240,15 +243,15 @@ macro_rules! queue_disciplines {
                 }
             }
 
-            fn lets_pass(&self, size: Bytes) -> bool {
+            fn can_bypass(&self, size: Bytes) -> bool {
                 match self {
-                    $(Qdisc::$type(queue) => queue.lets_pass(size),)+
+                    $(Qdisc::$type(queue) => queue.can_bypass(size),)+
                 }
             }
 
-            fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+            fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
                 match self {
-                    $(Qdisc::$type(queue) => queue.extract(wanted, cx),)+
+                    $(Qdisc::$type(queue) => queue.take_matching(wanted, cx),)+
                 }
             }
 

@@ -7,9 +7,9 @@
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
 use crate::marked::{MarkedAtFull, validate_mark};
-use crate::{BadField, Gauges, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
-use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
+use roamlab_packet::{DropReason, Dscp, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -207,8 +207,8 @@ impl QueueDisc for Mblue {
         packet
     }
 
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        self.fifo.extract(wanted, cx.pool)
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+        self.fifo.take_matching(wanted, cx.pool)
     }
 
     fn head(&self) -> Option<&PacketId> {

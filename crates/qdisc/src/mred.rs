@@ -11,9 +11,9 @@ use crate::red::admit;
 use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
 use crate::red::{ByteScaling, CountArrivals, IdleStart, Rules, Unit};
-use crate::{BadField, Gauges, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng};
-use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
+use roamlab_packet::{DropReason, Dscp, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -184,9 +184,9 @@ impl QueueDisc for Mred {
         self.fifo.head()
     }
 
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let before = self.waiting();
-        let taken = self.fifo.extract(wanted, cx.pool);
+        let taken = self.fifo.take_matching(wanted, cx.pool);
         if !taken.is_empty() {
             self.note_departure(before, cx);
         }

@@ -13,10 +13,10 @@ pub(crate) mod params;
 pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 
 use crate::fifo::Fifo;
-use crate::{Gauges, QdiscCx, QueueDisc};
+use crate::{Gauges, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
 use roamlab_engine::{Bytes, Duration, Rate, Rng};
-use roamlab_packet::{DropReason, Packet, PacketId};
+use roamlab_packet::{DropReason, PacketId};
 
 /// The discipline.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl QueueDisc for Red {
         packet
     }
 
-    fn extract(&mut self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
-        let taken = self.fifo.extract(wanted, cx.pool);
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
+        let taken = self.fifo.take_matching(wanted, cx.pool);
         if !taken.is_empty() {
             self.detector.on_dequeue(true, !self.fifo.is_empty(), cx.instant());
         }

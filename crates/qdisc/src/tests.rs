@@ -215,7 +215,7 @@ fn the_enum_hands_every_call_to_its_discipline() {
     assert_eq!(bench.queue.gauges().probability, 0.5, "one overflow raised P_m by d1");
     assert_eq!((bench.queue.packets(), bench.queue.bytes()), (120, Bytes(120 * 512)));
     assert_eq!(bench.serve(), Some(1));
-    assert_eq!(bench.extract(roamlab_packet::FlowId(0)).len(), 119);
+    assert_eq!(bench.take_matching(roamlab_packet::FlowId(0)).len(), 119);
     assert_eq!(bench.serve(), None);
 }
 
@@ -223,15 +223,13 @@ fn the_enum_hands_every_call_to_its_discipline() {
 fn ce_is_set_on_the_outermost_header_if_its_sender_understands_it() {
     let mut pool = PacketPool::default();
     let mut dropped = Vec::new();
-    let mut inside = packet(0, 512, PLAIN.with_ecn(Ecn::Ect0));
-    let outer = roamlab_packet::IpHeader { tos: PLAIN, ..inside.inner };
-    let plain_packet = pool.create(inside.clone());
-    assert!(inside.encapsulate(outer));
-    let tunnelled = pool.create(inside);
+    let [plain_packet, tunnelled] = [(); 2].map(|()| pool.create(packet(0, 512, PLAIN.with_ecn(Ecn::Ect0))));
+    let outer = roamlab_packet::IpHeader { tos: PLAIN, ..pool[&tunnelled].header };
+    assert!(pool.encapsulate(&tunnelled, outer));
     let rate = Rate::from_bps(1);
     let mut cx = QdiscCx { now: Time::ZERO, seconds: None, pool: &mut pool, rate, dropped: &mut dropped };
     assert!(cx.mark_ce(&plain_packet));
     assert!(!cx.mark_ce(&tunnelled), "the outer header is not ECN-capable");
-    assert_eq!(pool[&plain_packet].inner.tos.ecn(), Ecn::Ce);
-    assert_eq!(pool[&tunnelled].inner.tos.ecn(), Ecn::Ect0);
+    assert_eq!(pool[&plain_packet].inner_tos().ecn(), Ecn::Ce);
+    assert_eq!(pool[&tunnelled].inner_tos().ecn(), Ecn::Ect0);
 }

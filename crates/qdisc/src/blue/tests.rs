@@ -197,7 +197,7 @@ fn b6_an_ecn_capable_packet_is_marked_on_request() {
     assert_eq!(marking.last_reason(), Some(DropReason::EarlyDrop));
     assert_eq!(marking.offer_many(1, PLAIN.with_ecn(Ecn::Ect0)), 0);
     let last = marking.queue.fifo.pop_last(&marking.pool).expect("it waits");
-    assert_eq!(marking.pool[&last].inner.tos.ecn(), Ecn::Ce);
+    assert_eq!(marking.pool[&last].inner_tos().ecn(), Ecn::Ce);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn extraction_changes_nothing_but_the_queue() {
     let mut bench = full(&params());
     bench.offer_many(1, PLAIN);
     bench.wait(MILLISECOND * 2);
-    assert_eq!(bench.extract(roamlab_packet::FlowId(0)).len(), 10);
+    assert_eq!(bench.take_matching(roamlab_packet::FlowId(0)).len(), 10);
     assert_eq!(p_m(&bench), 0.25);
 }
 

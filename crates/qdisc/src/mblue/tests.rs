@@ -99,10 +99,7 @@ fn the_mark_is_the_inner_headers_and_can_be_chosen() {
     assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow), "another mark is no mark");
     bench.offer_many(1, PLAIN.with_dscp(Dscp(46)));
     assert_eq!(bench.last_reason(), Some(DropReason::MarkedOverflow));
-    let mut tunnelled = crate::conformance::packet(0, 512, PLAIN);
-    let outer = roamlab_packet::IpHeader { tos: PLAIN.with_dscp(Dscp(46)), ..tunnelled.inner };
-    assert!(tunnelled.encapsulate(outer));
-    bench.offer(tunnelled);
+    bench.offer_tunnelled(crate::conformance::packet(0, 512, PLAIN), PLAIN.with_dscp(Dscp(46)));
     assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow), "the outer header is not looked at");
 }
 
@@ -270,7 +267,7 @@ fn extraction_changes_nothing_but_the_queue() {
     let mut bench = holding(80, &params());
     bench.offer_many(1, PLAIN);
     bench.wait(MILLISECOND * 2);
-    assert!(bench.extract(FlowId(0)).len() >= 80);
+    assert!(bench.take_matching(FlowId(0)).len() >= 80);
     assert_eq!((p_m(&bench), bench.queue.packets()), (0.25, 0));
 }
 

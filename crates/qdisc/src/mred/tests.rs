@@ -189,10 +189,10 @@ fn r9_only_the_mark_is_a_mark() {
 fn a_host_that_leaves_takes_its_packets_out_of_both_counts() {
     let mut bench = holding(3, 0, &params());
     bench.offer(packet(1, 512, MARKED));
-    assert_eq!(bench.extract(FlowId(0)).len(), 3);
+    assert_eq!(bench.take_matching(FlowId(0)).len(), 3);
     assert_eq!((bench.queue.packets(), bench.queue.gauges().marked), (1, 1));
     assert_eq!(bench.queue.detector.idle_since, None, "a priority packet waits");
-    assert_eq!(bench.extract(FlowId(1)).len(), 1);
+    assert_eq!(bench.take_matching(FlowId(1)).len(), 1);
     assert_eq!(bench.queue.detector.idle_since.map(|since| since.time), Some(Time::ZERO));
 }
 
@@ -259,7 +259,7 @@ fn perform<D: QueueDisc>(bench: &mut Bench<D>, step: &Step) -> (Option<u64>, Vec
             (None, Vec::new())
         }
         Step::Serve => (bench.serve(), Vec::new()),
-        Step::Extract(flow) => (None, bench.extract(FlowId(flow))),
+        Step::Extract(flow) => (None, bench.take_matching(FlowId(flow))),
         Step::Wait(span) => {
             bench.wait(span);
             (None, Vec::new())
@@ -294,5 +294,5 @@ fn a_priority_packet_is_not_marked_for_congestion() {
     bench.queue.detector.average = 9.0;
     assert_eq!(offer(&mut bench, MARKED.with_ecn(Ecn::Ect0)), None);
     let last = bench.queue.fifo.pop_last(&bench.pool).expect("it waits");
-    assert_eq!(bench.pool[&last].inner.tos.ecn(), Ecn::Ect0, "no test, no congestion mark");
+    assert_eq!(bench.pool[&last].inner_tos().ecn(), Ecn::Ect0, "no test, no congestion mark");
 }

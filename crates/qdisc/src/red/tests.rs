@@ -283,7 +283,7 @@ fn extraction_changes_neither_average_nor_probability() {
     bench.offer_many(30, PLAIN);
     let before = bench.queue.gauges();
     assert_eq!(before.average, 29.0, "the length before the last arrival");
-    assert_eq!(bench.extract(roamlab_packet::FlowId(0)).len(), 30);
+    assert_eq!(bench.take_matching(roamlab_packet::FlowId(0)).len(), 30);
     assert_eq!(bench.queue.gauges(), before);
     assert_eq!(bench.queue.detector.idle_since, Some(exactly(Time::ZERO)), "nothing waits any more");
 }
@@ -333,7 +333,7 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
             Some(reason) => Err(reason),
             None => {
                 let last = bench.queue.fifo.pop_last(&bench.pool).expect("it waits");
-                Ok(bench.pool[&last].inner.tos.ecn())
+                Ok(bench.pool[&last].inner_tos().ecn())
             }
         }
     };

@@ -1,0 +1,160 @@
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn at(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+#[test]
+fn equal_times_pop_in_insertion_order() {
+    let mut scheduler = Scheduler::default();
+    for event in 0..100 {
+        scheduler.push(at(u64::from(event % 3 == 0)), event);
+    }
+    let popped: Vec<i32> = std::iter::from_fn(|| scheduler.pop()).map(|(_, event)| event).collect();
+    let expected: Vec<i32> =
+        (0..100).filter(|e| e % 3 != 0).chain((0..100).filter(|e| e % 3 == 0)).collect();
+    assert_eq!(popped, expected);
+}
+
+#[test]
+fn a_reserved_place_is_kept() {
+    let mut scheduler = Scheduler::default();
+    let place = scheduler.reserve();
+    scheduler.push(Time::ZERO, "second");
+    scheduler.push_at(Time::ZERO, place, "first");
+    assert_eq!(scheduler.pop(), Some((Time::ZERO, "first")));
+}
+
+#[test]
+fn the_past_ends_with_the_event_popped_last() {
+    let mut scheduler = Scheduler::default();
+    let (before, now) = (scheduler.reserve(), scheduler.reserve());
+    let after = scheduler.reserve();
+    let time = at(5);
+    assert!(!scheduler.is_past(Time::ZERO, before), "nothing has happened yet");
+    scheduler.push_at(time, now, ());
+    assert!(scheduler.pop().is_some());
+    assert!(scheduler.is_past(at(4), after) && scheduler.is_past(time, before));
+    assert!(!scheduler.is_past(time, after) && !scheduler.is_past(at(6), before));
+}
+
+#[test]
+fn nothing_comes_at_the_end_of_time() {
+    let mut scheduler = Scheduler::default();
+    let end = Scheduler::<()>::END.as_nanos();
+    let times = [u64::MAX - 1, end - 1, end, 3, u64::MAX - 9];
+    times.iter().for_each(|&time| scheduler.push(at(time), time));
+    assert_eq!(scheduler.pop_until(at(2)), None);
+    assert_eq!(scheduler.pop(), Some((at(3), 3)));
+    assert_eq!(scheduler.next_time(), Some(at(end - 1)));
+    assert_eq!(scheduler.pop(), Some((at(end - 1), end - 1)));
+    assert_eq!((scheduler.next_time(), scheduler.pop(), scheduler.len()), (None, None, 3));
+}
+
+/// Distances as a network with jitter on every hop has them.
+#[test]
+fn random_distances_take_no_lanes() {
+    let mut scheduler = Scheduler::default();
+    let mut state = 1u64;
+    (0..100).for_each(|event| scheduler.push(at(event), event));
+    for event in 0..100_000 {
+        let Some((now, _)) = scheduler.pop() else { panic!("events are pending") };
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        scheduler.push(at(now.as_nanos() + (state >> 40)), event);
+    }
+    assert!(scheduler.lanes.len() <= 2, "{} lanes", scheduler.lanes.len());
+}
+
+/// Every link of a network with two packet sizes: most events go through lanes.
+#[test]
+fn repeated_distances_take_lanes() {
+    let mut scheduler = Scheduler::default();
+    let distances = [1_000, 12_000, 1_040_000, 1_012_000, 10_000_000, 5_000_320];
+    (0..60).for_each(|event| scheduler.push(at(17 * event), event as usize));
+    for _ in 0..300_000 {
+        let Some((now, event)) = scheduler.pop() else { panic!("events are pending") };
+        scheduler.push(at(now.as_nanos() + distances[event % 6]), event);
+    }
+    assert_eq!(scheduler.heap.len(), 0);
+    assert!((6..=8).contains(&scheduler.lanes.len()), "{} lanes", scheduler.lanes.len());
+    assert_eq!(scheduler.pending().count(), 60);
+}
+
+/// One step: push at a distance, push with a number reserved some steps ago, or pop.
+#[derive(Clone, Debug)]
+enum Step {
+    Push(u64),
+    PushReserved(u64, usize),
+    PushOnce(u64),
+    Pop,
+}
+
+/// Few distances, distances that differ by little, many, and any.
+fn distance() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => prop::sample::select(vec![0, 8, 100, 108, 5_000, 1 << 40]),
+        2 => 0u64..50,
+        1 => 0u64..1_000_000,
+        1 => any::<u64>().prop_map(|far| far >> 20),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => distance().prop_map(Step::Push),
+        1 => (distance(), 0usize..8).prop_map(|(far, back)| Step::PushReserved(far, back)),
+        1 => distance().prop_map(Step::PushOnce),
+        5 => Just(Step::Pop),
+    ]
+}
+
+proptest! {
+    /// Any interleaving of pushes and pops agrees with an ordered map.
+    #[test]
+    fn agrees_with_an_ordered_map(steps in prop::collection::vec(step(), 0..1500)) {
+        let (mut scheduler, mut model) = (Scheduler::default(), BTreeMap::new());
+        let (mut now, mut reserved) = (0u64, Vec::new());
+        for step in steps {
+            match step {
+                Step::Push(distance) => {
+                    let time = now.saturating_add(distance);
+                    let number = scheduler.reserve();
+                    scheduler.push_at(at(time), number, number);
+                    model.insert((time, number), number);
+                    reserved.push(scheduler.reserve());
+                }
+                Step::PushReserved(distance, back) => {
+                    // Not into the past: an event of this instant has a later number than the one popped last.
+                    let time = now.saturating_add(distance.max(1));
+                    let Some(number) = reserved.len().checked_sub(1 + back).map(|place| reserved.remove(place))
+                        else { continue };
+                    scheduler.push_at(at(time), number, number);
+                    model.insert((time, number), number);
+                }
+                Step::PushOnce(distance) => {
+                    let (time, number) = (now.saturating_add(distance), scheduler.reserve());
+                    scheduler.push_once(at(time), number, number);
+                    model.insert((time, number), number);
+                }
+                Step::Pop => {
+                    let expected = model.pop_first().map(|((time, _), event)| (at(time), event));
+                    prop_assert_eq!(scheduler.next_time(), expected.map(|(time, _)| time));
+                    if let Some((time, _)) = expected.filter(|(time, _)| *time > Time::ZERO) {
+                        prop_assert_eq!(scheduler.pop_until(at(time.as_nanos() - 1)), None);
+                        now = time.as_nanos();
+                    }
+                    prop_assert_eq!(scheduler.pop(), expected);
+                }
+            }
+            prop_assert_eq!(scheduler.len(), model.len());
+            prop_assert_eq!(scheduler.is_empty(), model.is_empty());
+        }
+        let mut rest: Vec<u64> = scheduler.pending().copied().collect();
+        rest.sort_unstable();
+        let mut expected: Vec<u64> = model.into_values().collect();
+        expected.sort_unstable();
+        prop_assert_eq!(rest, expected);
+    }
+}
