@@ -183,6 +183,13 @@ impl Packet {
         self.bits & bit::SIGNAL != 0
     }
 
+    /// Whether it is signalling, or may bear a code point: what most packets are not.
+    #[inline]
+    pub fn is_unusual(&self) -> bool {
+        // The inner octet is that of the header as it was made for a packet without tunnels.
+        self.bits & bit::SIGNAL != 0 || (self.header.tos.0 | self.covered_tos.0) > 0b11
+    }
+
     /// The message that it carries, if it is signalling.
     pub fn message(&self) -> Option<MessageId> {
         self.is_signal().then_some(MessageId(self.seq))

@@ -75,7 +75,7 @@ impl HostBuffer {
             self.packets.push_back(packet);
             return;
         }
-        let is_copy = |id: &PacketId| cx.pool[id].copy_of != cx.pool[id].serial;
+        let is_copy = |id: &PacketId| cx.pool.original(&cx.pool[id]) != cx.pool[id].serial;
         if let Some(oldest_copy) = self.packets.iter().position(is_copy)
             && let Some(copy) = self.packets.remove(oldest_copy)
         {
@@ -137,7 +137,7 @@ mod tests {
 
     /// What is inside: (serial, serial of the packet that it is a copy of).
     fn inside(buffer: &mut HostBuffer, cx: &Cx) -> Vec<(u64, u64)> {
-        buffer.take_all().iter().map(|id| (cx.pool[id].serial, cx.pool[id].copy_of)).collect()
+        buffer.take_all().iter().map(|id| (cx.pool[id].serial, cx.pool.original(&cx.pool[id]))).collect()
     }
 
     #[test]

@@ -6,14 +6,14 @@ use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::forced::{ForcedDrops, LinkChange};
-use crate::line::{Bearers, Line, Queue};
-use crate::link::{End, Link};
+use crate::link::{End, Link, Links};
 use crate::node::{Cell, Measuring, Mobile, Node};
 use crate::ns2;
 use crate::probe::Wanted;
-use crate::route::{Edge, RouteTable, shortest_paths};
+use crate::route::{Edge, RouteTable, Ways, shortest_paths};
 use crate::run::Draw;
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::world::{Policer, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
@@ -28,8 +28,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
-    let (nodes, links, tenants) = (Vec::new(), Vec::new(), Vec::new());
-    let mut builder = Builder { scenario, draw, streams, nodes, links, ids: BTreeMap::new(), tenants };
+    let links = Links::new(scenario.network.signalling_priority);
+    let (nodes, ids, ways) = (Vec::new(), BTreeMap::new(), Ways::default());
+    let mut builder = Builder { scenario, draw, streams, nodes, links, ids, ways };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -42,9 +43,9 @@ struct Builder<'a> {
     draw: Draw,
     streams: Streams,
     nodes: Vec<Node>,
-    links: Vec<Link>,
+    links: Links,
     ids: BTreeMap<&'a str, NodeId>,
-    tenants: Vec<Vec<NodeId>>,
+    ways: Ways,
 }
 
 impl<'a> Builder<'a> {
@@ -53,7 +54,7 @@ impl<'a> Builder<'a> {
         let next = NodeId(self.nodes.len() as u32);
         let id = *self.ids.entry(name).or_insert(next);
         if id == next {
-            self.nodes.push(blank_node(name, Addr::new(next.0, 0)));
+            self.nodes.push(blank_node(name, Addr::node(next.0)));
         }
         id
     }
@@ -66,18 +67,16 @@ impl<'a> Builder<'a> {
         queue: &QueueSpec,
         own_queue: bool,
     ) -> LinkId {
-        let id = LinkId(self.links.len() as u32);
-        let mut qdisc = Qdisc::new(queue, self.streams.named(&format!("{name}/{}", queue.stream())));
-        qdisc.attach(rate, delay);
-        let mut link = Link::new(name, ends, (rate, delay), qdisc, self.scenario.network.signalling_priority);
-        if let Line::Shared(queue) = &mut link.line {
-            queue.recorded = self.is_recorded(&link.name, own_queue);
-        }
+        let is_recorded = self.is_recorded(&name, own_queue);
+        let queue = match queue.plain_limit() {
+            Some(limit) if !is_recorded => TxQueue::Plain { limit },
+            _ => TxQueue::Shared(Box::new(self.queue(&name, queue, (rate, delay), is_recorded))),
+        };
+        let id = self.links.add(name, ends, (rate, delay), queue);
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to.0 as usize].addr;
             self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);
         }
-        self.links.push(link);
         id
     }
 
@@ -90,25 +89,26 @@ impl<'a> Builder<'a> {
         [left, right]: [&'a str; 2],
         shape: (Rate, Duration),
         queues: [Option<&QueueSpec>; 2],
-    ) {
+    ) -> [LinkId; 2] {
         let default = &self.scenario.network.queue;
         let ids = [self.node(left), self.node(right)];
-        for ((from, to), queue) in [(0, 1), (1, 0)].into_iter().zip(queues) {
-            let name = format!("{}->{}", [left, right][from], [left, right][to]);
-            let ends = (ids[from], End::Node(ids[to]));
-            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some());
-        }
+        let names = [format!("{left}->{right}"), format!("{right}->{left}")];
+        let ends = [(ids[0], End::Node(ids[1])), (ids[1], End::Node(ids[0]))];
+        let mut each = names.into_iter().zip(ends).zip(queues);
+        std::array::from_fn(|_| {
+            let ((name, ends), queue) = each.next().expect("two of each");
+            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some())
+        })
     }
 
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
-            let first = self.links.len();
-            self.duplex(names, (link.rate, link.delay), queues);
-            for (built, drops) in self.links[first..].iter_mut().zip([&link.drops, &link.reverse_drops]) {
-                built.forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
-                built.changes = changes(link);
+            let built = self.duplex(names, (link.rate, link.delay), queues);
+            for (built, drops) in built.into_iter().zip([&link.drops, &link.reverse_drops]) {
+                let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
+                self.links.interfere(built, forced, changes(link));
             }
         }
     }
@@ -135,26 +135,21 @@ impl<'a> Builder<'a> {
                 link: LinkId(index as u32),
                 from: link.from.0 as usize,
                 to: to.0 as usize,
-                delay: link.delay,
+                delay: self.links.delay(LinkId(index as u32)),
             }),
             End::Cell(_) => None,
         };
         let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
-        for (node, table) in self.nodes.iter_mut().zip(shortest_paths(self.ids.len(), &edges)) {
-            node.routes = table;
-        }
+        self.ways = shortest_paths(self.ids.len(), &edges);
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
-        self.tenants = vec![Vec::new(); self.nodes.len()];
         for spec in &self.scenario.hosts {
             let home = self.ids[spec.home.as_str()];
             let id = NodeId(self.nodes.len() as u32);
-            let tenants = &mut self.tenants[home.0 as usize];
-            tenants.push(id);
-            let addr = Addr::new(home.0, tenants.len() as u32);
             self.ids.insert(&spec.name, id);
-            self.nodes.push(blank_node(&spec.name, addr));
+            self.nodes.push(blank_node(&spec.name, Addr::mobile(id.0)));
+            self.ways.add_host(home);
             let mobile = self.mobile(id, spec, cells);
             self.nodes[id.0 as usize].mobile = Some(Box::new(mobile));
         }
@@ -171,6 +166,7 @@ impl<'a> Builder<'a> {
             let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
             let name = format!("{}->{name}", spec.name);
             let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
+            self.links.track_flights(link);
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
@@ -195,7 +191,9 @@ impl<'a> Builder<'a> {
             let spec = &self.scenario.cells[&cell.name];
             let Some(scheduler) = &spec.scheduler else { continue };
             let air = format!("{}/air", cell.name);
-            let common = (cell.air, self.queue(&air, &spec.queue, (spec.rate, spec.delay)));
+            let shape = (spec.rate, spec.delay);
+            let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
+            let common = BearerQueue { id: cell.air, rate: spec.rate, queue };
             let (mut shares, mut hosts) = (vec![Bearer { weight: 1.0, rate: spec.rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
@@ -204,21 +202,29 @@ impl<'a> Builder<'a> {
                 let bearer = spec.bearer_of(&host.name);
                 let share = Bearer { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
                 names.push(format!("{air}/{}", host.name));
-                let queue = self.queue(&names[names.len() - 1], &bearer.queue, (share.rate, spec.delay));
-                hosts.push((addr, id, queue));
+                let name = &names[names.len() - 1];
+                let is_recorded = self.is_recorded(name, true);
+                let queue = self.queue(name, &bearer.queue, (share.rate, spec.delay), is_recorded);
+                hosts.push((addr, BearerQueue { id, rate: share.rate, queue }));
                 shares.push(share);
             }
             let bearers = Bearers::new(Scheduler::new(scheduler, &shares), common, hosts);
-            self.links[cell.air.0 as usize].line = Line::Bearers(Box::new(bearers));
+            self.links.set_queue(cell.air, TxQueue::Bearers(Box::new(bearers)));
         }
         names
     }
 
-    /// The queue of a bearer.
-    fn queue(&self, name: &String, spec: &QueueSpec, (rate, delay): (Rate, Duration)) -> Queue {
+    /// A queue at a link or bearer of this rate and delay.
+    fn queue(
+        &self,
+        name: &str,
+        spec: &QueueSpec,
+        (rate, delay): (Rate, Duration),
+        is_recorded: bool,
+    ) -> Queue {
         let mut qdisc = Qdisc::new(spec, self.streams.named(&format!("{name}/{}", spec.stream())));
         qdisc.attach(rate, delay);
-        Queue::new(qdisc, rate, self.is_recorded(name, true))
+        Queue::new(qdisc, is_recorded)
     }
 
     fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
@@ -297,7 +303,11 @@ impl<'a> Builder<'a> {
             },
             None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
         };
-        let ends = (self.ids[spec.path[0].as_str()], self.ids[spec.path[1].as_str()]);
+        let end = |name: &String| {
+            let node = self.ids[name.as_str()];
+            (node, self.nodes[node.0 as usize].addr)
+        };
+        let ends = spec.path.each_ref().map(end);
         let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
         flow.dscp = spec.dscp;
         flow
@@ -339,7 +349,7 @@ impl<'a> Builder<'a> {
             bearers,
             cells,
             flows,
-            tenants: self.tenants,
+            ways: self.ways,
             tunnel_overhead: setting.tunnel_overhead,
             forwarding_overhead: setting.forwarding_overhead,
             drops_duplicates: setting.drops_duplicates,
@@ -354,6 +364,7 @@ impl<'a> Builder<'a> {
             events: 0,
             packet_hops: 0,
         };
+        world.mark_special();
         (0..world.nodes.len() as u32).for_each(|node| world.arm_agent(NodeId(node)));
         world
     }
@@ -408,7 +419,7 @@ fn changes(link: &LinkSpec) -> Vec<LinkChange> {
 }
 
 /// The changes of links, the first motion and measurement of every host and the first wake-up of every application.
-fn schedule_start(cx: &mut Cx, links: &[Link], nodes: &[Node], flows: &[Flow]) {
+fn schedule_start(cx: &mut Cx, links: &Links, nodes: &[Node], flows: &[Flow]) {
     for (id, link) in links.iter().enumerate() {
         for (index, change) in link.changes.iter().enumerate() {
             let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };

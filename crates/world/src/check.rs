@@ -35,8 +35,8 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_record(scenario)?;
     check_connected(scenario)?;
     let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
-    if nodes > Addr::MAX_PART as usize {
-        let most = Addr::MAX_PART;
+    if nodes > Addr::MAX_NODES as usize {
+        let most = Addr::MAX_NODES;
         let problem = Problem::at("links", format!("{nodes} nodes are more than addresses reach for"));
         return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
     }

@@ -9,7 +9,7 @@ use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::{Keeps, World};
 use roamlab_mobility::{Action, Identification, Input, L2Trigger, Message, MobilityAgent, Via, lte_x2};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos};
 use std::collections::{BTreeSet, VecDeque};
 
 impl World {
@@ -100,9 +100,8 @@ impl World {
         let in_band = message.in_band();
         let id = self.cx.probes.sent(self.cx.now, (src, to), size, message);
         let inner = IpHeader::new(src, to, Tos::default());
-        let mut packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
-        packet.in_band = in_band;
-        let packet = self.cx.pool.create(packet);
+        let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        let packet = self.cx.pool.create(packet.in_band(in_band));
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
             None => self.dispatch(node, packet),
@@ -123,7 +122,7 @@ impl World {
     }
 
     fn dispatch(&mut self, node: NodeId, packet: PacketId) {
-        let dst = self.cx.pool[&packet].inner.dst;
+        let dst = self.cx.pool[&packet].header.dst;
         let here = &self.nodes[node.0 as usize];
         // What a base station itself has to say to its hosts does not go where their data go.
         if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -152,8 +151,10 @@ impl World {
         let here = &mut self.nodes[node.0 as usize];
         let (Some(cell), Some(buffer)) = (here.serves, here.buffers.get_mut(&host)) else { return };
         let air = self.cells[cell.0 as usize].air;
-        let known = |packet: &Packet| packet.header().dst == host && received.contains(&packet.copy_of);
-        for packet in self.links[air.0 as usize].extract(air, false, &known, &mut self.cx) {
+        let known = |packet: &Packet, pool: &PacketPool| {
+            packet.header.dst == host && received.contains(&pool.original(packet))
+        };
+        for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
             self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         buffer.received = received;
@@ -163,8 +164,8 @@ impl World {
     pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
         let here = &mut self.nodes[node.0 as usize];
         let Some(cell) = here.serves else { return };
-        let air = &self.links[self.cells[cell.0 as usize].air.0 as usize];
-        if !air.has_for(host, &self.cx) && here.draining.remove(&host) {
+        let air = self.cells[cell.0 as usize].air;
+        if !self.links.has_for(air, host, &self.cx) && here.draining.remove(&host) {
             self.agent_input(node, Input::Trigger(L2Trigger::Drained { host }));
         }
     }
@@ -190,8 +191,8 @@ impl World {
         }
         if let Some(cell) = here.serves {
             let air = self.cells[cell.0 as usize].air;
-            let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
-            lost.extend(self.links[air.0 as usize].extract(air, false, &for_host, &mut self.cx));
+            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_signal();
+            lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
         }
         for packet in lost {
             self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
@@ -215,17 +216,16 @@ impl World {
         buffer.mode = Mode::Collecting;
         buffer.received.clear();
         let air = self.cells[cell.0 as usize].air;
-        let link = &mut self.links[air.0 as usize];
         let place = Place::Node(node);
-        let for_host = |packet: &Packet| packet.header().dst == host && !packet.is_signal();
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_signal();
         if matches!(buffering.keeps, Keeps::Sent | Keeps::InFlight) {
-            for copy in link.copy_in_flight(&for_host, &mut self.cx) {
+            for copy in self.links.copy_in_flight(air, &for_host, &mut self.cx) {
                 self.cx.trace(&copy, Stop::BufferHold, place);
                 buffer.push(copy, place, &mut self.cx);
             }
         }
         let unacknowledged_too = buffering.keeps == Keeps::Unacknowledged && !self.in_flight_survives;
-        for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
+        for packet in self.links.take_matching(air, unacknowledged_too, &for_host, &mut self.cx) {
             self.cx.trace(&packet, Stop::BufferHold, place);
             buffer.push(packet, place, &mut self.cx);
         }

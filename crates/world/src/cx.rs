@@ -34,7 +34,7 @@ pub struct Cx {
 impl Cx {
     /// Whether a packet bears the mark of forwarded ones.
     pub fn is_marked(&self, packet: &PacketId) -> bool {
-        self.mark == Some(self.pool[packet].inner.tos.dscp())
+        self.mark == Some(self.pool[packet].inner_tos().dscp())
     }
 
     /// The packet is lost here.
@@ -82,6 +82,11 @@ impl Cx {
         }
     }
 
+    /// Whether packets are recorded one by one, or one of them is traced.
+    pub fn is_watching(&self) -> bool {
+        self.probes.wanted.packets || self.is_tracing()
+    }
+
     /// Whether any packet is traced.
     pub fn is_tracing(&self) -> bool {
         self.probes.traced.is_some()
@@ -91,6 +96,6 @@ impl Cx {
     pub fn traces(&self, packet: &PacketId) -> bool {
         let Some(serial) = self.probes.traced else { return false };
         let packet = &self.pool[packet];
-        packet.serial == serial || packet.copy_of == serial
+        packet.serial == serial || self.pool.original(packet) == serial
     }
 }

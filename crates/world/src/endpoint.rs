@@ -7,7 +7,7 @@ use crate::probe::{Delivery, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use crate::world::World;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_packet::{Body, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
 use roamlab_traffic::Offer;
 use roamlab_transport::{Segment, TcpFactKind};
 
@@ -42,7 +42,7 @@ impl World {
             (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
                 let (header, size) = sender.datagram(bytes);
                 state.stats.sent += 1;
-                return self.emit(flow, Side::Sender, Body::Udp(header), size, Tos::default());
+                return self.emit(flow, Side::Sender, &Body::Udp(header), size, Ecn::NotEct);
             }
             (Transport::Udp { .. }, Offer::Unlimited | Offer::Segments(_) | Offer::Stop) => {}
         }
@@ -89,31 +89,38 @@ impl World {
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
-        let Packet { body, inner, .. } = self.cx.pool[&packet];
-        let (Transport::Tcp { sender, .. }, Body::Tcp(header)) =
-            (&mut self.flows[flow as usize].transport, body)
-        else {
+        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
             return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
         };
+        if !self.cx.pool[&packet].is_tcp() {
+            return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
+        }
         self.cx.trace(&packet, Stop::TcpOnSegment, Place::Node(node));
-        self.cx.pool.deliver(packet);
-        sender.on_segment(&header, inner.tos.ecn(), self.cx.now);
+        let header = self.cx.pool.tcp_header(&packet);
+        let ecn = self.cx.pool.deliver(packet).header.tos.ecn();
+        sender.on_segment(&header, ecn, self.cx.now);
     }
 
     fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId) {
         let now = self.cx.now;
         let state = &mut self.flows[flow as usize];
-        let Packet { body, inner, serial, created, size, .. } = self.cx.pool[&packet];
-        let (receipt, seq, payload, stop) = match (&mut state.transport, body) {
-            (Transport::Tcp { receiver, .. }, Body::Tcp(header)) => {
-                let receipt = receiver.on_segment(&header, inner.tos.ecn(), now);
-                (receipt, header.seq, u64::from(header.payload), Stop::TcpOnSegment)
+        let Packet { header, serial, created, .. } = self.cx.pool[&packet];
+        let size = self.cx.pool[&packet].wire_size();
+        let is_tcp = self.cx.pool[&packet].is_tcp();
+        let (receipt, seq, payload, stop) = match &mut state.transport {
+            Transport::Tcp { receiver, .. } if is_tcp => {
+                let tcp = self.cx.pool.tcp_header(&packet);
+                let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
+                (receipt, tcp.seq, u64::from(tcp.payload), Stop::TcpOnSegment)
             }
-            (Transport::Udp { receiver, .. }, Body::Udp(header)) => {
+            Transport::Udp { receiver, .. } if !is_tcp => {
                 let payload = size.0 - u64::from(UDP_HEADERS);
-                (receiver.on_datagram(&header), header.seq, payload, Stop::UdpOnDatagram)
+                let seq = self.cx.pool[&packet].seq();
+                (receiver.on_datagram(&UdpHeader { seq }), seq, payload, Stop::UdpOnDatagram)
             }
-            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node)),
+            Transport::Tcp { .. } | Transport::Udp { .. } => {
+                return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
+            }
         };
         let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
         let deliverable = receipt.in_order_segments > 0;
@@ -126,7 +133,8 @@ impl World {
         if deliverable {
             self.cx.trace(&packet, Stop::AppDeliver, Place::Node(node));
         }
-        state.timeouts.arrived(self.cx.pool.deliver(packet));
+        let original = self.cx.pool.original(&self.cx.pool[&packet]);
+        state.timeouts.arrived(self.cx.pool.deliver(packet), original);
         if !is_data {
             return;
         }
@@ -143,8 +151,7 @@ impl World {
     fn pump(&mut self, flow: u32, side: Side) {
         let last_serial = self.cx.pool.last_serial();
         while let Some(segment) = self.poll_transmit(flow, side) {
-            let tos = Tos::default().with_ecn(segment.ecn);
-            self.emit(flow, side, Body::Tcp(segment.header), segment.size, tos);
+            self.emit(flow, side, &Body::Tcp(segment.header), segment.size, segment.ecn);
         }
         if side == Side::Sender {
             self.take_facts(flow, last_serial);
@@ -167,26 +174,43 @@ impl World {
     }
 
     /// Makes a packet and sends it from the end of the flow on this side.
-    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, tos: Tos) {
+    fn emit(&mut self, flow: u32, side: Side, body: &Body, size: Bytes, ecn: Ecn) {
         let state = &self.flows[flow as usize];
-        let (here, there) = match side {
-            Side::Sender => (state.src, state.dst),
-            Side::Receiver => (state.dst, state.src),
+        let [sender, receiver] = state.addresses;
+        let is_plain = state.starts_plainly[World::side_index(side)];
+        let (here, tos, src, dst) = match side {
+            Side::Sender => (state.src, Tos::default().with_dscp(state.dscp), sender, receiver),
+            Side::Receiver => (state.dst, Tos::default(), receiver, sender),
         };
-        let addr = |node: NodeId| self.nodes[node.0 as usize].addr;
-        let tos = if side == Side::Sender { tos.with_dscp(state.dscp) } else { tos };
-        let inner = IpHeader::new(addr(here), addr(there), tos);
-        let packet = Packet::new(FlowId(flow), inner, size, self.cx.now, body);
-        let packet = self.cx.pool.create(packet);
+        let header = IpHeader::new(src, dst, tos.with_ecn(ecn));
+        let (flow, now) = (FlowId(flow), self.cx.now);
+        let packet = match body {
+            Body::Tcp(tcp) => self.cx.pool.create_tcp(flow, header, size, now, tcp),
+            Body::Udp(_) | Body::Signal(_) => {
+                self.cx.pool.create(Packet::new(flow, header, size, now, *body))
+            }
+        };
+        if self.cx.is_watching() {
+            self.record_start(&packet, here, side);
+        }
+        match self.ways.link(here, dst) {
+            Some(link) if is_plain => self.links.enqueue(link, packet, &mut self.cx),
+            _ => self.send(here, packet),
+        }
+    }
+
+    /// The first stops of a packet in the trace, and its first event in the record.
+    #[cold]
+    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side) {
+        let FlowId(flow) = self.cx.pool[packet].flow;
         if side == Side::Sender {
-            let now = std::mem::replace(&mut self.cx.now, state.offered);
-            self.cx.trace(&packet, Stop::AppOffer, Place::Node(here));
+            let now = std::mem::replace(&mut self.cx.now, self.flows[flow as usize].offered);
+            self.cx.trace(packet, Stop::AppOffer, Place::Node(node));
             self.cx.now = now;
         }
-        let made = if matches!(body, Body::Udp(_)) { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
-        self.cx.trace(&packet, made, Place::Node(here));
-        self.cx.packet_event("send", &packet, Place::Node(here), 0);
-        self.send(here, packet);
+        let made = if self.cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
+        self.cx.trace(packet, made, Place::Node(node));
+        self.cx.packet_event("send", packet, Place::Node(node), 0);
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.

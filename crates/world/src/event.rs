@@ -1,5 +1,7 @@
 //! What can happen.
 
+use roamlab_packet::Parked;
+
 /// A node, by its place in [`World::nodes`](crate::world::World).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
@@ -29,7 +31,15 @@ pub enum Event {
         /// Which link.
         link: LinkId,
     },
-    /// The first packet in flight on a link arrives (or would have, had it not been taken off the air).
+    /// A packet arrives over a link that does not keep track of those in flight.
+    Arrival {
+        /// Which link.
+        link: LinkId,
+        /// The packet.
+        packet: Parked,
+    },
+    /// The first packet in flight on a link that keeps track of them arrives (or would have, had it not been taken off the
+    /// air).
     LinkHead {
         /// Which link.
         link: LinkId,

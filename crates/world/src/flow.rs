@@ -3,7 +3,7 @@
 use crate::event::NodeId;
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::Dscp;
+use roamlab_packet::{Addr, Dscp};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::VecDeque;
@@ -55,6 +55,10 @@ pub struct Flow {
     pub src: NodeId,
     /// Where its data goes.
     pub dst: NodeId,
+    /// The addresses of both.
+    pub addresses: [Addr; 2],
+    /// Whether what its ends send takes the shortest path at once: nothing is special about their nodes.
+    pub starts_plainly: [bool; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -133,11 +137,14 @@ impl Arrivals {
 
 impl Flow {
     /// A flow that has not begun.
-    pub fn new(name: String, (src, dst): (NodeId, NodeId), app: App, transport: Transport) -> Flow {
+    pub fn new(name: String, ends: [(NodeId, Addr); 2], app: App, transport: Transport) -> Flow {
+        let [src, dst] = ends.map(|(node, _)| node);
         Flow {
             name,
             src,
             dst,
+            addresses: ends.map(|(_, address)| address),
+            starts_plainly: [false; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],

@@ -42,13 +42,16 @@ pub struct LinkChange {
 mod tests {
     use super::*;
     use roamlab_engine::Bytes;
-    use roamlab_packet::{Addr, Body, IpHeader, Tos, UdpHeader};
+    use roamlab_packet::{Addr, Body, IpHeader, PacketPool, Tos, UdpHeader};
 
     #[test]
     fn a_list_counts_its_flow_only() {
-        let packet = |flow| {
+        let mut pool = PacketPool::default();
+        let mut packet = |flow| {
             let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-            Packet::new(FlowId(flow), inner, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
+            let body = Body::Udp(UdpHeader::default());
+            let packet = pool.create(Packet::new(FlowId(flow), inner, Bytes(512), Time::ZERO, body));
+            pool[&packet].clone()
         };
         let mut of_flow = ForcedDrops { flow: Some(FlowId(1)), ordinals: vec![0, 2], seen: 0 };
         let mut of_all = ForcedDrops { flow: None, ordinals: vec![1], seen: 0 };

@@ -3,7 +3,7 @@
 use crate::buffer::{HostBuffer, Mode};
 use crate::cx::Place;
 use crate::event::{CellId, Event, LinkId, NodeId};
-use crate::link::{End, InFlight};
+use crate::link::End;
 use crate::node::Mobile;
 use crate::probe::Stop;
 use crate::route::HostRoute;
@@ -11,7 +11,7 @@ use crate::tunnel::{self, Exit};
 use crate::world::{Buffering, Keeps, World};
 use roamlab_engine::Time;
 use roamlab_mobility::{Input, Via};
-use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
@@ -23,27 +23,54 @@ struct Arrival {
 }
 
 impl World {
-    /// A packet comes out of a link.
-    pub(crate) fn arrive(&mut self, link: LinkId, arrived: InFlight) {
-        let packet = arrived.packet;
+    /// A packet comes out of a link that does not keep track of those in flight. This and [`Links::enqueue`] are the whole
+    /// way of a plain packet through a plain router.
+    #[inline]
+    pub(crate) fn arrive(&mut self, link: LinkId, packet: PacketId) {
+        let Some(node) = self.links.landed(link) else {
+            return self.arrive_generally(link, packet, Time::ZERO);
+        };
+        let header = &mut self.cx.pool[&packet].header;
+        if header.dst == Addr::node(node.0) {
+            return self.receive_plainly(node, packet, link);
+        }
+        if header.ttl <= 1 {
+            return self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node));
+        }
+        header.ttl -= 1;
+        match self.ways.link(node, header.dst) {
+            Some(next) => self.links.enqueue(next, packet, &mut self.cx),
+            None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+        }
+    }
+
+    fn receive_plainly(&mut self, node: NodeId, packet: PacketId, link: LinkId) {
+        if self.cx.pool[&packet].tunnels() > 0 {
+            return self.receive(node, packet, self.links[link].from);
+        }
+        self.deliver(node, packet);
+    }
+
+    /// A packet whose transmission began at `started` comes out of a link.
+    pub(crate) fn arrive_generally(&mut self, link: LinkId, packet: PacketId, started: Time) {
         self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
-        if !self.links[link.0 as usize].up {
+        if !self.links[link].up {
             return self.cx.lose(packet, DropReason::LinkDown, Place::Link(link));
         }
-        let (from, to) = (self.links[link.0 as usize].from, self.links[link.0 as usize].to);
+        let (from, to) = (self.links[link].from, self.links[link].to);
         match to {
-            End::Node(node) if self.is_cut_off(from, node, arrived.started) => {
+            End::Node(node) if self.is_cut_off(from, node, started) => {
                 self.cx.lose(packet, DropReason::Detached, Place::Link(link));
             }
             End::Node(node) => self.receive(node, packet, from),
             End::Cell(cell) => {
-                let dst = self.cx.pool[&packet].header().dst;
+                let dst = self.cx.pool[&packet].header.dst;
                 if dst == Addr::BROADCAST {
                     return self.broadcast(cell, packet);
                 }
                 self.keep_copy(from, &packet, dst);
                 let host = self.node_at(dst);
-                match host.filter(|&host| self.hears(host, cell, arrived.started)) {
+                match host.filter(|&host| self.hears(host, cell, started)) {
                     Some(host) if self.is_duplicate(host, &packet) => {
                         self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(host));
                     }
@@ -79,11 +106,12 @@ impl World {
     /// Whether the host's layer 2 drops a data packet because it has got it already.
     fn is_duplicate(&mut self, host: NodeId, packet: &PacketId) -> bool {
         let packet = &self.cx.pool[packet];
+        let original = self.cx.pool.original(packet);
         let drops = self.drops_duplicates && !packet.is_signal();
         let Some(mobile) = self.nodes[host.0 as usize].mobile.as_mut().filter(|_| drops) else {
             return false;
         };
-        !mobile.is_new(packet.copy_of)
+        !mobile.is_new(original)
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
@@ -108,8 +136,7 @@ impl World {
 
     /// The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
     fn clear_mark(&mut self, packet: &PacketId) {
-        let header = &mut self.cx.pool[packet].inner;
-        header.tos = header.tos.with_dscp(Dscp::default());
+        self.cx.pool[packet].set_inner_dscp(Dscp::default());
     }
 
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
@@ -118,7 +145,7 @@ impl World {
         let mut arrival = Arrival { from: Some(from), tunnel: None };
         let addr = self.nodes[node.0 as usize].addr;
         loop {
-            let IpHeader { src, dst, .. } = *self.cx.pool[&packet].header();
+            let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
             if dst != addr {
                 return self.forward(node, packet, arrival);
             }
@@ -136,7 +163,7 @@ impl World {
     /// other foreign agents. Anything else is policed where it enters ([ipf] §III, reading A13).
     fn police(&mut self, node: NodeId, packet: PacketId, from: NodeId) -> Option<PacketId> {
         let Some(policer) = &self.policer else { return Some(packet) };
-        if self.cx.pool[&packet].inner.tos.dscp() != policer.mark {
+        if self.cx.pool[&packet].inner_tos().dscp() != policer.mark {
             return Some(packet);
         }
         let here = &self.nodes[node.0 as usize];
@@ -146,7 +173,7 @@ impl World {
         if !at_edge {
             return Some(packet);
         }
-        let outer = *self.cx.pool[&packet].header();
+        let outer = self.cx.pool[&packet].header;
         let from_agent =
             self.node_at(outer.src).is_some_and(|src| self.nodes[src.0 as usize].is_access_router);
         if from_agent && self.cx.pool[&packet].tunnels() > 0 {
@@ -158,7 +185,7 @@ impl World {
             self.cx.lose(packet, DropReason::PolicedMark, Place::Node(node));
             return None;
         }
-        self.cx.pool[&packet].clear_dscp();
+        self.cx.pool.clear_dscp(&packet);
         Some(packet)
     }
 
@@ -170,7 +197,7 @@ impl World {
 
     fn forward(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
         self.cx.trace(&packet, Stop::NodeForward, Place::Node(node));
-        let header = self.cx.pool[&packet].header_mut();
+        let header = &mut self.cx.pool[&packet].header;
         match header.ttl.checked_sub(1) {
             Some(ttl) if ttl > 0 => header.ttl = ttl,
             _ => return self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
@@ -179,7 +206,7 @@ impl World {
     }
 
     fn route(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
-        let IpHeader { src, dst, .. } = *self.cx.pool[&packet].header();
+        let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
         if self.nodes[node.0 as usize].mobile.is_some() {
             return self.send_uplink(node, packet);
         }
@@ -195,7 +222,7 @@ impl World {
         }
         // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
         // routed home, or it would come back for ever. The home agent's own subnet has no link either.
-        let at_home = dst.subnet() == here.addr.subnet();
+        let at_home = self.ways.home(dst) == Some(node);
         if here.agent.is_some() && dst.is_mobile() && (arrival.tunnel.is_some() || at_home) {
             if !signal {
                 self.agent_input(node, data(true));
@@ -207,8 +234,8 @@ impl World {
         if here.serves.is_some() && by_wire && dst.is_mobile() {
             return self.cx.lose(packet, DropReason::Detached, Place::Node(node));
         }
-        match here.routes.prefix(dst) {
-            Some(link) if !at_home => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+        match self.ways.link(node, dst) {
+            Some(link) if !at_home => self.links.enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
         }
     }
@@ -216,7 +243,7 @@ impl World {
     pub(crate) fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
         match mobile.uplink() {
-            Some(link) => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+            Some(link) => self.links.enqueue(link, packet, &mut self.cx),
             None if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
             None => self.cx.lose(packet, DropReason::LinkDown, Place::Node(node)),
         }
@@ -227,7 +254,7 @@ impl World {
         let here = &mut self.nodes[node.0 as usize];
         match via {
             Via::Neighbour(next) => match here.neighbours.get(&next) {
-                Some(&link) => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+                Some(&link) => self.links.enqueue(link, packet, &mut self.cx),
                 None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
             },
             Via::Air => self.send_air(node, packet),
@@ -250,8 +277,8 @@ impl World {
 
     fn route_tunnel(&mut self, node: NodeId, packet: PacketId, end: Addr) {
         let here = &self.nodes[node.0 as usize];
-        match here.routes.prefix(end) {
-            Some(link) if end != here.addr => self.links[link.0 as usize].enqueue(link, packet, &mut self.cx),
+        match self.ways.link(node, end) {
+            Some(link) if end != here.addr => self.links.enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
         }
     }
@@ -261,14 +288,14 @@ impl World {
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
         };
-        let Packet { copy_of, serial, .. } = self.cx.pool[&packet];
-        let dst = self.cx.pool[&packet].header().dst;
-        let known = |buffer: &HostBuffer| buffer.received.contains(&copy_of);
-        if copy_of != serial && here.buffers.get(&dst).is_some_and(known) {
+        let (original, serial) = (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
+        let dst = self.cx.pool[&packet].header.dst;
+        let known = |buffer: &HostBuffer| buffer.received.contains(&original);
+        if original != serial && here.buffers.get(&dst).is_some_and(known) {
             return self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         let air = self.cells[cell.0 as usize].air;
-        self.links[air.0 as usize].enqueue(air, packet, &mut self.cx);
+        self.links.enqueue(air, packet, &mut self.cx);
     }
 
     /// A packet for a host that has left: into its buffer, or straight through it.
@@ -345,26 +372,21 @@ impl World {
         };
         self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], (to, mark.is_some()));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
-            let inner = &mut self.cx.pool[&packet].inner;
-            inner.tos = inner.tos.with_dscp(mark);
+            self.cx.pool[&packet].set_inner_dscp(mark);
         }
         self.send_via(node, packet, host, via);
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId) {
-        match self.cx.pool[&packet].body {
-            Body::Signal(id) => {
-                let from = self.cx.pool.deliver(packet).inner.src;
-                let message = self.cx.probes.received(self.cx.now, id);
-                self.agent_input(node, Input::Message { from, message });
-            }
-            Body::Tcp(_) | Body::Udp(_) => self.deliver_data(node, packet),
-        }
+        let Some(id) = self.cx.pool[&packet].message() else { return self.deliver_data(node, packet) };
+        let from = self.cx.pool.deliver(packet).header.src;
+        let message = self.cx.probes.received(self.cx.now, id);
+        self.agent_input(node, Input::Message { from, message });
     }
 
     fn broadcast(&mut self, cell: CellId, packet: PacketId) {
         let packet = self.cx.pool.deliver(packet);
-        let (Body::Signal(id), from) = (packet.body, packet.inner.src) else { return };
+        let (Some(id), from) = (packet.message(), packet.header.src) else { return };
         let message = self.cx.probes.received(self.cx.now, id);
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];

@@ -17,7 +17,6 @@ pub mod fault;
 pub mod flow;
 pub mod forced;
 mod forward;
-pub mod line;
 pub mod link;
 pub mod locate;
 mod motion;
@@ -31,6 +30,7 @@ pub mod scenario;
 pub mod table;
 mod timeouts;
 pub mod tunnel;
+pub mod tx_queue;
 pub mod world;
 
 pub use catalogue::{catalogue, tcp_profile};

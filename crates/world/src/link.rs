@@ -1,19 +1,23 @@
-//! A link: a queue, a transmitter, and packets in flight, in order.
+//! Links: a queue, a transmitter, and packets in flight.
 //!
-//! A packet's arrival is known when its transmission starts, so it joins the packets in flight at once and its
-//! place among simultaneous events is reserved then; only the first arrival is ever pending. The end of a
-//! transmission has its place reserved too, but is an event only if something waits for it: most links of a
+//! What every packet touches of a link is a [`HotLink`], one cache line; the rest stands in its [`Link`]. A link that is a
+//! plain drop-tail queue before a transmitter is worked on this page alone. Whatever else a link may have (an active
+//! queue, a recorded one, forced losses, signalling that waits, a trace) sets a flag and goes through `general.rs`.
+//!
+//! A packet's arrival is known when its transmission starts, so its place among simultaneous events is reserved then. The
+//! end of a transmission has its place reserved too, but is an event only if something waits for it: most links of a
 //! network are idle most of the time, and learn so when the next packet comes.
 
 use crate::cx::{Cx, Place};
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::forced::{ForcedDrops, LinkChange};
-use crate::line::{Line, Queue};
-use crate::probe::Stop;
-use roamlab_engine::{Duration, Rate, Time};
-use roamlab_packet::{Addr, DropReason, Packet, PacketId};
-use roamlab_qdisc::Qdisc;
+use crate::tx_queue::TxQueue;
+use roamlab_engine::{Bytes, Duration, Rate, Time};
+use roamlab_packet::{DropReason, PacketId, PacketQueue};
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+
+mod general;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -24,7 +28,7 @@ pub enum End {
     Cell(CellId),
 }
 
-/// A packet on its way.
+/// A packet on its way over a link that keeps track of them.
 #[derive(Debug)]
 pub struct InFlight {
     /// When its transmission began.
@@ -39,17 +43,63 @@ pub struct InFlight {
     pub packet: PacketId,
 }
 
-/// A transmission under way, or one that ended unnoticed.
-#[derive(Copy, Clone, Debug)]
-struct Sending {
-    end: Time,
-    /// The reserved insertion number of its end.
-    place: u64,
-    /// Whether its end is an event.
-    awaited: bool,
+/// What is special about a link.
+mod flag {
+    /// Its queue is not a plain drop-tail queue of packets.
+    pub(super) const QUEUE: u8 = 1;
+    /// It loses packets by order of the scenario.
+    pub(super) const FORCED: u8 = 1 << 1;
+    /// Signalling waits that overtakes data.
+    pub(super) const URGENT: u8 = 1 << 2;
+    /// A packet of the run is traced.
+    pub(super) const TRACE: u8 = 1 << 3;
+    /// Any of these: a packet that is handed to the link takes the general path.
+    pub(super) const GENERAL: u8 = QUEUE | FORCED | URGENT | TRACE;
+    /// It keeps track of the packets in flight: they may be taken off the air, or its delay may change.
+    pub(super) const TRACKED: u8 = 1 << 4;
+    /// What arrives takes the general path.
+    pub(super) const END: u8 = 1 << 5;
 }
 
-/// A one-way link.
+/// Whether a link is sending.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Sending {
+    /// No.
+    Idle,
+    /// Until [`HotLink::end`], after which nobody may have noticed that it is idle.
+    Unawaited,
+    /// Until its end, which is an event.
+    Awaited,
+}
+
+/// What every packet touches of a link.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct HotLink {
+    /// When the transmission ends that is under way or was the last.
+    end: Time,
+    /// The reserved insertion number of that end.
+    place: u64,
+    delay: Duration,
+    /// How long it has been sending, transmissions that began included.
+    busy: Duration,
+    /// Packets handed to its queue so far; signalling that overtakes is not among them.
+    offered: u64,
+    /// What waits in a plain queue.
+    waiting: PacketQueue,
+    /// How many may wait there.
+    limit: u32,
+    /// The node where it ends.
+    to: u32,
+    /// Transmission time of a byte, if that is a whole number of nanoseconds and the same for all packets; else 0.
+    ns_per_byte: u16,
+    sending: Sending,
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<HotLink>() == 64);
+
+/// The rest of a one-way link.
 #[derive(Debug)]
 pub struct Link {
     /// Name in scenarios and records: "fa1->bs1", "bs1/air", "mh->bs1".
@@ -58,237 +108,197 @@ pub struct Link {
     pub from: NodeId,
     /// Where it ends.
     pub to: End,
-    /// Its propagation delay.
-    pub delay: Duration,
     /// Whether what arrives at its far end is received.
     pub up: bool,
     /// What it loses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
-    /// What waits for it.
-    pub line: Line,
-    /// How long it has been sending, transmissions that began included.
-    pub busy: Duration,
-    /// The rate of the last transmission, and what of a nanosecond it left over.
+    /// What waits for it, unless its queue is plain.
+    queue: TxQueue,
+    /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
-    /// Signalling that overtakes data; `None`: it waits in the queue like everybody.
-    overtaking: Option<VecDeque<PacketId>>,
-    sending: Option<Sending>,
+    /// Packets with the mark of forwarded ones among those handed to its queue.
+    forwarded: u64,
+    /// Signalling that overtakes data.
+    overtaking: VecDeque<PacketId>,
     in_flight: VecDeque<InFlight>,
     head_pending: bool,
 }
 
-impl Link {
-    /// An idle link.
-    pub fn new(
+/// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
+#[derive(Debug, Default)]
+pub struct Links {
+    hot: Vec<HotLink>,
+    cold: Vec<Link>,
+    /// Signalling overtakes data that waits for a link.
+    signalling_priority: bool,
+    /// Packets that pending arrivals hold.
+    in_flight: u64,
+}
+
+impl Index<LinkId> for Links {
+    type Output = Link;
+    fn index(&self, id: LinkId) -> &Link {
+        &self.cold[id.0 as usize]
+    }
+}
+
+impl IndexMut<LinkId> for Links {
+    fn index_mut(&mut self, id: LinkId) -> &mut Link {
+        &mut self.cold[id.0 as usize]
+    }
+}
+
+impl Links {
+    /// No links yet. `signalling_priority`: signalling overtakes data that waits.
+    pub fn new(signalling_priority: bool) -> Links {
+        Links { signalling_priority, ..Links::default() }
+    }
+
+    /// Adds an idle link.
+    pub fn add(
+        &mut self,
         name: String,
         (from, to): (NodeId, End),
         (rate, delay): (Rate, Duration),
-        queue: Qdisc,
-        signalling_priority: bool,
-    ) -> Link {
-        Link {
+        queue: TxQueue,
+    ) -> LinkId {
+        let id = LinkId(self.cold.len() as u32);
+        let (limit, mut flags) = match queue {
+            TxQueue::Plain { limit } => (limit, 0),
+            TxQueue::Shared(_) | TxQueue::Bearers(_) => (0, flag::QUEUE),
+        };
+        let to_node = match to {
+            End::Node(node) => node.0,
+            End::Cell(_) => {
+                flags |= flag::END | flag::TRACKED;
+                u32::MAX
+            }
+        };
+        self.hot.push(HotLink {
+            end: Time::ZERO,
+            place: 0,
+            delay,
+            busy: Duration::ZERO,
+            offered: 0,
+            waiting: PacketQueue::default(),
+            limit,
+            to: to_node,
+            ns_per_byte: ns_per_byte(rate, &queue),
+            sending: Sending::Idle,
+            flags,
+        });
+        self.cold.push(Link {
             name,
             from,
             to,
-            delay,
             up: true,
             forced: Vec::new(),
             changes: Vec::new(),
-            line: Line::Shared(Queue::new(queue, rate, false)),
-            busy: Duration::ZERO,
+            queue,
             rate,
             remainder: 0,
-            overtaking: signalling_priority.then(VecDeque::new),
-            sending: None,
+            forwarded: 0,
+            overtaking: VecDeque::new(),
             in_flight: VecDeque::new(),
             head_pending: false,
-        }
+        });
+        id
     }
 
     /// Takes a packet in; starts it if the link is idle.
+    #[inline]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
-        let forced = self.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
-        if forced.fold(false, |lost, strikes| lost | strikes) {
-            return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
+        let link = &mut self.hot[id.0 as usize];
+        let entering = &cx.pool[&packet];
+        if link.flags & flag::GENERAL != 0 || entering.is_unusual() {
+            return self.enqueue_generally(id, packet, cx);
         }
-        let overtakes = self.overtaking.is_some() && cx.pool[&packet].may_overtake();
-        if self.is_over(cx) && !overtakes && self.line.lets_pass(id, &packet, cx) {
-            self.remainder = 0;
-            self.send(id, packet, cx);
-            if cx.is_tracing() {
-                self.await_end(id, cx);
-            }
-            return;
+        link.offered += 1;
+        let is_over = link.sending != Sending::Awaited
+            && (link.sending == Sending::Idle || cx.scheduler.is_past(link.end, link.place));
+        if is_over {
+            return self.transmit(id, packet, Start::FromIdle, cx);
         }
-        self.fall_idle(id, cx);
-        match &mut self.overtaking {
-            Some(control) if overtakes => control.push_back(packet),
-            _ => self.line.enqueue(id, packet, cx),
+        if link.waiting.len() >= link.limit {
+            return cx.lose(packet, DropReason::QueueOverflow, Place::Link(id));
         }
-        if self.sending.is_none() {
-            self.remainder = 0;
-            self.start(id, cx);
-        } else {
-            self.await_end(id, cx);
+        link.waiting.push(packet, &mut cx.pool);
+        if link.sending == Sending::Unawaited {
+            link.sending = Sending::Awaited;
+            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
         }
     }
 
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
+    #[inline]
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
-        // The packet may have been taken off the air meanwhile.
-        let sent = self.in_flight.back().filter(|sent| sent.sent == cx.now);
-        if let Some(sent) = sent {
-            cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
+        let link = &mut self.hot[id.0 as usize];
+        if link.flags & flag::GENERAL != 0 {
+            return self.tx_done_generally(id, cx);
         }
-        self.start(id, cx);
-        self.sending.is_some()
-    }
-
-    /// The change of this number takes place. A transmission under way ends when it would have, and what is in flight
-    /// arrives when it would have; only whether it is received is decided where it arrives.
-    pub fn change(&mut self, index: u32) {
-        let LinkChange { rate, delay, up, .. } = self.changes[index as usize];
-        if let Some(rate) = rate {
-            self.line.set_rate(rate);
-        }
-        self.delay = delay.unwrap_or(self.delay);
-        self.up = up.unwrap_or(self.up);
-    }
-
-    /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
-    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
-        self.head_pending = false;
-        let due = self.in_flight.front().is_some_and(|head| head.arrival <= cx.now);
-        let arrived = due.then(|| self.in_flight.pop_front()).flatten();
-        self.arm_head(id, cx);
-        arrived
-    }
-
-    /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
-    pub fn extract(
-        &mut self,
-        id: LinkId,
-        in_flight_too: bool,
-        wanted: &dyn Fn(&Packet) -> bool,
-        cx: &mut Cx,
-    ) -> Vec<PacketId> {
-        self.fall_idle(id, cx);
-        let mut taken = Vec::new();
-        if in_flight_too {
-            for flying in std::mem::take(&mut self.in_flight) {
-                if wanted(&cx.pool[&flying.packet]) {
-                    taken.push(flying.packet);
-                } else {
-                    self.in_flight.push_back(flying);
-                }
-            }
-        }
-        taken.extend(self.line.extract(wanted, cx));
-        if let Some(control) = &mut self.overtaking {
-            for packet in std::mem::take(control) {
-                if wanted(&cx.pool[&packet]) {
-                    taken.push(packet);
-                } else {
-                    control.push_back(packet);
-                }
-            }
-        }
-        self.line.sample(id, cx);
-        taken
-    }
-
-    /// Copies, in order, of what `wanted` selects among the packets in flight.
-    pub fn copy_in_flight(&self, wanted: &dyn Fn(&Packet) -> bool, cx: &mut Cx) -> Vec<PacketId> {
-        let mut copies = Vec::new();
-        for flying in &self.in_flight {
-            if wanted(&cx.pool[&flying.packet]) {
-                copies.push(cx.pool.duplicate(&flying.packet));
-            }
-        }
-        copies
-    }
-
-    /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
-    pub fn has_for(&self, host: Addr, cx: &Cx) -> bool {
-        let flies = |flying: &InFlight| {
-            let packet = &cx.pool[&flying.packet];
-            packet.header().dst == host && !packet.is_signal()
+        let Some(packet) = link.waiting.pop(&cx.pool) else {
+            link.sending = Sending::Idle;
+            return false;
         };
-        self.line.packets_for(host) > 0 || self.in_flight.iter().any(flies)
-    }
-
-    /// Packets inside: waiting, in service and in flight.
-    pub fn packets_inside(&self) -> u64 {
-        let overtaking = self.overtaking.as_ref().map_or(0, VecDeque::len);
-        (self.line.packets() + overtaking + self.in_flight.len()) as u64
-    }
-
-    fn start(&mut self, id: LinkId, cx: &mut Cx) {
-        let urgent = self.overtaking.as_mut().and_then(VecDeque::pop_front);
-        let next = urgent.or_else(|| self.line.dequeue(id, cx.now, cx));
-        self.sending = None;
-        if let Some(packet) = next {
-            self.send(id, packet, cx);
-            self.await_end(id, cx);
+        self.transmit(id, packet, Start::FromQueue, cx);
+        let link = &mut self.hot[id.0 as usize];
+        if !link.waiting.is_empty() {
+            link.sending = Sending::Awaited;
+            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
         }
+        true
+    }
+
+    /// The packet of a pending arrival that has come, and the node where it is; `None` instead of the node if it takes the
+    /// general path.
+    #[inline]
+    pub fn landed(&mut self, id: LinkId) -> Option<NodeId> {
+        self.in_flight -= 1;
+        let link = &self.hot[id.0 as usize];
+        (link.flags & flag::END == 0).then_some(NodeId(link.to))
     }
 
     /// Puts a packet on the wire.
-    fn send(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header().dst);
-        let rate = self.line.rate(dst);
-        if rate != self.rate {
-            (self.rate, self.remainder) = (rate, 0);
-        }
-        let transmission = self.rate.transmission_time(size, &mut self.remainder);
-        self.busy += transmission;
-        let end = cx.now + transmission;
+    #[inline]
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
+        let link = &mut self.hot[id.0 as usize];
+        let transmission = match link.ns_per_byte {
+            0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
+            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
+        };
+        link.busy += transmission;
+        link.end = cx.now + transmission;
+        link.sending = Sending::Unawaited;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
-        self.sending = Some(Sending { end, place: cx.scheduler.reserve(), awaited: false });
+        link.place = cx.scheduler.reserve();
         let place = cx.scheduler.reserve();
-        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
-        let ahead =
-            self.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| end + self.delay < ahead);
-        let arrival = ahead.map_or(end + self.delay, |ahead| ahead + transmission);
-        self.in_flight.push_back(InFlight { started: cx.now, sent: end, arrival, place, packet });
-        self.arm_head(id, cx);
-    }
-
-    /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
-    fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
-        let Some(sending) = self.sending.as_mut().filter(|sending| !sending.awaited) else { return };
-        let waits = self.line.packets() > 0 || self.overtaking.as_ref().is_some_and(|line| !line.is_empty());
-        if waits || self.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet)) {
-            sending.awaited = true;
-            cx.scheduler.push_at(sending.end, sending.place, Event::LinkTxDone { link: id });
+        if link.flags & flag::TRACKED != 0 {
+            return self.track(id, packet, place, cx);
         }
+        self.in_flight += 1;
+        let arrival = Event::Arrival { link: id, packet: packet.park() };
+        cx.scheduler.push_at(link.end + link.delay, place, arrival);
     }
+}
 
-    /// Whether nothing is being sent any more, though nobody may have noticed.
-    fn is_over(&self, cx: &Cx) -> bool {
-        let is_past = |sending: Sending| !sending.awaited && cx.scheduler.is_past(sending.end, sending.place);
-        self.sending.is_none_or(is_past)
-    }
+/// Where a packet comes from that is put on the wire.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Start {
+    /// It found the link idle.
+    FromIdle,
+    /// It has waited.
+    FromQueue,
+}
 
-    /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
-    fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
-        let Some(Sending { end, .. }) = self.sending.filter(|_| self.is_over(cx)) else { return };
-        self.sending = None;
-        let waiting = self.line.dequeue(id, end, cx);
-        debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self.name);
-    }
-
-    fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {
-        if self.head_pending {
-            return;
-        }
-        if let Some(head) = self.in_flight.front() {
-            self.head_pending = true;
-            cx.scheduler.push_at(head.arrival, head.place, Event::LinkHead { link: id });
-        }
+/// See [`HotLink::ns_per_byte`].
+fn ns_per_byte(rate: Rate, queue: &TxQueue) -> u16 {
+    let mut remainder = 0;
+    let byte = rate.transmission_time(Bytes(1), &mut remainder).as_nanos();
+    match queue {
+        TxQueue::Plain { .. } | TxQueue::Shared(_) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
+        _ => 0,
     }
 }

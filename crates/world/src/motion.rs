@@ -120,7 +120,7 @@ impl World {
             measuring.meter.serve(None);
         }
         if let Some(uplink) = uplink {
-            let waiting = self.links[uplink.0 as usize].extract(uplink, false, &|_| true, &mut self.cx);
+            let waiting = self.links.take_matching(uplink, false, &|_, _| true, &mut self.cx);
             mobile.waiting.extend(waiting);
         }
         let state = &mut self.cells[cell.0 as usize];

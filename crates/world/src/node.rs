@@ -37,6 +37,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// Whether packets that come to it, or that it sends, need more than the shortest path.
+    pub fn is_special(&self) -> bool {
+        self.agent.is_some() || self.mobile.is_some() || self.is_access()
+    }
+
     /// Whether it belongs to the access network, whose marks are believed.
     pub fn is_access(&self) -> bool {
         self.is_access_router || self.serves.is_some()

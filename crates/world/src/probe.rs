@@ -5,7 +5,7 @@ use crate::event::{LinkId, NodeId};
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, MessageId, Packet, TcpFlags};
+use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use std::collections::BTreeMap;
 
@@ -384,8 +384,7 @@ impl Probes {
     pub fn lost(&mut self, now: Time, packet: &Packet, (reason, marked): (DropReason, bool), place: Place) {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
-        let is_data = matches!(packet.body, Body::Tcp(header) if header.payload > 0);
-        if is_data && reason.loses_data() {
+        if packet.payload() > 0 && reason.loses_data() {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
         self.drops.push(Drop {
@@ -401,12 +400,13 @@ impl Probes {
 
     /// Something happened to a packet.
     pub fn packet(&mut self, now: Time, event: &'static str, packet: &Packet, place: Place, waiting: usize) {
-        let (kind, number, retransmission) = match packet.body {
-            Body::Tcp(header) if header.payload > 0 => ("data", header.seq, header.retransmission),
-            Body::Tcp(header) if header.flags.has(TcpFlags::ACK) => ("ack", header.ack, false),
-            Body::Tcp(header) => ("syn", header.seq, header.retransmission),
-            Body::Udp(header) => ("datagram", header.seq, false),
-            Body::Signal(MessageId(id)) => ("signal", id, false),
+        let (seq, again) = (packet.seq(), packet.is_retransmission());
+        let (kind, number, retransmission) = match () {
+            () if packet.is_signal() => ("signal", seq, false),
+            () if packet.is_udp() => ("datagram", seq, false),
+            () if packet.payload() > 0 => ("data", seq, again),
+            () if packet.flags().has(TcpFlags::ACK) => ("ack", packet.ack(), false),
+            () => ("syn", seq, again),
         };
         self.packets.push(PacketEvent {
             time_ns: now,
@@ -476,9 +476,6 @@ impl Probes {
 
 /// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
 fn data_seq(packet: &Packet) -> u32 {
-    match packet.body {
-        Body::Tcp(header) if header.payload > 0 => header.seq,
-        Body::Udp(header) => header.seq,
-        Body::Tcp(_) | Body::Signal(_) => 0,
-    }
+    let is_data = packet.is_udp() || (packet.is_tcp() && packet.payload() > 0);
+    if is_data { packet.seq() } else { 0 }
 }

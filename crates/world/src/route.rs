@@ -1,6 +1,6 @@
 //! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
 
-use crate::event::LinkId;
+use crate::event::{LinkId, NodeId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;
@@ -26,23 +26,14 @@ struct HostRoutes {
     any: Option<HostRoute>,
 }
 
-/// The routes of one node.
+/// The host routes of one node.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// Link towards everything that no other route names.
-    pub default: Option<LinkId>,
-    /// Link towards each subnet, by its number.
-    prefixes: Vec<Option<LinkId>>,
     /// In the order of the hosts.
     hosts: Vec<HostRoutes>,
 }
 
 impl RouteTable {
-    /// Link towards the subnet of `dst`.
-    pub fn prefix(&self, dst: Addr) -> Option<LinkId> {
-        self.prefixes.get(dst.subnet()).copied().flatten().or(self.default)
-    }
-
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
     /// `from`, who is asked for only if origins matter.
     pub fn host(
@@ -95,6 +86,49 @@ impl RouteTable {
     }
 }
 
+/// The shortest paths of a network: which link leads from a node towards another. Four bytes a node: the only link out of
+/// it, or the place of its row in a table by destination.
+#[derive(Clone, Debug, Default)]
+pub struct Ways {
+    from: Vec<u32>,
+    rows: Vec<u32>,
+    /// Of a mobile host's node: the node that its packets are routed to.
+    homes: Vec<u32>,
+}
+
+/// In [`Ways::from`]: the other bits are the place of a row.
+const ROW: u32 = 1 << 31;
+/// In a row: no link leads there.
+const NOWHERE: u32 = u32::MAX;
+
+impl Ways {
+    /// Link from `node` towards `dst`; for a mobile host, towards its home.
+    #[inline]
+    pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
+        let way = self.from[node.0 as usize];
+        if way & ROW == 0 {
+            return Some(LinkId(way));
+        }
+        let to = if dst.is_mobile() { self.home(dst)?.0 as usize } else { dst.number() };
+        let link = *self.rows.get((way & !ROW) as usize + to)?;
+        (link != NOWHERE).then_some(LinkId(link))
+    }
+
+    /// The node that packets for a mobile host are routed to.
+    pub fn home(&self, host: Addr) -> Option<NodeId> {
+        self.homes.get(host.number()).copied().map(NodeId)
+    }
+
+    /// Adds a mobile host, whose node has the next number.
+    pub fn add_host(&mut self, home: NodeId) {
+        // It has one way only, its uplink, and that changes.
+        let number = self.from.len();
+        self.from.push(NOWHERE);
+        self.homes.resize(number, NOWHERE);
+        self.homes.push(home.0);
+    }
+}
+
 /// An edge of the static topology.
 #[derive(Copy, Clone, Debug)]
 pub struct Edge {
@@ -108,22 +142,32 @@ pub struct Edge {
     pub delay: Duration,
 }
 
-/// Route tables of `nodes` nodes, whose subnets are numbered as they are: shortest paths by delay, then by
-/// number of hops, then by the order of the links. A node with one way out sends everything that way.
-pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Vec<RouteTable> {
+/// The ways between `nodes` nodes: shortest paths by delay, then by number of hops, then by the order of the links. A node
+/// with one way out sends everything that way.
+pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
     let mut outgoing = vec![Vec::new(); nodes];
     for edge in edges {
         outgoing[edge.from].push(*edge);
     }
-    let table = |source: usize| match outgoing[source].as_slice() {
-        [only] => RouteTable { default: Some(only.link), ..RouteTable::default() },
-        _ => RouteTable { prefixes: first_links(source, &outgoing), ..RouteTable::default() },
-    };
-    (0..nodes).map(table).collect()
+    let mut ways = Ways::default();
+    for source in 0..nodes {
+        if let [only] = outgoing[source].as_slice() {
+            ways.from.push(only.link.0);
+            continue;
+        }
+        ways.from.push(ROW | ways.rows.len() as u32);
+        ways.rows.extend(first_links(source, &outgoing).map(|link| link.map_or(NOWHERE, |link| link.0)));
+    }
+    ways
+}
+
+/// Whether the only way out is to `node`: nothing else is reached through there.
+fn leads_back(outgoing: &[Edge], node: usize) -> bool {
+    matches!(outgoing, [only] if only.to == node)
 }
 
 /// The first link of the shortest path from `source` to every node (Dijkstra).
-fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> Vec<Option<LinkId>> {
+fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> impl Iterator<Item = Option<LinkId>> {
     let mut first = vec![None; outgoing.len()];
     let mut best = vec![None; outgoing.len()];
     best[source] = Some((0, 0, 0));
@@ -138,11 +182,13 @@ fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> Vec<Option<LinkId>> {
             if best[edge.to].is_none_or(|known| next < known) {
                 best[edge.to] = Some(next);
                 first[edge.to] = if node == source { Some(edge.link) } else { first[node] };
-                heap.push(Reverse((next, edge.to)));
+                if !leads_back(&outgoing[edge.to], node) {
+                    heap.push(Reverse((next, edge.to)));
+                }
             }
         }
     }
-    first
+    first.into_iter()
 }
 
 #[cfg(test)]
@@ -156,11 +202,14 @@ mod tests {
     #[test]
     fn the_shorter_delay_wins_over_fewer_hops() {
         let edges = [edge(0, 0, 1, 10), edge(1, 0, 2, 3), edge(2, 2, 1, 3)];
-        let tables = shortest_paths(3, &edges);
-        assert_eq!(tables[0].prefix(Addr::new(1, 0)), Some(LinkId(1)));
-        assert_eq!(tables[1].prefix(Addr::new(0, 0)), None, "links are one-way");
-        assert_eq!(tables[0].prefix(Addr::new(9, 0)), None);
-        assert_eq!(tables[2].prefix(Addr::new(9, 0)), Some(LinkId(2)), "one way out is a default route");
+        let mut ways = shortest_paths(3, &edges);
+        ways.add_host(NodeId(1));
+        let link = |node, dst| ways.link(NodeId(node), dst);
+        assert_eq!(link(0, Addr::node(1)), Some(LinkId(1)));
+        assert_eq!(link(0, Addr::mobile(3)), Some(LinkId(1)), "towards its home");
+        assert_eq!(link(1, Addr::node(0)), None, "links are one-way");
+        assert_eq!((link(0, Addr::node(9)), link(0, Addr::BROADCAST)), (None, None));
+        assert_eq!(link(2, Addr::node(9)), Some(LinkId(2)), "one way out is a default route");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::timeouts::Verdict;
 use crate::world::{LawViolation, World};
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::{DropReason, FlowId};
 
 /// What determines a run beside its scenario.
@@ -50,7 +50,7 @@ pub fn run(
 fn judge_timeouts(world: &mut World) -> Vec<u64> {
     let World { flows, cx, .. } = world;
     let judge = |(id, flow): (usize, &crate::flow::Flow)| {
-        let verdicts = flow.timeouts.verdicts(FlowId(id as u32), cx.pool.inside());
+        let verdicts = flow.timeouts.verdicts(FlowId(id as u32), &cx.pool);
         for &(row, verdict) in &verdicts {
             if let Some(row) = row {
                 cx.probes.tcp.timeout[row] = verdict.name();
@@ -133,9 +133,9 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     let links = &world.links;
     vec![
         ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
-        ("offered_pkts", Column::U64(links.iter().map(|link| link.line.offered().0).collect())),
-        ("marked_pkts", Column::U64(links.iter().map(|link| link.line.offered().1).collect())),
-        ("busy_ns", Column::U64(links.iter().map(|link| link.busy.as_nanos()).collect())),
+        ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
+        ("marked_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
+        ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
     ]
 }
 

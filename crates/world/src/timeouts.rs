@@ -1,6 +1,6 @@
 //! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
 
-use roamlab_packet::{Body, FlowId, Packet, TcpFlags};
+use roamlab_packet::{FlowId, Packet, PacketPool, TcpFlags};
 use std::collections::BTreeMap;
 
 /// What a timeout was.
@@ -47,27 +47,24 @@ impl Timeouts {
     }
 
     /// A segment arrives: was it sent before one of the timeouts that sent it again?
-    pub fn arrived(&mut self, packet: &Packet) {
+    pub fn arrived(&mut self, packet: &Packet, original: u64) {
         let Some(seq) = segment(packet).filter(|_| !self.cases.is_empty()) else { return };
         for case in self.cases.get_mut(&seq).into_iter().flatten() {
-            case.arrived |= packet.copy_of <= case.last_serial;
+            case.arrived |= original <= case.last_serial;
         }
     }
 
-    /// The verdicts at the end of the run, with the rows of the record, given the packets that are still `inside`.
-    pub fn verdicts<'a>(
-        &self,
-        flow: FlowId,
-        inside: impl Iterator<Item = &'a Packet>,
-    ) -> Vec<(Option<usize>, Verdict)> {
+    /// The verdicts at the end of the run, with the rows of the record, given the packets that are still in the pool.
+    pub fn verdicts(&self, flow: FlowId, pool: &PacketPool) -> Vec<(Option<usize>, Verdict)> {
         if self.cases.is_empty() {
             return Vec::new();
         }
         let mut on_the_way: BTreeMap<u32, u64> = BTreeMap::new();
-        for packet in inside.filter(|packet| packet.flow == flow) {
+        for packet in pool.inside().filter(|packet| packet.flow == flow) {
             if let Some(seq) = segment(packet) {
-                let earliest = on_the_way.entry(seq).or_insert(packet.copy_of);
-                *earliest = packet.copy_of.min(*earliest);
+                let original = pool.original(packet);
+                let earliest = on_the_way.entry(seq).or_insert(original);
+                *earliest = original.min(*earliest);
             }
         }
         let judge = |seq: u32, case: &Case| match on_the_way.get(&seq) {
@@ -82,11 +79,6 @@ impl Timeouts {
 
 /// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN.
 fn segment(packet: &Packet) -> Option<u32> {
-    match packet.body {
-        Body::Tcp(header) if header.payload > 0 => Some(header.seq),
-        Body::Tcp(header) if header.flags.has(TcpFlags::SYN) || header.flags.has(TcpFlags::FIN) => {
-            Some(header.seq)
-        }
-        Body::Tcp(_) | Body::Udp(_) | Body::Signal(_) => None,
-    }
+    let counts = packet.flags().has(TcpFlags::SYN) || packet.flags().has(TcpFlags::FIN);
+    (packet.is_tcp() && (packet.payload() > 0 || counts)).then(|| packet.seq())
 }

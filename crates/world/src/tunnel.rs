@@ -57,10 +57,10 @@ pub fn encap(
     place: Place,
     cx: &mut Cx,
 ) -> Result<PacketId, PacketId> {
-    let inner = cx.pool[&packet].header().tos;
+    let inner = cx.pool[&packet].header.tos;
     let tos = inner.with_ecn(ecn.enter(inner.ecn()));
     let outer = IpHeader { overhead: overhead.0 as u16, ..IpHeader::new(src, dst, tos) };
-    if !cx.pool[&packet].encapsulate(outer) {
+    if !cx.pool.encapsulate(&packet, outer) {
         return Err(packet);
     }
     cx.trace(&packet, Stop::TunnelEncap, place);
@@ -81,8 +81,8 @@ pub enum Exit {
 /// Takes the packet out of its outermost tunnel, if it is in one. The code point is copied inwards, so a mark set on
 /// the way survives.
 pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Place, cx: &mut Cx) -> Exit {
-    let Some(outer) = cx.pool[packet].decapsulate() else { return Exit::Bare };
-    let header = cx.pool[packet].header_mut();
+    let Some(outer) = cx.pool.decapsulate(packet) else { return Exit::Bare };
+    let header = &mut cx.pool[packet].header;
     let (left, odd) = ecn.leave(header.tos.ecn(), outer.tos.ecn());
     header.tos = outer.tos.with_ecn(left.unwrap_or(Ecn::NotEct));
     cx.probes.odd_ecn += u64::from(odd);
@@ -111,16 +111,16 @@ mod tests {
         let mut cx = Cx::default();
         let marked = Tos::default().with_dscp(Dscp::FORWARDED).with_ecn(Ecn::Ect0);
         let packet = encap(packet(marked, &mut cx), ENDS, IP_IN_IP, HERE, &mut cx).unwrap();
-        assert_eq!((cx.pool[&packet].header().tos, cx.pool[&packet].wire_size()), (marked, Bytes(532)));
+        assert_eq!((cx.pool[&packet].header.tos, cx.pool[&packet].wire_size()), (marked, Bytes(532)));
         let congested = Tos::default().with_ecn(Ecn::Ce);
-        cx.pool[&packet].header_mut().tos = congested;
-        assert_eq!(cx.pool[&packet].inner.tos, marked, "on the way only the outer header changes");
+        cx.pool[&packet].header.tos = congested;
+        assert_eq!(cx.pool[&packet].inner_tos(), marked, "on the way only the outer header changes");
         assert_eq!(
-            *cx.pool[&packet].header(),
+            cx.pool[&packet].header,
             IpHeader { overhead: 20, ..IpHeader::new(ENDS.0, ENDS.1, congested) }
         );
         assert_eq!(decap(&packet, TunnelEcn::Normal, HERE, &mut cx), Exit::Left);
-        assert_eq!(cx.pool[&packet].inner.tos, congested, "the way's marks, set or cleared, survive");
+        assert_eq!(cx.pool[&packet].inner_tos(), congested, "the way's marks, set or cleared, survive");
         assert_eq!(decap(&packet, TunnelEcn::Normal, HERE, &mut cx), Exit::Bare);
     }
 
@@ -166,10 +166,10 @@ mod tests {
         let mut cx = Cx::default();
         let packet = packet(Tos::default().with_ecn(inner), &mut cx);
         let packet = encap(packet, ENDS, (Bytes(20), mode), HERE, &mut cx).unwrap();
-        let header = cx.pool[&packet].header_mut();
+        let header = &mut cx.pool[&packet].header;
         header.tos = header.tos.with_ecn(outer);
         let exit = decap(&packet, mode, HERE, &mut cx);
-        let left = if exit == Exit::Congested { "drop" } else { name(cx.pool[&packet].inner.tos.ecn()) };
+        let left = if exit == Exit::Congested { "drop" } else { name(cx.pool[&packet].inner_tos().ecn()) };
         format!("{left}{}", if cx.probes.odd_ecn > 0 { "!" } else { "" })
     }
 

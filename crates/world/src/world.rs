@@ -4,8 +4,9 @@ use crate::cx::Cx;
 use crate::event::{Event, LinkId, NodeId, Side};
 use crate::fault::Fault;
 use crate::flow::Flow;
-use crate::link::Link;
+use crate::link::{End, InFlight, Links};
 use crate::node::{Cell, Node};
+use crate::route::Ways;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::message::Sizing;
@@ -62,15 +63,15 @@ pub struct World {
     /// Nodes, by [`NodeId`].
     pub nodes: Vec<Node>,
     /// Links, by [`LinkId`].
-    pub links: Vec<Link>,
+    pub links: Links,
+    /// Which of them leads where.
+    pub ways: Ways,
     /// Names of the queues behind schedulers; their numbers in records follow those of the links.
     pub bearers: Vec<String>,
     /// Cells, by [`CellId`](crate::event::CellId).
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).
     pub flows: Vec<Flow>,
-    /// Mobile hosts by the node that is their home, in the order of their addresses.
-    pub tenants: Vec<Vec<NodeId>>,
     /// Bytes a tunnel header adds.
     pub tunnel_overhead: Bytes,
     /// Bytes a tunnel header adds that a base station puts on.
@@ -148,23 +149,45 @@ impl World {
         self.check_conservation()
     }
 
+    /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask.
+    pub(crate) fn mark_special(&mut self) {
+        if self.cx.is_tracing() {
+            self.links.trace();
+        }
+        let homes: Vec<NodeId> = self.nodes.iter().filter_map(|node| self.ways.home(node.addr)).collect();
+        let mut special: Vec<bool> =
+            self.nodes.iter().map(|node| node.is_special() || self.cx.is_tracing()).collect();
+        homes.iter().for_each(|home| special[home.0 as usize] = true);
+        for id in (0..self.links.len() as u32).map(LinkId) {
+            if let End::Node(node) = self.links[id].to
+                && special[node.0 as usize]
+            {
+                self.links.end_specially(id);
+            }
+        }
+        for flow in &mut self.flows {
+            flow.starts_plainly = [flow.src, flow.dst].map(|node| !special[node.0 as usize]);
+        }
+    }
+
     /// The node with this address.
     pub fn node_at(&self, addr: Addr) -> Option<NodeId> {
-        let tenants = self.tenants.get(addr.subnet())?;
-        match addr.host() {
-            0 => Some(NodeId(addr.subnet() as u32)),
-            tenant => tenants.get(tenant as usize - 1).copied(),
-        }
+        let node = self.nodes.get(addr.number())?;
+        (node.addr == addr).then_some(NodeId(addr.number() as u32))
     }
 
     fn happen(&mut self, event: Event) {
         match event {
             Event::LinkTxDone { link } => {
-                let started = self.links[link.0 as usize].tx_done(link, &mut self.cx);
+                let started = self.links.tx_done(link, &mut self.cx);
                 self.events -= u64::from(!started);
             }
+            Event::Arrival { link, packet } => {
+                self.packet_hops += 1;
+                self.arrive(link, packet.retrieve());
+            }
             Event::LinkHead { link } => self.link_head(link),
-            Event::LinkChange { link, index } => self.links[link.0 as usize].change(index),
+            Event::LinkChange { link, index } => self.links.change(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
             Event::Agent { node } => self.agent_wake(node),
@@ -178,15 +201,15 @@ impl World {
     }
 
     fn link_head(&mut self, link: LinkId) {
-        if let Some(arrived) = self.links[link.0 as usize].arrived(link, &mut self.cx) {
+        if let Some(InFlight { packet, started, .. }) = self.links.arrived(link, &mut self.cx) {
             self.packet_hops += 1;
-            self.arrive(link, arrived);
+            self.arrive_generally(link, packet, started);
         }
     }
 
     /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.
     fn check_conservation(&self) -> Result<(), LawViolation> {
-        let links: u64 = self.links.iter().map(Link::packets_inside).sum();
+        let links = self.links.packets_inside();
         let waiting = |node: &Node| {
             let buffered: usize = node.buffers.values().map(|buffer| buffer.len()).sum();
             (buffered + node.mobile.as_ref().map_or(0, |mobile| mobile.waiting.len())) as u64

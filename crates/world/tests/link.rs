@@ -1,20 +1,23 @@
 //! One link alone: queueing formulas, order with extraction, priority of signalling.
 
-use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
-use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, UdpHeader};
-use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_packet::{
+    Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader,
+};
 use roamlab_world::cx::Cx;
 use roamlab_world::event::{Event, LinkId, NodeId};
-use roamlab_world::link::{End, Link};
+use roamlab_world::link::{End, Links};
+use roamlab_world::tx_queue::TxQueue;
 
 const ID: LinkId = LinkId(0);
 const DELAY: Duration = Duration::from_millis(5);
 
 /// A link of 1 Mbit/s and 5 ms with room for `limit` waiting packets.
-fn link(limit: u32, signalling_priority: bool) -> Link {
-    let queue = Qdisc::new(&QueueSpec::droptail(Packets(limit)), Rng::named(1, 0, "queue"));
+fn link(limit: u32, signalling_priority: bool) -> Links {
+    let mut links = Links::new(signalling_priority);
     let ends = (NodeId(0), End::Node(NodeId(1)));
-    Link::new("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), queue, signalling_priority)
+    links.add("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), TxQueue::Plain { limit });
+    links
 }
 
 /// A packet of `size` bytes for host `host` of subnet 1.
@@ -29,17 +32,28 @@ fn datagram(cx: &mut Cx, host: u32, size: u64) -> PacketId {
     packet(cx, host, size, Body::Udp(UdpHeader::default()))
 }
 
+/// Lets an event of the link happen; the packet that arrives.
+fn step(links: &mut Links, event: Event, cx: &mut Cx) -> Option<PacketId> {
+    match event {
+        Event::LinkTxDone { .. } => {
+            links.tx_done(ID, cx);
+            None
+        }
+        Event::Arrival { packet, .. } => {
+            links.landed(ID);
+            Some(packet.retrieve())
+        }
+        _ => links.arrived(ID, cx).map(|arrived| arrived.packet),
+    }
+}
+
 /// Lets the link work until nothing is pending; (time in ns, serial) of each arrival.
-fn drain(link: &mut Link, cx: &mut Cx) -> Vec<(u64, u64)> {
+fn drain(links: &mut Links, cx: &mut Cx) -> Vec<(u64, u64)> {
     let mut arrivals = Vec::new();
     while let Some((time, event)) = cx.scheduler.pop() {
         cx.now = time;
-        match event {
-            Event::LinkTxDone { .. } => drop(link.tx_done(ID, cx)),
-            _ => arrivals.extend(link.arrived(ID, cx).map(|arrived| {
-                let packet = cx.pool.deliver(arrived.packet);
-                (time.as_nanos(), packet.serial)
-            })),
+        if let Some(packet) = step(links, event, cx) {
+            arrivals.push((time.as_nanos(), cx.pool.deliver(packet).serial));
         }
     }
     arrivals
@@ -88,13 +102,13 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
                 cx.scheduler.push(time + Duration::from_nanos((pause * 1e9) as u64), Event::App { flow: 0 });
             }
             Event::App { .. } => {}
-            Event::LinkTxDone { .. } => drop(link.tx_done(ID, &mut cx)),
-            _ => {
-                let Some(arrived) = link.arrived(ID, &mut cx) else { continue };
-                let packet = cx.pool.deliver(arrived.packet);
-                let Body::Udp(UdpHeader { seq }) = packet.body else { continue };
-                let batch = seq as usize / PER_BATCH;
-                seen.waits[batch] += arrived.started.since(packet.created).as_secs_f64() / SERVICE;
+            event => {
+                let Some(packet) = step(&mut link, event, &mut cx) else { continue };
+                let packet = cx.pool.deliver(packet);
+                let batch = packet.seq() as usize / PER_BATCH;
+                let sojourn = time.since(packet.created).as_secs_f64() - DELAY.as_secs_f64();
+                let service = packet.wire_size().0 as f64 * 8e-6;
+                seen.waits[batch] += (sojourn - service) / SERVICE;
                 served[batch] += 1.0;
             }
         }
@@ -147,6 +161,7 @@ fn exponential_sizes_wait_and_are_blocked_as_in_m_m_1_k() {
 /// the arrivals.
 fn extraction(host: u32, in_flight_too: bool) -> (Vec<u64>, Vec<(u64, u64)>) {
     let (mut link, mut cx) = (link(100, true), Cx::default());
+    link.track_flights(ID);
     for number in 0..8 {
         let packet = datagram(&mut cx, number % 2, 125);
         link.enqueue(ID, packet, &mut cx);
@@ -156,8 +171,8 @@ fn extraction(host: u32, in_flight_too: bool) -> (Vec<u64>, Vec<(u64, u64)>) {
         link.tx_done(ID, &mut cx);
     }
     cx.now = Time::from_nanos(3_500_000);
-    let wanted = |packet: &Packet| packet.inner.dst.host() == host;
-    let taken = link.extract(ID, in_flight_too, &wanted, &mut cx);
+    let wanted = |packet: &Packet, _: &PacketPool| packet.header.dst == Addr::new(1, host);
+    let taken = link.take_matching(ID, in_flight_too, &wanted, &mut cx);
     let serials = taken.iter().map(|packet| cx.pool[packet].serial).collect();
     let arrivals = drain(&mut link, &mut cx);
     assert_eq!(link.packets_inside(), 0);
@@ -176,8 +191,11 @@ fn what_is_extracted_leaves_the_others_in_order_and_on_time() {
 
 #[test]
 fn a_message_overtakes_a_full_queue_but_not_the_packet_in_service() {
-    for priority in [true, false] {
+    for (priority, tracked) in [(true, false), (true, true), (false, false), (false, true)] {
         let (mut link, mut cx) = (link(4, priority), Cx::default());
+        if tracked {
+            link.track_flights(ID);
+        }
         for _ in 0..5 {
             let packet = datagram(&mut cx, 0, 125);
             link.enqueue(ID, packet, &mut cx);

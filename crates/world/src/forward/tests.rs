@@ -77,7 +77,7 @@ fn end(world: &mut World) -> (String, DropReason, bool) {
     let drops = &world.cx.probes.drops;
     let place = match drops.place.last().unwrap() {
         Place::Node(node) => world.nodes[node.0 as usize].name.clone(),
-        Place::Link(link) => world.links[link.0 as usize].name.clone(),
+        Place::Link(link) => world.links[*link].name.clone(),
     };
     (place, *drops.reason.last().unwrap(), *drops.marked.last().unwrap())
 }
@@ -141,8 +141,8 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
     let mut world = build(&scenario, Draw::default());
     run_until(&mut world, 600_000);
-    let air = world.links.iter().find(|link| link.name == "bs1/air").unwrap();
-    air.line.offered()
+    let air = world.links.iter().position(|link| link.name == "bs1/air").unwrap();
+    world.links.offered().nth(air).unwrap()
 }
 
 #[test]

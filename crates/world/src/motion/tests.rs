@@ -154,7 +154,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let down = packet(world, ch, mh);
         let down = world.cx.pool.create(down);
         let air = world.cells[0].air;
-        world.links[air.0 as usize].enqueue(air, down, &mut world.cx);
+        world.links.enqueue(air, down, &mut world.cx);
         run_until(world, millis + 100);
         let drops = std::mem::take(&mut world.cx.probes.drops);
         let at_link = |place: &Place| matches!(place, Place::Link(_));

@@ -6,14 +6,14 @@
 //! nanoseconds, queues see both.
 
 use crate::plan::{LinkPlan, Plan};
-use roamlab_engine::{Duration, Rate, Rng, Scheduler, Time};
+use roamlab_engine::{Duration, Rate, Rng, Time};
 use roamlab_packet::{
     Addr, Body, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, PacketPool, TcpFlags, TcpHeader, Tos,
 };
 use roamlab_qdisc::{Qdisc, QdiscCx, QueueDisc};
 use roamlab_transport::{Segment, TcpParams, TcpReceiver, TcpSender, TcpVariables};
 use roamlab_world::ns2;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// One line of the record.
 #[derive(Clone, Debug)]
@@ -82,8 +82,9 @@ struct Network<'a> {
     clock: f64,
     /// The clock in whole nanoseconds.
     now: Time,
-    /// Keyed by the bits of a positive double, which sort as the double does.
-    scheduler: Scheduler<Event>,
+    /// By the bits of a positive double, which sort as the double does, and the order in which they were added.
+    pending: BTreeMap<(u64, u64), Event>,
+    added: u64,
     pool: PacketPool,
     links: Vec<Link>,
     flows: Vec<Flow>,
@@ -111,7 +112,8 @@ pub fn simulate(plan: &Plan, params: &TcpParams) -> Outcome {
         tick: params.tick,
         clock: 0.0,
         now: Time::ZERO,
-        scheduler: Scheduler::default(),
+        pending: BTreeMap::new(),
+        added: 0,
         pool: PacketPool::default(),
         links: plan.links.iter().map(|link| Link::new(link, &rng)).collect(),
         flows: phases.into_iter().map(flow).collect(),
@@ -137,8 +139,8 @@ impl Network<'_> {
         for (index, flow) in self.plan.flows.iter().enumerate() {
             self.push(flow.start, Event::Start(index));
         }
-        while let Some((key, event)) = self.scheduler.pop() {
-            self.clock = f64::from_bits(key.as_nanos());
+        while let Some(((bits, _), event)) = self.pending.pop_first() {
+            self.clock = f64::from_bits(bits);
             if self.clock >= self.plan.stop {
                 break;
             }
@@ -169,7 +171,8 @@ impl Network<'_> {
     }
 
     fn push(&mut self, seconds: f64, event: Event) {
-        self.scheduler.push(Time::from_nanos(seconds.to_bits()), event);
+        self.added += 1;
+        self.pending.insert((seconds.to_bits(), self.added), event);
     }
 
     fn record(&mut self, event: char, flow: usize, first: i64, second: impl Into<String>) {
@@ -231,9 +234,8 @@ impl Network<'_> {
     }
 
     fn parts(&self, packet: &PacketId) -> (usize, TcpHeader, Ecn) {
-        let packet = &self.pool[packet];
-        let Body::Tcp(header) = packet.body else { unreachable!("all flows are TCP") };
-        (packet.flow.0 as usize, header, packet.inner.tos.ecn())
+        let (flow, tos) = (self.pool[packet].flow.0 as usize, self.pool[packet].header.tos);
+        (flow, self.pool.tcp_header(packet), tos.ecn())
     }
 
     fn enqueue(&mut self, index: usize, packet: PacketId) {
@@ -296,7 +298,7 @@ impl Network<'_> {
         let link = &mut self.links[index];
         let rate = link.rate;
         link.busy = true;
-        let transmission = 8.0 * self.pool[&packet].size.0 as f64 / rate.as_bps() as f64;
+        let transmission = 8.0 * self.pool[&packet].wire_size().0 as f64 / rate.as_bps() as f64;
         let arrival = self.clock + (transmission + link.delay.as_secs_f64());
         let (flow, header, ecn) = self.parts(&packet);
         self.links[index].in_flight.push_back(packet);
@@ -328,7 +330,7 @@ impl Network<'_> {
         if let Some(&next) = route.get(place + 1) {
             return self.enqueue(next, packet);
         }
-        let size = self.pool.deliver(packet).size;
+        let size = self.pool.deliver(packet).wire_size();
         let flow = &mut self.flows[index];
         if is_ack {
             flow.sender.on_segment(&header, ecn, self.now);

@@ -1,0 +1,351 @@
+//! The general path of a link: all that a plain link does, and whatever else one may have.
+
+use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
+use crate::cx::{Cx, Place};
+use crate::event::{Event, LinkId};
+use crate::forced::{ForcedDrops, LinkChange};
+use crate::probe::Stop;
+use crate::tx_queue::TxQueue;
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId};
+use roamlab_qdisc::Matching;
+use std::collections::VecDeque;
+
+impl Links {
+    pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
+        let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+        if forced.fold(false, |lost, strikes| lost | strikes) {
+            return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
+        }
+        let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
+        if self.is_over(id, cx) && !overtakes && self.can_bypass(id, &packet, cx) {
+            self.transmit(id, packet, Start::FromIdle, cx);
+            return self.await_end(id, cx);
+        }
+        self.fall_idle(id, cx);
+        if overtakes {
+            self[id].overtaking.push_back(packet);
+            self.set(id, flag::URGENT);
+        } else {
+            self.put(id, packet, cx);
+        }
+        if self.hot(id).sending == Sending::Idle {
+            self.start(id, Start::FromIdle, cx);
+        } else {
+            self.await_end(id, cx);
+        }
+    }
+
+    pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
+        // The packet may have been taken off the air meanwhile.
+        if let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now) {
+            cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
+        }
+        self.start(id, Start::FromQueue, cx);
+        self.hot(id).sending != Sending::Idle
+    }
+
+    /// What arrives takes the general path.
+    pub fn end_specially(&mut self, id: LinkId) {
+        self.set(id, flag::END);
+    }
+
+    /// Packets in flight are kept track of: they can be taken off the air.
+    pub fn track_flights(&mut self, id: LinkId) {
+        self.set(id, flag::TRACKED);
+    }
+
+    /// The scenario wants these packets lost, and the link to change so.
+    pub fn interfere(&mut self, id: LinkId, forced: Vec<ForcedDrops>, changes: Vec<LinkChange>) {
+        if !forced.is_empty() {
+            self.set(id, flag::FORCED);
+        }
+        if !changes.is_empty() {
+            self.set(id, flag::TRACKED | flag::END);
+        }
+        let link = &mut self[id];
+        (link.forced, link.changes) = (forced, changes);
+    }
+
+    /// Puts other queues before a link.
+    pub fn set_queue(&mut self, id: LinkId, queue: TxQueue) {
+        let rate = self[id].rate;
+        let link = &mut self.hot[id.0 as usize];
+        link.ns_per_byte = ns_per_byte(rate, &queue);
+        link.flags |= flag::QUEUE;
+        self[id].queue = queue;
+    }
+
+    /// A packet is traced: every packet takes the general path everywhere.
+    pub fn trace(&mut self) {
+        self.hot.iter_mut().for_each(|link| link.flags |= flag::TRACE | flag::TRACKED | flag::END);
+    }
+
+    /// The change of this number takes place. A transmission under way ends when it would have, and what is in flight
+    /// arrives when it would have; only whether it is received is decided where it arrives.
+    pub fn change(&mut self, id: LinkId, index: u32) {
+        let link = &mut self.cold[id.0 as usize];
+        let hot = &mut self.hot[id.0 as usize];
+        let LinkChange { rate, delay, up, .. } = link.changes[index as usize];
+        if let Some(rate) = rate.filter(|rate| *rate != link.rate) {
+            (link.rate, link.remainder) = (rate, 0);
+            hot.ns_per_byte = ns_per_byte(rate, &link.queue);
+        }
+        hot.delay = delay.unwrap_or(hot.delay);
+        link.up = up.unwrap_or(link.up);
+    }
+
+    /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
+    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
+        let link = &mut self[id];
+        link.head_pending = false;
+        let is_due = link.in_flight.front().is_some_and(|head| head.arrival <= cx.now);
+        let arrived = is_due.then(|| link.in_flight.pop_front()).flatten();
+        link.arm_head(id, cx);
+        arrived
+    }
+
+    /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
+    pub fn take_matching(
+        &mut self,
+        id: LinkId,
+        in_flight_too: bool,
+        wanted: &Matching<'_>,
+        cx: &mut Cx,
+    ) -> Vec<PacketId> {
+        self.fall_idle(id, cx);
+        let mut taken = Vec::new();
+        let link = &mut self.cold[id.0 as usize];
+        if in_flight_too {
+            for flying in std::mem::take(&mut link.in_flight) {
+                if wanted(&cx.pool[&flying.packet], &cx.pool) {
+                    taken.push(flying.packet);
+                } else {
+                    link.in_flight.push_back(flying);
+                }
+            }
+        }
+        let waiting = &mut self.hot[id.0 as usize].waiting;
+        let plain: Vec<PacketId> = std::iter::from_fn(|| waiting.pop(&cx.pool)).collect();
+        for packet in split(plain, wanted, &mut taken, cx) {
+            waiting.push(packet, &mut cx.pool);
+        }
+        taken.extend(link.queue.take_matching(wanted, link.rate, cx));
+        link.overtaking = split(std::mem::take(&mut link.overtaking), wanted, &mut taken, cx);
+        link.queue.sample(id, cx);
+        taken
+    }
+
+    /// Copies, in order, of what `wanted` selects among the packets in flight.
+    pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+        let mut copies = Vec::new();
+        for flying in &self[id].in_flight {
+            if wanted(&cx.pool[&flying.packet], &cx.pool) {
+                copies.push(cx.pool.duplicate(&flying.packet));
+            }
+        }
+        copies
+    }
+
+    /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
+    pub fn has_for(&self, id: LinkId, host: Addr, cx: &Cx) -> bool {
+        let flies = |flying: &InFlight| {
+            let packet = &cx.pool[&flying.packet];
+            packet.header.dst == host && !packet.is_signal()
+        };
+        let waiting = match &self[id].queue {
+            TxQueue::Plain { .. } => self.hot(id).waiting.len() as usize,
+            queue => queue.packets_for(host),
+        };
+        waiting > 0 || self[id].in_flight.iter().any(flies)
+    }
+
+    /// Packets inside all links: waiting, in service and in flight.
+    pub fn packets_inside(&self) -> u64 {
+        let inside = |(hot, link): (&HotLink, &Link)| {
+            let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
+            u64::from(hot.waiting.len()) + listed as u64
+        };
+        self.in_flight + self.hot.iter().zip(&self.cold).map(inside).sum::<u64>()
+    }
+
+    /// How many links there are.
+    pub fn len(&self) -> usize {
+        self.cold.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.cold.is_empty()
+    }
+
+    /// The links, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Link> {
+        self.cold.iter()
+    }
+
+    /// Packets handed to the link's queue so far, and how many of them bore the mark of forwarded packets. Signalling that
+    /// overtakes is not among them.
+    pub fn offered(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.hot.iter().zip(&self.cold).map(|(hot, link)| (hot.offered, link.forwarded))
+    }
+
+    /// How long each link has been sending, transmissions that began included.
+    pub fn busy(&self) -> impl Iterator<Item = Duration> {
+        self.hot.iter().map(|link| link.busy)
+    }
+
+    /// The link's propagation delay.
+    pub fn delay(&self, id: LinkId) -> Duration {
+        self.hot(id).delay
+    }
+
+    fn hot(&self, id: LinkId) -> &HotLink {
+        &self.hot[id.0 as usize]
+    }
+
+    fn set(&mut self, id: LinkId, flags: u8) {
+        self.hot[id.0 as usize].flags |= flags;
+    }
+
+    /// Whether a packet for an idle link may go past the queue. It counts as offered then.
+    fn can_bypass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
+        let can = match &self[id].queue {
+            TxQueue::Plain { .. } => self.hot(id).waiting.is_empty(),
+            queue => queue.can_bypass(cx.pool[packet].wire_size()),
+        };
+        if can {
+            cx.trace(packet, Stop::QdiscEnqueue, Place::Link(id));
+            self.count(id, packet, cx);
+        }
+        can
+    }
+
+    /// Puts a packet into the queue, or loses it.
+    fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
+        self.count(id, &packet, cx);
+        let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
+        match &mut link.queue {
+            TxQueue::Plain { limit } if hot.waiting.len() >= *limit => {
+                cx.lose(packet, DropReason::QueueOverflow, Place::Link(id));
+            }
+            TxQueue::Plain { .. } => hot.waiting.push(packet, &mut cx.pool),
+            queue => queue.enqueue(id, packet, link.rate, cx),
+        }
+    }
+
+    /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
+        let link = &mut self.cold[id.0 as usize];
+        match &mut link.queue {
+            TxQueue::Plain { .. } => self.hot[id.0 as usize].waiting.pop(&cx.pool),
+            queue => queue.dequeue(id, now, link.rate, cx),
+        }
+    }
+
+    fn count(&mut self, id: LinkId, packet: &PacketId, cx: &Cx) {
+        self.hot[id.0 as usize].offered += 1;
+        self[id].forwarded += u64::from(cx.is_marked(packet));
+    }
+
+    fn start(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
+        let urgent = self[id].overtaking.pop_front();
+        let next = urgent.or_else(|| self.next(id, cx.now, cx));
+        let link = &mut self.hot[id.0 as usize];
+        link.sending = Sending::Idle;
+        if self.cold[id.0 as usize].overtaking.is_empty() {
+            link.flags &= !flag::URGENT;
+        }
+        if let Some(packet) = next {
+            self.transmit(id, packet, start, cx);
+            self.await_end(id, cx);
+        }
+    }
+
+    /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
+    fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        let waits = !link.waiting.is_empty() || cold.queue.packets() > 0 || !cold.overtaking.is_empty();
+        let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
+        if link.sending == Sending::Unawaited && (waits || is_traced()) {
+            link.sending = Sending::Awaited;
+            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
+        }
+    }
+
+    /// Whether nothing is being sent any more, though nobody may have noticed.
+    fn is_over(&self, id: LinkId, cx: &Cx) -> bool {
+        let link = self.hot(id);
+        match link.sending {
+            Sending::Idle => true,
+            Sending::Unawaited => cx.scheduler.is_past(link.end, link.place),
+            Sending::Awaited => false,
+        }
+    }
+
+    /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
+    fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
+        if self.hot(id).sending == Sending::Idle || !self.is_over(id, cx) {
+            return;
+        }
+        let link = &mut self.hot[id.0 as usize];
+        link.sending = Sending::Idle;
+        let end = link.end;
+        let waiting = self.next(id, end, cx);
+        debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
+    }
+
+    /// Lists a packet among those in flight.
+    pub(super) fn track(&mut self, id: LinkId, packet: PacketId, place: u64, cx: &mut Cx) {
+        let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
+        let link = &mut self[id];
+        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
+        let ahead = link.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| sent + delay < ahead);
+        let arrival = ahead.map_or(sent + delay, |ahead| ahead + sent.since(cx.now));
+        link.in_flight.push_back(InFlight { started: cx.now, sent, arrival, place, packet });
+        link.arm_head(id, cx);
+    }
+}
+
+impl Link {
+    /// How long the link needs for a packet, where that is not a whole number of nanoseconds a byte. What a transmission
+    /// takes beyond whole nanoseconds is carried to the next one of a busy period.
+    pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Cx) -> Duration {
+        let packet: &Packet = &cx.pool[packet];
+        let rate = self.queue.rate(packet.header.dst).unwrap_or(self.rate);
+        if rate != self.rate || start == Start::FromIdle {
+            (self.rate, self.remainder) = (rate, 0);
+        }
+        self.rate.transmission_time(packet.wire_size(), &mut self.remainder)
+    }
+
+    fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {
+        if self.head_pending {
+            return;
+        }
+        if let Some(head) = self.in_flight.front() {
+            self.head_pending = true;
+            cx.scheduler.push_at(head.arrival, head.place, Event::LinkHead { link: id });
+        }
+    }
+}
+
+/// Moves what `wanted` selects behind `taken`, in order; the rest, in order.
+fn split(
+    packets: impl IntoIterator<Item = PacketId>,
+    wanted: &Matching<'_>,
+    taken: &mut Vec<PacketId>,
+    cx: &Cx,
+) -> VecDeque<PacketId> {
+    let mut rest = VecDeque::new();
+    for packet in packets {
+        if wanted(&cx.pool[&packet], &cx.pool) {
+            taken.push(packet);
+        } else {
+            rest.push_back(packet);
+        }
+    }
+    rest
+}

@@ -1,0 +1,227 @@
+//! What waits for a link: a plain drop-tail queue, one queue of any discipline, or a queue for each host behind an
+//! air-link scheduler.
+
+use crate::cx::{Cx, Place};
+use crate::event::LinkId;
+use roamlab_engine::{Bytes, Rate, Time};
+use roamlab_packet::{Addr, PacketId};
+use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
+use roamlab_radio::Scheduler;
+use std::collections::BTreeMap;
+
+/// A queue of any discipline.
+#[derive(Debug)]
+pub struct Queue {
+    /// Whether each change is recorded.
+    recorded: bool,
+    qdisc: Qdisc,
+}
+
+impl Queue {
+    /// A queue.
+    pub fn new(qdisc: Qdisc, recorded: bool) -> Queue {
+        Queue { recorded, qdisc }
+    }
+
+    fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
+        if self.recorded {
+            cx.packet_event("enqueue", &packet, Place::Link(id), self.qdisc.packets());
+        }
+        self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
+        cx.settle_drops(Place::Link(id));
+        self.sample(id, cx);
+    }
+
+    fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+        let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
+        cx.settle_drops(Place::Link(id));
+        if next.is_some() {
+            self.sample(id, cx);
+        }
+        next
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
+        self.qdisc.take_matching(wanted, &mut qdisc_cx(rate, cx.now, cx))
+    }
+
+    fn sample(&self, id: LinkId, cx: &mut Cx) {
+        if self.recorded {
+            cx.probes.queue(cx.now, id, self.qdisc.packets(), self.qdisc.bytes(), self.qdisc.gauges());
+        }
+    }
+}
+
+fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
+    QdiscCx { now, seconds: None, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
+}
+
+/// What waits for a link.
+#[derive(Debug)]
+pub enum TxQueue {
+    /// A drop-tail queue of packets that nobody records: the link holds it.
+    Plain {
+        /// How many packets may wait.
+        limit: u32,
+    },
+    /// All in one queue.
+    Shared(Box<Queue>),
+    /// Each host's packets in its own.
+    Bearers(Box<Bearers>),
+}
+
+impl TxQueue {
+    /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
+    pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
+        match self {
+            TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
+            TxQueue::Plain { .. } => unreachable!("the link holds a plain queue"),
+        }
+    }
+
+    /// Whether a packet of this size for an idle link may go past the queue.
+    pub fn can_bypass(&self, size: Bytes) -> bool {
+        match self {
+            TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
+            TxQueue::Bearers(_) => false,
+            TxQueue::Plain { .. } => true,
+        }
+    }
+
+    /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
+    pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
+            TxQueue::Plain { .. } => None,
+        }
+    }
+
+    /// Removes the waiting packets that `wanted` selects, in order.
+    pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
+            TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
+            TxQueue::Plain { .. } => Vec::new(),
+        }
+    }
+
+    /// Records the queue after packets were taken out. Bearers have recorded themselves.
+    pub fn sample(&self, id: LinkId, cx: &mut Cx) {
+        if let TxQueue::Shared(queue) = self {
+            queue.sample(id, cx);
+        }
+    }
+
+    /// The rate at which a packet to `dst` is sent, if it is not the same for all.
+    pub fn rate(&self, dst: Addr) -> Option<Rate> {
+        match self {
+            TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
+            TxQueue::Plain { .. } | TxQueue::Shared(_) => None,
+        }
+    }
+
+    /// The number of packets in the queue that packets for `dst` wait in.
+    pub fn packets_for(&self, dst: Addr) -> usize {
+        match self {
+            TxQueue::Bearers(bearers) => bearers.queues[bearers.of(dst)].queue.qdisc.packets(),
+            queue => queue.packets(),
+        }
+    }
+
+    /// The number of waiting packets; of a plain queue, which the link holds, 0.
+    pub fn packets(&self) -> usize {
+        match self {
+            TxQueue::Plain { .. } => 0,
+            TxQueue::Shared(queue) => queue.qdisc.packets(),
+            TxQueue::Bearers(bearers) => bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum(),
+        }
+    }
+}
+
+/// A host's queue behind a scheduler.
+#[derive(Debug)]
+pub struct BearerQueue {
+    /// The number that it has among the links in records.
+    pub id: LinkId,
+    /// The rate at which its packets are sent.
+    pub rate: Rate,
+    /// Its packets.
+    pub queue: Queue,
+}
+
+/// The bearers of a cell. The first is common: it takes what is for all hosts or for none with a bearer.
+#[derive(Debug)]
+pub struct Bearers {
+    scheduler: Scheduler,
+    queues: Vec<BearerQueue>,
+    hosts: BTreeMap<Addr, usize>,
+    /// The bearer that sent last.
+    last: Option<usize>,
+}
+
+impl Bearers {
+    /// Empty bearers: the common one, and one for each host.
+    pub fn new(scheduler: Scheduler, common: BearerQueue, hosts: Vec<(Addr, BearerQueue)>) -> Bearers {
+        let (mut queues, mut places) = (vec![common], BTreeMap::new());
+        for (host, queue) in hosts {
+            places.insert(host, queues.len());
+            queues.push(queue);
+        }
+        Bearers { scheduler, queues, hosts: places, last: None }
+    }
+
+    fn of(&self, dst: Addr) -> usize {
+        self.hosts.get(&dst).copied().unwrap_or(0)
+    }
+
+    fn enqueue(&mut self, packet: PacketId, cx: &mut Cx) {
+        let bearer = self.of(cx.pool[&packet].header.dst);
+        let BearerQueue { id, rate, queue } = &mut self.queues[bearer];
+        if queue.qdisc.packets() == 0 {
+            self.scheduler.wakes(bearer);
+        }
+        queue.enqueue(*id, packet, *rate, cx);
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut Cx) -> Option<PacketId> {
+        self.rest(now, cx);
+        loop {
+            let heads = self.queues.iter().enumerate().filter_map(|(bearer, BearerQueue { queue, .. })| {
+                queue.qdisc.head().map(|head| (bearer, cx.pool[head].wire_size()))
+            });
+            let bearer = self.scheduler.choose(heads, now)?;
+            let BearerQueue { id, rate, queue } = &mut self.queues[bearer];
+            // A discipline may drop all that it has when it is asked for a packet.
+            if let Some(packet) = queue.dequeue(*id, now, *rate, cx) {
+                self.scheduler.sends(bearer, cx.pool[&packet].wire_size(), now);
+                self.last = Some(bearer);
+                return Some(packet);
+            }
+        }
+    }
+
+    /// The bearer that sent last, if nothing is left in it, is idle from now on, as a queue before a link of its own
+    /// would be.
+    fn rest(&mut self, now: Time, cx: &mut Cx) {
+        let Some(last) = self.last.take() else { return };
+        let BearerQueue { id, rate, queue } = &mut self.queues[last];
+        if queue.qdisc.packets() == 0 {
+            let none = queue.dequeue(*id, now, *rate, cx);
+            debug_assert!(none.is_none(), "an empty queue gave a packet");
+        }
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+        let mut taken = Vec::new();
+        for BearerQueue { id, rate, queue } in &mut self.queues {
+            let before = taken.len();
+            taken.extend(queue.take_matching(wanted, *rate, cx));
+            if taken.len() > before {
+                queue.sample(*id, cx);
+            }
+        }
+        taken
+    }
+}
