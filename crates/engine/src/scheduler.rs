@@ -334,19 +334,32 @@ impl<E: Copy> Scheduler<E> {
         self.heap[at] = entry;
     }
 
-    /// Gives a lane a key and plays its matches.
+    /// Gives a lane a key and plays its matches. The number of rounds is known when this is compiled: a third of the
+    /// instructions of a loop.
     #[inline]
     fn play(&mut self, lane: usize, key: u64) {
-        const MASK: usize = 2 * MAX_LANES - 1;
-        let mut at = self.leaves + lane;
+        match self.leaves {
+            2 => self.play_in::<2>(lane, key),
+            4 => self.play_in::<4>(lane, key),
+            8 => self.play_in::<8>(lane, key),
+            16 => self.play_in::<16>(lane, key),
+            32 => self.play_in::<32>(lane, key),
+            _ => self.play_in::<MAX_LANES>(lane, key),
+        }
+    }
+
+    #[inline]
+    fn play_in<const LEAVES: usize>(&mut self, lane: usize, key: u64) {
+        let mut at = lane & (LEAVES - 1);
         let mut earlier = key;
-        self.tree[at & MASK] = earlier;
-        while at > 1 {
-            let rival = self.tree[(at ^ 1) & MASK];
+        self.tree[LEAVES + at] = key;
+        let mut round = LEAVES;
+        while round > 1 {
+            let rival = self.tree[round + (at ^ 1)];
             // Equal times: they differ in the lane alone.
             earlier = if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
-            at /= 2;
-            self.tree[at & MASK] = earlier;
+            (round, at) = (round / 2, at / 2);
+            self.tree[round + at] = earlier;
         }
     }
 

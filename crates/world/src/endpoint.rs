@@ -263,7 +263,7 @@ impl World {
         }
         if deadline < wake.armed {
             wake.armed = deadline.max(self.cx.now);
-            self.cx.scheduler.push_at(wake.armed, wake.place, Event::Endpoint { flow, side });
+            self.cx.scheduler.push_once(wake.armed, wake.place, Event::Endpoint { flow, side });
         }
     }
 }

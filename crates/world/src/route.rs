@@ -116,7 +116,7 @@ impl Ways {
 
     /// The node that packets for a mobile host are routed to.
     pub fn home(&self, host: Addr) -> Option<NodeId> {
-        self.homes.get(host.number()).copied().map(NodeId)
+        self.homes.get(host.number()).copied().filter(|&home| home != NOWHERE).map(NodeId)
     }
 
     /// Adds a mobile host, whose node has the next number.
