@@ -61,6 +61,7 @@ impl<E: Copy> Lane<E> {
         (0..self.len() as u32).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
     }
 
+    #[inline(always)]
     fn push(&mut self, entry: Entry<E>) {
         self.last = entry.time;
         if self.len() == self.ring.len() {
@@ -147,7 +148,7 @@ impl<E: Copy> Scheduler<E> {
     }
 
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.
-    #[inline]
+    #[inline(always)]
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
         let entry = Entry { time, number, event };
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
@@ -169,7 +170,7 @@ impl<E: Copy> Scheduler<E> {
     }
 
     /// Removes the earliest event, unless it is due after `end`.
-    #[inline]
+    #[inline(always)]
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
         let key = self.tree[1];
         if key >> LANE_BITS > end.as_nanos().min(END - 1) {
@@ -209,7 +210,7 @@ impl<E: Copy> Scheduler<E> {
         self.heap.iter().chain(self.lanes.iter().flat_map(Lane::iter)).map(|entry| &entry.event)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_to_lane(&mut self, number: usize, entry: Entry<E>) {
         let lane = &mut self.lanes[number];
         let is_empty = lane.head == lane.tail;
@@ -270,7 +271,7 @@ impl<E: Copy> Scheduler<E> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_lane(&mut self, number: usize) -> Entry<E> {
         let lane = &mut self.lanes[number];
         let mask = lane.ring.len() - 1;

@@ -120,6 +120,8 @@ impl fmt::Display for LawViolation {
 
 /// Events at one instant that no sane scenario reaches: a loop without delay.
 const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
+/// Events after which it is seen to that time goes on and that the run is still wanted.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 impl World {
     /// Lets everything happen until `end`.
@@ -131,22 +133,32 @@ impl World {
     /// progress of time.
     pub fn run(&mut self, end: Time, keep_going: &dyn Fn() -> bool) -> Result<(), LawViolation> {
         let mut at_this_instant = 0;
-        while let Some((time, event)) = self.cx.scheduler.pop_until(end) {
-            at_this_instant = if time > self.cx.now { 0 } else { at_this_instant + 1 };
-            if at_this_instant > EVENTS_AT_ONE_INSTANT {
-                return Err(self.violation(format!("time stands still in {event:?}")));
+        while keep_going() {
+            let before = self.cx.now;
+            let happened = self.run_some(end)?;
+            if happened < EVENTS_BETWEEN_LOOKS {
+                break;
             }
+            at_this_instant = if self.cx.now > before { 0 } else { at_this_instant + happened };
+            if at_this_instant > EVENTS_AT_ONE_INSTANT {
+                return Err(self.violation("time stands still".into()));
+            }
+        }
+        self.check_conservation()
+    }
+
+    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
+    fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
+        for happened in 0..EVENTS_BETWEEN_LOOKS {
+            let Some((time, event)) = self.cx.scheduler.pop_until(end) else { return Ok(happened) };
             self.cx.now = time;
             self.events += 1;
             self.happen(event);
             if cfg!(debug_assertions) {
                 self.check_conservation()?;
             }
-            if self.events.is_multiple_of(1 << 14) && !keep_going() {
-                break;
-            }
         }
-        self.check_conservation()
+        Ok(EVENTS_BETWEEN_LOOKS)
     }
 
     /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask.
