@@ -77,3 +77,6 @@ impl TcpSender {
         Some(Segment { header, size: Bytes(params.segment.0 + params.header.0), ecn: Ecn::NotEct })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,7 @@ pub struct TcpReceiver {
     open_window: u32,
     delayed: Timer,
     /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
-    plain: bool,
+    pub(super) plain: bool,
     /// An ACK of everything that has arrived is due, and says nothing else.
     plain_ack: bool,
     /// ACKs that are due, before the plain one.
@@ -115,13 +115,14 @@ impl TcpReceiver {
     fn is_plain(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
         let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
-        let has_room = self.params.window.0 > 0 && self.received.base() > 0;
-        nothing_held && nothing_to_say && has_room && self.fin.is_none() && !self.params.ecn
+        let agreed = !self.params.ecn && !self.params.timestamps && self.params.window.0 > 0;
+        let open = self.received.base() > 0 && self.fin.is_none();
+        agreed && open && nothing_held && nothing_to_say
     }
 
     /// Whether the segment is the next one expected, and has data and nothing else.
     #[inline]
-    fn takes_plainly(&self, header: &TcpHeader) -> bool {
+    pub(super) fn takes_plainly(&self, header: &TcpHeader) -> bool {
         self.plain
             && header.seq == self.received.base()
             && header.seq < u32::MAX
@@ -174,7 +175,8 @@ impl TcpReceiver {
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
         if let Some(timestamps) = header.timestamps
-            && (self.params.echo_latest || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
+            && (self.params.echo_latest
+                || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
         {
             self.recent = Some(timestamps.value);
         }
@@ -283,7 +285,7 @@ impl TcpReceiver {
     }
 
     /// Puts the plain ACK that is due among the others, before anything else happens.
-    fn settle_acks(&mut self) {
+    pub(super) fn settle_acks(&mut self) {
         if self.plain_ack {
             let ack = self.take_plain_ack();
             self.outgoing.push_back(ack);

@@ -247,8 +247,8 @@ impl SendState {
             }
             self.rtt.sample(sent, now);
         }
-        if self.params.recovery != RecoveryKind::Ns2Fack {
-            self.ecn_backoff &= self.ece || self.answers_syn(ack);
+        if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
+            self.ecn_backoff = self.ece || self.answers_syn(ack);
         }
         if !self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
