@@ -6,6 +6,7 @@
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A family of defaults: whose TCP is being run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -352,6 +353,13 @@ macro_rules! described {
     };
 }
 tcp_knobs!(described! {});
+
+/// A copy, for a connection that shares its knobs with no other.
+impl From<&TcpParams> for Arc<TcpParams> {
+    fn from(params: &TcpParams) -> Arc<TcpParams> {
+        Arc::new(params.clone())
+    }
+}
 
 impl TcpParams {
     /// Whether the idle clock cuts like a timeout: ns-2's Vegas does not tell the two apart.

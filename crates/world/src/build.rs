@@ -24,6 +24,7 @@ use roamlab_radio::{
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw) -> World {
@@ -259,10 +260,16 @@ impl<'a> Builder<'a> {
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
         let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
-        let tcps: Vec<Option<TcpParams>> = specs.iter().map(tcp).collect();
+        let mut tcps: Vec<Option<Arc<TcpParams>>> = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let params = tcp(spec).map(Arc::new);
+            // Flows beside each other are mostly alike.
+            let shared = tcps.last().filter(|last| **last == params).cloned();
+            tcps.push(shared.unwrap_or(params));
+        }
         let phases = self.clock_phases(&tcps);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
-        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &Option<TcpParams>), Duration)| {
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &Option<Arc<TcpParams>>), Duration)| {
             let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
@@ -270,8 +277,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
-    fn clock_phases(&self, tcps: &[Option<TcpParams>]) -> Vec<Duration> {
-        let tick = |tcp: &Option<TcpParams>| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+    fn clock_phases(&self, tcps: &[Option<Arc<TcpParams>>]) -> Vec<Duration> {
+        let tick = |tcp: &Option<Arc<TcpParams>>| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
         let flows = self.scenario.flows.iter().zip(tcps);
         let Some(mut shared) = self.streams.shared() else {
             let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
@@ -288,18 +295,18 @@ impl<'a> Builder<'a> {
         });
         let agents: Vec<ns2::Agent> = agents.collect();
         let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
-        let part = |(phase, tcp): (f64, &Option<TcpParams>)| {
+        let part = |(phase, tcp): (f64, &Option<Arc<TcpParams>>)| {
             Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
         };
         phases.into_iter().zip(tcps).map(part).collect()
     }
 
-    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&TcpParams>, phase: Duration) -> Flow {
+    fn flow(&self, spec: &FlowSpec, app: App, tcp: Option<&Arc<TcpParams>>, phase: Duration) -> Flow {
         let transport = match tcp {
             Some(params) => Transport::Tcp {
                 segment: params.segment,
-                sender: Box::new(TcpSender::new(params, phase)),
-                receiver: Box::new(TcpReceiver::new(params)),
+                sender: Box::new(TcpSender::new(Arc::clone(params), phase)),
+                receiver: Box::new(TcpReceiver::new(Arc::clone(params))),
             },
             None => Transport::Udp { sender: UdpSender::default(), receiver: UdpReceiver::default() },
         };

@@ -6,7 +6,6 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
-use std::collections::VecDeque;
 
 /// The two endpoints.
 #[derive(Debug)]
@@ -108,11 +107,16 @@ pub struct FlowStats {
 }
 
 /// The order in which a flow's packets arrive (RFC 4737 §4: a packet is reordered if one sent later came first).
+///
+/// The numbers of a flow have gaps wherever other packets were made in between, so that runs of them would be as many as
+/// they are; what is kept is the numbers themselves.
 #[derive(Debug, Default)]
 struct Arrivals {
     latest: u64,
     /// The low halves of the serial numbers that arrived last: memory that every delivery touches is kept small.
-    recent: VecDeque<u32>,
+    recent: Vec<u32>,
+    /// Where the next one is kept, once there is no room for more: in place of the oldest.
+    oldest: usize,
 }
 
 impl Arrivals {
@@ -127,10 +131,12 @@ impl Arrivals {
             false => self.recent.iter().filter(later).count() as u32,
         };
         self.latest = self.latest.max(serial);
-        if self.recent.len() == Arrivals::MEMORY {
-            self.recent.pop_front();
+        if self.recent.len() < Arrivals::MEMORY {
+            self.recent.push(serial as u32);
+        } else {
+            self.recent[self.oldest] = serial as u32;
+            self.oldest = (self.oldest + 1) % Arrivals::MEMORY;
         }
-        self.recent.push_back(serial as u32);
         late_by
     }
 }
@@ -191,6 +197,25 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The rule: a packet that is not above all before it was overtaken by those above it among the last 256.
+        #[test]
+        fn a_late_packet_was_overtaken_by_those_above_it_among_the_last(
+            steps in prop::collection::vec((1u64..4, 0u64..400, 0u8..20), 0..1200)
+        ) {
+            let (mut arrivals, mut all, mut highest) = (Arrivals::default(), Vec::new(), 0);
+            for (gap, back, kind) in steps {
+                let serial = if kind == 0 { (highest + gap).saturating_sub(back).max(1) } else { highest + gap };
+                let last = all.iter().rev().take(256);
+                let overtaken = if serial > highest { 0 } else { last.filter(|&&one| one > serial).count() };
+                prop_assert_eq!(arrivals.note(serial), overtaken as u32);
+                highest = highest.max(serial);
+                all.push(serial);
+            }
+        }
+    }
 
     #[test]
     fn reordering_is_counted_against_packets_sent_later() {

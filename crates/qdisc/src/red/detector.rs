@@ -42,7 +42,13 @@ pub(crate) struct Detector {
     pub(crate) idle_since: Option<Instant>,
     /// The link's rate at the beginning.
     initial_rate: Option<Rate>,
+    /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they have been asked for: a power costs as much as the
+    /// rest of an arrival, and behind a queue that is mostly empty each arrival takes one.
+    decays: Vec<f64>,
 }
+
+/// Powers that are kept at most.
+const DECAYS: f64 = 64.0;
 
 impl Detector {
     pub(crate) fn new(params: Params) -> Detector {
@@ -62,6 +68,7 @@ impl Detector {
             above_min: false,
             idle_since,
             initial_rate: None,
+            decays: Vec::new(),
         }
     }
 
@@ -71,6 +78,7 @@ impl Detector {
         let unit = self.params.in_unit(Packets(1));
         self.thresholds = (min * unit, max * unit);
         self.params.queue_weight = weight;
+        self.decays.clear();
         self.initial_rate = Some(rate);
     }
 
@@ -162,7 +170,20 @@ impl Detector {
         } else {
             arrival.now.time.since(since.time).as_secs_f64() / (bits as f64 / arrival.rate.as_bps() as f64)
         };
-        self.average *= libm::pow(1.0 - self.params.queue_weight, missed);
+        self.average *= self.decay(missed);
+    }
+
+    /// `(1 − w_q)^missed`.
+    fn decay(&mut self, missed: f64) -> f64 {
+        let keep = 1.0 - self.params.queue_weight;
+        if !self.params.whole_idle_packets || !(0.0..DECAYS).contains(&missed) {
+            return libm::pow(keep, missed);
+        }
+        let missed = missed as usize;
+        while self.decays.len() <= missed {
+            self.decays.push(libm::pow(keep, self.decays.len() as f64));
+        }
+        self.decays[missed]
     }
 
     /// Counts an arrival that is let in without a test as one that was spared.
@@ -214,11 +235,18 @@ impl Detector {
 ///
 /// Under ACK clocking the span often *is* a whole number of packets. Where the clock is a double, its rounding errors
 /// and those of ns-2's order of operations decide between m and m − 1; otherwise the count is exact.
-fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> f64 {
+pub(super) fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> f64 {
     if let (Some(since), Some(now)) = (since.seconds, now.seconds) {
         let per_second = rate.as_bps() as f64 / bits as f64;
         return libm::trunc(per_second * (now - since));
     }
-    let bit_nanoseconds = u128::from(now.time.since(since.time).as_nanos()) * u128::from(rate.as_bps());
+    let span = now.time.since(since.time).as_nanos();
+    // In 64 bits wherever they do: a division in 128 costs as much as a power.
+    if let (Some(bit_nanoseconds), Some(bits)) =
+        (span.checked_mul(rate.as_bps()), bits.checked_mul(1_000_000_000))
+    {
+        return (bit_nanoseconds / bits) as f64;
+    }
+    let bit_nanoseconds = u128::from(span) * u128::from(rate.as_bps());
     (bit_nanoseconds / (1_000_000_000 * u128::from(bits))) as f64
 }

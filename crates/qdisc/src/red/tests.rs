@@ -47,6 +47,52 @@ fn gap_probability(params: &Params, p_b: f64, n: u32) -> f64 {
 }
 
 #[test]
+fn a_remembered_power_has_the_bits_of_one_worked_out() {
+    // 512 B at 2 Mbit/s: 2048 µs. Twice the largest power that is kept, out of order, and most of them twice.
+    for weight in [0.002, 0.3, 1.0] {
+        let params = Params { queue_weight: weight, whole_idle_packets: true, ..without_memory(Rules::Ns2) };
+        let mut detector = Detector::new(params);
+        for step in 0..1000u64 {
+            let missed = step * 37 % 128;
+            let now = Time::ZERO + Duration::from_micros(2048 * missed + 2047);
+            (detector.average, detector.idle_since) = (17.3, Some(Instant::ZERO));
+            detector.end_idle(&Arrival { now: exactly(now), ..arrival(0.0) });
+            let expected = 17.3 * libm::pow(1.0 - weight, missed as f64);
+            assert_eq!(detector.average.to_bits(), expected.to_bits(), "{missed} packets at weight {weight}");
+        }
+    }
+}
+
+#[test]
+fn a_power_is_forgotten_with_its_weight() {
+    let params = Params { queue_weight: 0.0, whole_idle_packets: true, ..without_memory(Rules::Ns2) };
+    let mut detector = Detector::new(params);
+    let after_one = |detector: &mut Detector| {
+        (detector.average, detector.idle_since) = (1.0, Some(Instant::ZERO));
+        let now = exactly(Time::ZERO + Duration::from_micros(2048));
+        detector.end_idle(&Arrival { now, ..arrival(0.0) });
+        detector.average
+    };
+    assert_eq!(after_one(&mut detector), 1.0);
+    detector.attach(Rate::from_bps(2_000_000), Duration::ZERO); // the weight that ns-2 makes of a 0
+    let weight = detector.params.queue_weight;
+    assert!(weight > 0.0);
+    assert_eq!(after_one(&mut detector), 1.0 - weight);
+}
+
+#[test]
+fn idle_packets_are_counted_exactly_beyond_64_bits() {
+    // 100 s at 400 Gbit/s are 4 × 10^22 bit-nanoseconds; one nanosecond before the last packet is whole.
+    let rate = Rate::from_bps(400_000_000_000);
+    for (span, whole) in
+        [(Duration::from_secs(100), 1e10), (Duration::from_nanos(99_999_999_999), 1e10 - 1.0)]
+    {
+        let now = exactly(Time::ZERO + span);
+        assert_eq!(detector::whole_packets(Instant::ZERO, now, rate, 4000), whole);
+    }
+}
+
+#[test]
 fn the_average_follows_eq_1() {
     // After n arrivals at a constant length q: q (1 − (1 − w_q)^n). [mblue] table II: w_q = 0.002, so that 500
     // arrivals (about 1 s at 2 Mbit/s) bring it to 1 − 1/e of the way.

@@ -2,6 +2,7 @@
 
 mod cc;
 mod fact;
+mod plain;
 mod receiver;
 mod recovery;
 mod rtt;

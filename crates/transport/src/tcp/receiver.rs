@@ -7,6 +7,7 @@ use crate::tcp::{Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Bytes of one SACK block (RFC 2018 §3).
 const SACK_BLOCK_SIZE: u64 = 8;
@@ -26,103 +27,156 @@ fn window_shift(params: &TcpParams) -> Option<u32> {
     }
 }
 
-/// The receiving end of a connection.
+/// The receiving end of a connection. What every segment in order touches stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct TcpReceiver {
-    /// Segments that may wait for the application.
-    buffer: u32,
+    params: Arc<TcpParams>,
+    received: SeqSet,
+    highest_end: u32,
+    /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
+    last_ack: u32,
+    /// The window advertised last.
+    told: u32,
+    /// The window advertised while the buffer is empty.
+    open_window: u32,
+    delayed: Timer,
+    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
+    pub(super) plain: bool,
+    /// An ACK of everything that has arrived is due, and says nothing else.
+    plain_ack: bool,
+    /// ACKs that are due, before the plain one.
+    outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
     takes_ahead: u32,
     unread: u32,
     reads_at_once: bool,
-    /// The window advertised last.
-    told: u32,
-    segment: u64,
     /// Window scale (RFC 7323 §2.2).
     shift: Option<u32>,
-    three_way: bool,
     syn_due: bool,
     fin: Option<u32>,
-    ecn: bool,
     echoes: bool,
     /// The last segment was marked.
     held_mark: bool,
-    dsack: bool,
     repeated: Option<u32>,
-    timestamps: bool,
-    timestamp_size: Bytes,
-    ack_size: Bytes,
-    delay: Duration,
-    ns2_quirks: bool,
-    received: SeqSet,
-    highest_end: u32,
-    delayed: Timer,
-    outgoing: VecDeque<Segment>,
-    echo_latest: bool,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Option<Time>,
-    /// The segment that the last ACK expected: only what it covers or expects is echoed (RFC 7323 §4.3).
-    last_ack: u32,
     sack_blocks: usize,
-    sack_overhead: Bytes,
     /// A segment of each block to report, the block changed last in front (RFC 2018 §4).
     reported: VecDeque<u32>,
 }
 
 impl TcpReceiver {
     /// A receiver that has seen nothing.
-    pub fn new(params: &TcpParams) -> TcpReceiver {
-        TcpReceiver {
-            buffer: params.window.0,
+    pub fn new(params: impl Into<Arc<TcpParams>>) -> TcpReceiver {
+        let params = params.into();
+        let mut receiver = TcpReceiver {
+            received: SeqSet::default(),
+            highest_end: 0,
+            last_ack: 0,
+            told: params.window.0,
+            open_window: 0,
+            delayed: Timer::default(),
+            plain: false,
+            plain_ack: false,
+            outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
             takes_ahead: if params.flow_control { params.window.0 } else { params.window.0.max(MIN_BUFFER) },
             unread: 0,
             reads_at_once: true,
-            told: params.window.0,
-            segment: params.segment.0,
-            shift: window_shift(params),
-            three_way: params.handshake == Handshake::ThreeWay,
+            shift: window_shift(&params),
             syn_due: false,
             fin: None,
-            ecn: params.ecn,
             echoes: false,
             held_mark: false,
-            dsack: params.dsack,
             repeated: None,
-            timestamps: params.timestamps,
-            timestamp_size: params.ack_timestamp_size,
-            ack_size: params.ack_size,
-            delay: params.delayed_ack,
-            ns2_quirks: params.ns2_quirks,
-            received: SeqSet::default(),
-            highest_end: 0,
-            delayed: Timer::default(),
-            outgoing: VecDeque::new(),
-            echo_latest: params.echo_latest,
             recent: None,
-            last_ack: 0,
             // RFC 7323 §3: beside timestamps there is room for three.
             sack_blocks: params.sack_blocks.min(if params.timestamps { 3 } else { 4 }) as usize,
-            sack_overhead: params.sack_overhead,
             reported: VecDeque::new(),
-        }
+            params,
+        };
+        receiver.open_window = receiver.advertised();
+        receiver
     }
 
     /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
+    #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
+        if self.takes_plainly(header) {
+            return self.on_plain_segment(now);
+        }
+        let receipt = self.on_any_segment(header, ecn, now);
+        self.plain = self.is_plain();
+        receipt
+    }
+
+    /// Whether nothing unusual is on, in what has been agreed and in what has happened: everything that arrived is in
+    /// order, and an ACK would say no more.
+    fn is_plain(&self) -> bool {
+        let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
+        let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
+        let agreed = !self.params.ecn && !self.params.timestamps && self.params.window.0 > 0;
+        let open = self.received.base() > 0 && self.fin.is_none();
+        agreed && open && nothing_held && nothing_to_say
+    }
+
+    /// Whether the segment is the next one expected, and has data and nothing else.
+    #[inline]
+    pub(super) fn takes_plainly(&self, header: &TcpHeader) -> bool {
+        self.plain
+            && header.seq == self.received.base()
+            && header.seq < u32::MAX
+            && header.payload > 0
+            && (header.flags == TcpFlags::default() || header.flags == TcpFlags::ACK)
+            && header.timestamps.is_none()
+            && !self.plain_ack
+    }
+
+    /// Takes such a segment, as [`on_any_segment`](Self::on_any_segment) would.
+    #[inline]
+    fn on_plain_segment(&mut self, now: Time) -> Receipt {
+        self.received.push();
+        self.highest_end = self.received.base();
+        self.repeated = None;
+        if self.params.delayed_ack > Duration::ZERO && !self.delayed.runs() {
+            self.delayed.start(now, self.params.delayed_ack);
+        } else {
+            self.delayed.stop();
+            self.last_ack = self.received.base();
+            self.told = self.open_window;
+            self.plain_ack = true;
+        }
+        Receipt { fresh: true, in_order_segments: 1, out_of_order: false }
+    }
+
+    /// The ACK that is due and says nothing but what is expected next.
+    #[inline]
+    fn take_plain_ack(&mut self) -> Segment {
+        self.plain_ack = false;
+        let (ack, window) = (self.received.base(), self.open_window);
+        let header = TcpHeader { ack, flags: TcpFlags::ACK, window, ..TcpHeader::default() };
+        Segment { header, size: self.params.ack_size, ecn: Ecn::NotEct }
+    }
+
+    /// A segment of any kind arrived.
+    #[inline(never)]
+    fn on_any_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
+        self.settle_acks();
         let expected = self.received.base();
         let [syn, fin] = [TcpFlags::SYN, TcpFlags::FIN].map(|flag| header.flags.has(flag));
         let out_of_order = header.seq < self.highest_end;
         let bare = header.payload == 0 && !syn && !fin && header.flags.has(TcpFlags::ACK);
         // RFC 9293 §3.10.7.4: only what the window takes is accepted; the rest is answered, but for ACKs in place.
         let beyond = header.seq >= expected.saturating_add(self.takes_ahead);
-        if bare || beyond || (self.unread >= self.buffer && header.seq >= expected) {
+        if bare || beyond || (self.unread >= self.params.window.0 && header.seq >= expected) {
             if beyond || !bare || header.seq < expected {
                 self.acknowledge(now);
             }
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
         if let Some(timestamps) = header.timestamps
-            && (self.echo_latest || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
+            && (self.params.echo_latest
+                || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
         {
             self.recent = Some(timestamps.value);
         }
@@ -130,21 +184,22 @@ impl TcpReceiver {
         let fresh = self.received.insert(header.seq);
         let advanced = self.received.advance();
         self.remember_block(header.seq);
-        self.repeated = (self.dsack && !fresh).then_some(header.seq);
+        self.repeated = (self.params.dsack && !fresh).then_some(header.seq);
         self.highest_end = self.highest_end.max(header.seq + 1);
         self.fin = if fin { Some(header.seq) } else { self.fin };
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        self.syn_due |= syn || (self.ns2_quirks && header.flags.has(TcpFlags::ECE));
+        self.syn_due |= syn || (self.params.ns2_quirks && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let first = syn || (self.ns2_quirks && header.seq == 0); // ns-2: a SYN or not
-        let plain = !first && !fin && self.delayed.deadline().is_none();
+        let first = syn || (self.params.ns2_quirks && header.seq == 0); // ns-2: a SYN or not
+        let plain = !first && !fin && !self.delayed.runs();
         // To ns-2 a copy of the last segment in order is in order too.
-        let in_order = header.seq == expected || (self.ns2_quirks && header.seq + 1 == expected);
-        if self.delay > Duration::ZERO && in_order && !fills_gap && plain {
-            self.delayed.start(now, self.delay);
+        let in_order = header.seq == expected || (self.params.ns2_quirks && header.seq + 1 == expected);
+        let delay = self.params.delayed_ack;
+        if delay > Duration::ZERO && in_order && !fills_gap && plain {
+            self.delayed.start(now, delay);
         } else {
             self.acknowledge(now);
         }
@@ -155,6 +210,7 @@ impl TcpReceiver {
     /// window until it is [`read`](Self::read).
     pub fn hold(&mut self) {
         self.reads_at_once = false;
+        self.plain = false;
     }
 
     /// The application takes `segments` out of the buffer. An ACK tells of the wider window if it was closed, or
@@ -163,7 +219,7 @@ impl TcpReceiver {
         self.unread = self.unread.saturating_sub(segments);
         let window = self.advertised();
         let wider = window.saturating_sub(self.told);
-        if wider > 0 && (self.told == 0 || 2 * wider >= self.buffer) {
+        if wider > 0 && (self.told == 0 || 2 * wider >= self.params.window.0) {
             self.acknowledge(now);
         }
     }
@@ -175,30 +231,35 @@ impl TcpReceiver {
 
     /// RFC 3168 §6.1.3: congestion is echoed from its arrival until the sender says that it has cut its window.
     fn note_congestion(&mut self, header: &TcpHeader, ecn: Ecn) {
-        if !self.ecn {
+        if !self.params.ecn {
             return;
         }
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
             self.echoes = false;
         }
         // To ns-2 what a delayed ACK is about arrives with what sets it free.
-        let held = self.delayed.deadline().is_some() && self.held_mark;
-        self.held_mark = self.ns2_quirks && ecn == Ecn::Ce;
+        let held = self.delayed.runs() && self.held_mark;
+        self.held_mark = self.params.ns2_quirks && ecn == Ecn::Ce;
         self.echoes |= held || ecn == Ecn::Ce;
     }
 
     /// The window to advertise, in whole segments.
     fn advertised(&self) -> u32 {
-        let free = self.buffer - self.unread.min(self.buffer);
+        let free = self.params.window.0.saturating_sub(self.unread);
         let Some(shift) = self.shift else { return free };
-        let bytes = (u64::from(free) * self.segment).min(65_535 << shift);
+        let segment = self.params.segment.0;
+        let bytes = (u64::from(free) * segment).min(65_535 << shift);
         // RFC 7323 §2.3: the field holds what the shift leaves of it.
-        ((bytes >> shift << shift) / self.segment) as u32
+        ((bytes >> shift << shift) / segment) as u32
     }
 
     /// The next ACK to send; call until `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
-        self.outgoing.pop_front()
+        if !self.outgoing.is_empty() {
+            return self.outgoing.pop_front();
+        }
+        self.plain_ack.then(|| self.take_plain_ack())
     }
 
     /// When a held-back ACK has to go.
@@ -223,7 +284,16 @@ impl TcpReceiver {
         self.received.contains(seq)
     }
 
+    /// Puts the plain ACK that is due among the others, before anything else happens.
+    pub(super) fn settle_acks(&mut self) {
+        if self.plain_ack {
+            let ack = self.take_plain_ack();
+            self.outgoing.push_back(ack);
+        }
+    }
+
     fn acknowledge(&mut self, now: Time) {
+        self.settle_acks();
         self.delayed.stop();
         self.last_ack = self.received.base();
         let mut sacks = SackBlocks::default();
@@ -235,19 +305,20 @@ impl TcpReceiver {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
-        let mut option = if blocks == 0 { 0 } else { self.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
-        if self.timestamps {
-            option += self.timestamp_size.0;
+        let mut option = if blocks == 0 { 0 } else { self.params.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
+        if self.params.timestamps {
+            option += self.params.ack_timestamp_size.0;
         }
         let mut flags = TcpFlags::ACK;
         let syn_due = std::mem::take(&mut self.syn_due);
-        if syn_due && self.three_way {
-            let ecn = if self.ecn { TcpFlags::ECE } else { TcpFlags::default() };
+        let three_way = self.params.handshake == Handshake::ThreeWay;
+        if syn_due && three_way {
+            let ecn = if self.params.ecn { TcpFlags::ECE } else { TcpFlags::default() };
             flags = flags.with(TcpFlags::SYN).with(ecn); // RFC 3168 §6.1.1
-        } else if self.echoes || syn_due && self.ecn {
+        } else if self.echoes || syn_due && self.params.ecn {
             flags = flags.with(TcpFlags::ECE);
         }
-        if self.closed() && self.three_way {
+        if self.closed() && three_way {
             flags = flags.with(TcpFlags::FIN); // nothing to send this way: closed at once
         }
         self.told = self.advertised();
@@ -259,7 +330,7 @@ impl TcpReceiver {
             timestamps: self.recent.map(|echo| Timestamps { value: now, echo }),
             ..TcpHeader::default()
         };
-        let size = Bytes(self.ack_size.0 + option);
+        let size = Bytes(self.params.ack_size.0 + option);
         self.outgoing.push_back(Segment { header, size, ecn: Ecn::NotEct });
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct RttEstimator {
     /// The RTO before floor, backoff and ceiling.
     base_rto: Duration,
     backoff: u64,
+    /// The RTO; every ACK asks for it, and few change it.
+    rto: Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +45,7 @@ impl RttEstimator {
             RtoArithmetic::Ticks => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
             RtoArithmetic::Rfc6298 => Averages::Rfc6298(Rfc6298Averages::default()),
         };
-        RttEstimator {
+        let mut estimator = RttEstimator {
             averages,
             tick: params.tick,
             min_rto: params.min_rto,
@@ -51,7 +53,10 @@ impl RttEstimator {
             backoff_rule: params.backoff,
             base_rto: params.initial_rto,
             backoff: 1,
-        }
+            rto: Duration::ZERO,
+        };
+        estimator.update_rto();
+        estimator
     }
 
     /// The ACK of a segment sent at `sent`, and sent once, arrived: the backoff ends.
@@ -66,11 +71,13 @@ impl RttEstimator {
             Averages::Ticks(averages) => averages.update(sent, now),
             Averages::Rfc6298(averages) => averages.update(now.since(sent), self.tick),
         };
+        self.update_rto();
     }
 
     /// What was outstanding at the timeout arrived, though nothing could be measured.
     pub fn end_backoff(&mut self) {
         self.backoff = 1;
+        self.update_rto();
     }
 
     /// The timer went off: the next timeout is twice as long.
@@ -87,19 +94,24 @@ impl RttEstimator {
         {
             averages.clobber();
         }
+        self.update_rto();
     }
 
     /// The retransmission timeout.
     pub fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    fn update_rto(&mut self) {
         let backed_off = match self.backoff_rule {
             Backoff::Rfc2988 => self.base_rto.max(self.min_rto) * self.backoff,
             Backoff::Bsd => (self.base_rto * self.backoff).max(self.min_rto),
         };
         let rto = backed_off.min(self.max_rto);
-        match self.averages {
+        self.rto = match self.averages {
             Averages::Ticks(_) => rto.max(self.tick * 2),
             Averages::Rfc6298(_) => rto,
-        }
+        };
     }
 
     /// The factor on the RTO.

@@ -32,7 +32,9 @@ impl Scoreboard {
 
     /// Everything below `una` has been acknowledged.
     pub fn advance(&mut self, una: u32) {
-        self.count -= self.sacked.count(self.sacked.base(), una);
+        if self.count > 0 {
+            self.count -= self.sacked.count(self.sacked.base(), una);
+        }
         self.sacked.forget_below(una);
         self.highest_end = self.highest_end.max(una);
     }

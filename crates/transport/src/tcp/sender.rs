@@ -4,35 +4,41 @@ use crate::params::{Handshake, TcpParams};
 use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::{LossRecovery, Recovery};
-use crate::tcp::state::SendState;
+use crate::tcp::state::{Permit, SendState};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
+use std::sync::Arc;
 
 /// The sending end of a connection.
 ///
 /// After every input (`offer`, `on_segment`, `on_deadline`) call [`poll_transmit`](Self::poll_transmit) until it
 /// gives `None`, at the time of the input.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct TcpSender {
-    state: SendState,
-    recovery: Recovery,
+    pub(super) state: SendState,
+    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
+    pub(super) plain: bool,
     /// A bare ACK is due if no segment takes it along.
-    answer: bool,
+    pub(super) answer: bool,
     /// A probe of a closed window is due.
-    probe: bool,
+    pub(super) probe: bool,
     /// The other end has sent its FIN.
-    peer_closed: bool,
+    pub(super) peer_closed: bool,
     /// TS.Recent (RFC 7323 §4.3).
     recent: Time,
+    pub(super) recovery: Recovery,
 }
 
 impl TcpSender {
     /// A sender with nothing to send. `tick_phase` is how far into a tick its clock stands at time zero (ns-2
     /// `boot_time_`); arithmetic without ticks ignores it.
-    pub fn new(params: &TcpParams, tick_phase: Duration) -> TcpSender {
+    pub fn new(params: impl Into<Arc<TcpParams>>, tick_phase: Duration) -> TcpSender {
+        let params = params.into();
         TcpSender {
+            recovery: Recovery::new(&params),
             state: SendState::new(params, tick_phase),
-            recovery: Recovery::new(params),
+            plain: false,
             answer: false,
             probe: false,
             peer_closed: false,
@@ -72,11 +78,24 @@ impl TcpSender {
             state.fin = Some(state.end);
             state.end += 1;
             state.permit_window();
+            self.plain = false;
         }
     }
 
     /// A segment arrived: an ACK, and of the other end's SYN and FIN what asks for an answer.
+    #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) {
+        if self.takes_plainly(header) {
+            return self.on_plain_ack(header, now);
+        }
+        self.state.settle_facts();
+        self.on_any_segment(header, now);
+        self.plain = self.is_plain();
+    }
+
+    /// A segment of any kind arrived.
+    #[inline(never)]
+    fn on_any_segment(&mut self, header: &TcpHeader, now: Time) {
         let state = &mut self.state;
         if !header.flags.has(TcpFlags::ACK) || header.ack < state.una || header.ack > state.snd_max {
             return;
@@ -110,14 +129,24 @@ impl TcpSender {
         spurious.on_ack(state, header, acked, now);
         state.spurious = spurious;
         let reported =
-            state.facts.back().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
+            state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
         if before != (state.window.cwnd, state.window.ssthresh) && !reported {
             state.record(TcpFactKind::Window, header.ack, now);
         }
     }
 
     /// The next segment to send; call until `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        match self.state.permit {
+            Permit::Window(_) if self.plain => self.next_plain_segment(now),
+            _ => self.next_segment(now),
+        }
+    }
+
+    /// The next segment of any kind.
+    #[inline(never)]
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
         let Some(seq) = self.recovery.next_segment(&mut self.state) else {
             return self.poll_bare(now);
         };
@@ -164,12 +193,17 @@ impl TcpSender {
 
     /// When the sender has to be woken.
     pub fn next_deadline(&self) -> Option<Time> {
-        let timers = [self.state.timer.deadline(), self.state.persist.deadline()];
-        timers.into_iter().flatten().min()
+        self.state.timer.earlier(&self.state.persist)
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
+        self.state.settle_facts();
+        self.on_timers(now);
+        self.plain = self.is_plain();
+    }
+
+    fn on_timers(&mut self, now: Time) {
         if self.state.persist.expired(now) {
             self.probe = true;
             self.state.restart_persist(now);
@@ -217,7 +251,7 @@ impl TcpSender {
 
     /// The next fact, in the order in which they happened; call until `None`.
     pub fn poll_fact(&mut self) -> Option<TcpFact> {
-        self.state.facts.pop_front()
+        self.state.poll_fact()
     }
 
     /// Congestion window in segments, without inflation.

@@ -126,8 +126,10 @@ impl SeqSet {
         if base <= self.base {
             return;
         }
-        let whole = (base / BITS - self.base / BITS) as usize;
-        self.words.drain(..whole.min(self.words.len()));
+        if !self.words.is_empty() {
+            let whole = (base / BITS - self.base / BITS) as usize;
+            self.words.drain(..whole.min(self.words.len()));
+        }
         self.base = base;
     }
 
@@ -135,7 +137,21 @@ impl SeqSet {
     pub fn advance(&mut self) -> u32 {
         let (old, new) = (self.base, self.first_missing(self.base));
         self.forget_below(new);
+        if self.words.len() == 1 && self.words[0] >> (new % BITS) == 0 {
+            self.words.clear();
+        }
         new - old
+    }
+
+    /// Whether the set holds nothing from the base on, and no words either.
+    pub fn is_bare(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Adds the base to a bare set.
+    pub fn push(&mut self) {
+        debug_assert!(self.is_bare());
+        self.base += 1;
     }
 
     /// The base: everything below is in the set.
@@ -205,6 +221,6 @@ mod tests {
         (0..1000).for_each(|i| assert!(set.insert(2 * i + 1)));
         assert_eq!((set.first_missing(0), set.first_missing(1001), set.words.len()), (0, 1002, 32));
         (0..1000).for_each(|i| assert!(set.insert(2 * i)));
-        assert_eq!((set.advance(), set.words.len()), (2000, 1));
+        assert_eq!((set.advance(), set.words.len()), (2000, 0));
     }
 }

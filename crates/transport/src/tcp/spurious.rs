@@ -53,6 +53,11 @@ impl SpuriousWatch {
         });
     }
 
+    /// Whether there is a retransmission that may not have been needed.
+    pub fn is_watching(&self) -> bool {
+        self.episode.is_some()
+    }
+
     /// A segment goes out again.
     pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
         if self.episode.is_some() && detection == SpuriousDetection::DSack {

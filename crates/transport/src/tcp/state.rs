@@ -9,6 +9,7 @@ use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What last cut the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -38,10 +39,12 @@ pub(crate) enum Permit {
     Beyond(u32),
 }
 
-/// The state of a sender that all recoveries share.
+/// The state of a sender that all recoveries share. What every ACK touches stands first and together.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct SendState {
-    pub params: TcpParams,
+    pub params: Arc<TcpParams>,
+    pub window: Window,
     /// First segment not acknowledged.
     pub una: u32,
     /// Next segment to send; falls back to `una` after a timeout (go-back-N).
@@ -50,15 +53,23 @@ pub(crate) struct SendState {
     pub snd_max: u32,
     /// One above the last segment the application has given; `u32::MAX` is an unlimited backlog.
     pub end: u32,
-    pub window: Window,
-    pub control: CongestionControl,
+    /// One above the highest segment that the receiver's advertised window takes.
+    pub peer_end: u32,
+    pub permit: Permit,
     pub dup_acks: u32,
+    /// Segments sent by limited transmit since the last new ACK.
+    pub limited_transmits: u32,
+    pub timer: Timer,
+    /// Goes off to probe a closed window.
+    pub persist: Timer,
+    /// The segment that is timed, and when it was sent.
+    timed: Option<(u32, Time)>,
+    /// When a plain ACK changed cwnd, if that is not yet among the facts: [`fact`](Self::fact) says it later.
+    grown: Option<Time>,
+    pub rtt: RttEstimator,
     /// `snd_max` at the last cut: losses below it have been paid for.
     pub recovery_point: u32,
     pub last_cut: LastCut,
-    pub permit: Permit,
-    /// One above the highest segment that the receiver's advertised window takes.
-    pub peer_end: u32,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
@@ -69,58 +80,53 @@ pub(crate) struct SendState {
     ecn_backoff: bool,
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
-    /// Goes off to probe a closed window.
-    pub persist: Timer,
     pub probes: u32,
-    pub spurious: SpuriousWatch,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
-    /// Segments sent by limited transmit since the last new ACK.
-    pub limited_transmits: u32,
-    pub rtt: RttEstimator,
-    timed: Option<(u32, Time)>,
-    pub timer: Timer,
+    pub control: CongestionControl,
+    pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
     pub timeouts: u64,
     pub cuts: u64,
-    pub facts: VecDeque<TcpFact>,
+    facts: VecDeque<TcpFact>,
 }
 
 impl SendState {
-    pub fn new(params: &TcpParams, tick_phase: Duration) -> SendState {
+    pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
         SendState {
-            params: params.clone(),
+            window: Window { cwnd, ssthresh: f64::from(params.initial_ssthresh.0), inflation: 0 },
             una: 0,
             nxt: 0,
             snd_max: 0,
             end: 0,
-            window: Window { cwnd, ssthresh: f64::from(params.initial_ssthresh.0), inflation: 0 },
-            control: CongestionControl::new(params),
+            peer_end: u32::MAX,
+            permit: Permit::Nothing,
             dup_acks: 0,
+            limited_transmits: 0,
+            timer: Timer::default(),
+            persist: Timer::default(),
+            timed: None,
+            grown: None,
+            rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: 0,
             last_cut: LastCut::None,
-            permit: Permit::Nothing,
-            peer_end: u32::MAX,
             echo: None,
             cwr: false,
             ece: false,
             ecn_backoff: false,
             fin: None,
-            persist: Timer::default(),
             probes: 0,
-            spurious: SpuriousWatch::default(),
             retransmit: None,
-            limited_transmits: 0,
-            rtt: RttEstimator::new(params, tick_phase),
-            timed: None,
-            timer: Timer::default(),
+            control: CongestionControl::new(&params),
+            spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
             cuts: 0,
-            facts: VecDeque::new(),
+            facts: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
+            params,
         }
     }
 
@@ -145,20 +151,36 @@ impl SendState {
         matches!(self.permit, Permit::Window(left) if left > 0)
     }
 
+    /// The next segment in the order that the window lets go, where the permit is for the window.
+    #[inline]
+    pub fn next_in_window(&mut self) -> Option<u32> {
+        let Permit::Window(left) = self.permit else { return None };
+        if left == 0 || self.nxt >= self.window_end().min(self.end) {
+            return None;
+        }
+        self.permit = Permit::Window(left - 1);
+        self.nxt += 1;
+        Some(self.nxt - 1)
+    }
+
+    /// One above the highest segment that cwnd and the receiver let go.
+    fn window_end(&self) -> u32 {
+        self.una.saturating_add(self.usable_window()).min(self.peer_end)
+    }
+
     /// The next segment in the order: retransmission, then what the permit allows.
     pub fn next_segment(&mut self) -> Option<u32> {
         if let Some(seq) = self.retransmit.take() {
             return Some(seq);
         }
-        let window_end = self.una.saturating_add(self.usable_window()).min(self.peer_end);
         let (limit, permit) = match self.permit {
-            Permit::Nothing | Permit::Window(0) => return None,
+            Permit::Nothing => return None,
+            Permit::Window(_) => return self.next_in_window(),
             Permit::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
-                (window_end.saturating_add(self.dup_acks).min(receiver_end), Permit::Nothing)
+                (self.window_end().saturating_add(self.dup_acks).min(receiver_end), Permit::Nothing)
             }
-            Permit::Window(left) => (window_end, Permit::Window(left - 1)),
             Permit::Beyond(0) => return None,
             Permit::Beyond(left) => (self.receiver_end(), Permit::Beyond(left - 1)),
         };
@@ -191,7 +213,7 @@ impl SendState {
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
-        if idle || self.timer.deadline().is_none() {
+        if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
         }
         if retransmission {
@@ -225,8 +247,8 @@ impl SendState {
             }
             self.rtt.sample(sent, now);
         }
-        if self.params.recovery != RecoveryKind::Ns2Fack {
-            self.ecn_backoff &= self.ece || self.answers_syn(ack);
+        if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
+            self.ecn_backoff = self.ece || self.answers_syn(ack);
         }
         if !self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
@@ -340,7 +362,7 @@ impl SendState {
         if !closed {
             self.persist.stop();
             self.probes = 0;
-        } else if self.persist.deadline().is_none() {
+        } else if !self.persist.runs() {
             self.restart_persist(now);
         }
         moved
@@ -439,9 +461,44 @@ impl SendState {
     }
 
     pub fn record(&mut self, kind: TcpFactKind, seq: u32, at: Time) {
+        debug_assert!(self.grown.is_none(), "a fact is recorded before an earlier one");
+        self.facts.push_back(self.fact(kind, seq, at));
+    }
+
+    /// A plain ACK changed cwnd. The fact is made when it is asked for, or before the state it tells of changes.
+    pub fn note_growth(&mut self, now: Time) {
+        self.grown = Some(now);
+    }
+
+    /// Takes what [`note_growth`](Self::note_growth) noted among the facts, before anything else happens.
+    pub fn settle_facts(&mut self) {
+        if let Some(at) = self.grown.take() {
+            self.record(TcpFactKind::Window, self.una, at);
+        }
+    }
+
+    /// Whether facts wait to be taken.
+    pub fn has_facts(&self) -> bool {
+        self.grown.is_some() || !self.facts.is_empty()
+    }
+
+    /// The latest fact that waits to be taken.
+    pub fn latest_fact(&self) -> Option<&TcpFact> {
+        self.facts.back()
+    }
+
+    /// The next fact, in the order in which they happened.
+    pub fn poll_fact(&mut self) -> Option<TcpFact> {
+        if !self.facts.is_empty() {
+            return self.facts.pop_front();
+        }
+        let at = self.grown.take()?;
+        Some(self.fact(TcpFactKind::Window, self.una, at))
+    }
+
+    fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
         let Window { cwnd, ssthresh, .. } = self.window;
-        let (rto, srtt) = (self.rtt.rto(), self.rtt.srtt());
-        self.facts.push_back(TcpFact { at, kind, seq, cwnd, ssthresh, rto, srtt });
+        TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 
     fn cut(&mut self, loss: Loss) {

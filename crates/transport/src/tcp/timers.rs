@@ -2,31 +2,47 @@
 
 use roamlab_engine::{Duration, Time};
 
-/// One timer.
-#[derive(Copy, Clone, Debug, Default)]
-pub(crate) struct Timer(Option<Time>);
+/// One timer: when it goes off; at the end of time if it does not run.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Timer(Time);
+
+impl Default for Timer {
+    fn default() -> Timer {
+        Timer(Time::MAX)
+    }
+}
 
 impl Timer {
     /// (Re)starts the timer.
     pub fn start(&mut self, now: Time, span: Duration) {
-        self.0 = Some(now + span);
+        self.0 = now + span;
     }
 
     /// Stops it.
     pub fn stop(&mut self) {
-        self.0 = None;
+        self.0 = Time::MAX;
+    }
+
+    /// Whether it runs.
+    pub fn runs(&self) -> bool {
+        self.0 != Time::MAX
+    }
+
+    /// When the earlier of the two goes off, if any of them runs.
+    pub fn earlier(&self, other: &Timer) -> Option<Time> {
+        Timer(self.0.min(other.0)).deadline()
     }
 
     /// When it goes off, if it runs.
     pub fn deadline(&self) -> Option<Time> {
-        self.0
+        self.runs().then_some(self.0)
     }
 
     /// Whether it has gone off by `now`; it stops if so.
     pub fn expired(&mut self, now: Time) -> bool {
-        let expired = self.0.is_some_and(|deadline| deadline <= now);
+        let expired = self.runs() && self.0 <= now;
         if expired {
-            self.0 = None;
+            self.stop();
         }
         expired
     }

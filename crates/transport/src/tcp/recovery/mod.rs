@@ -32,6 +32,15 @@ pub(crate) trait LossRecovery {
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         state.next_segment()
     }
+
+    /// Whether a new ACK without SACK blocks would only advance, grow the window and let it go, and what is sent then
+    /// would follow the order and need no note. Asked with the window not inflated and no retransmission due.
+    fn is_plain(&self, _state: &SendState) -> bool {
+        false
+    }
+
+    /// Such an ACK, which expects `ack`, has been dealt with.
+    fn on_plain_ack(&mut self, _ack: u32) {}
 }
 
 macro_rules! recoveries {
@@ -78,6 +87,18 @@ macro_rules! recoveries {
             fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.next_segment(state),)+
+                }
+            }
+
+            fn is_plain(&self, state: &SendState) -> bool {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.is_plain(state),)+
+                }
+            }
+
+            fn on_plain_ack(&mut self, ack: u32) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_plain_ack(ack),)+
                 }
             }
         }

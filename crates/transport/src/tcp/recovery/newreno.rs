@@ -72,6 +72,13 @@ impl LossRecovery for NewReno {
         }
     }
 
+    fn is_plain(&self, state: &SendState) -> bool {
+        // Without inflation only the RFC's reading knows a recovery that is yet to end.
+        let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
+        let over = !by_rfc && state.una >= state.recovery_point;
+        !self.partial_seen && (state.last_cut != LastCut::DupAcks || over)
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.window.inflation = 0;
         self.partial_seen = false;

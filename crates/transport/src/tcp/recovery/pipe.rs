@@ -67,6 +67,14 @@ impl LossRecovery for Pipe {
         self.board.clear(state.una);
     }
 
+    fn is_plain(&self, _state: &SendState) -> bool {
+        !self.recovering && !self.ignores_sacks && self.board.count() == 0
+    }
+
+    fn on_plain_ack(&mut self, ack: u32) {
+        self.board.clear(ack);
+    }
+
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if !self.recovering {
             return state.next_segment();

@@ -58,6 +58,10 @@ impl LossRecovery for Reno {
         }
     }
 
+    fn is_plain(&self, _state: &SendState) -> bool {
+        true
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.window.inflation = 0;
         state.timeout(now);

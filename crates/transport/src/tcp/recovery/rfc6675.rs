@@ -69,6 +69,14 @@ impl LossRecovery for Rfc6675 {
         }
     }
 
+    fn is_plain(&self, state: &SendState) -> bool {
+        !self.recovering && state.una >= self.resend_below && self.board.count() == 0
+    }
+
+    fn on_plain_ack(&mut self, ack: u32) {
+        self.board.advance(ack);
+    }
+
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);

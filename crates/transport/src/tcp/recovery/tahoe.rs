@@ -35,6 +35,10 @@ impl LossRecovery for Tahoe {
         }
     }
 
+    fn is_plain(&self, _state: &SendState) -> bool {
+        true
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let dup_acks = state.dup_acks;
         state.timeout(now);
