@@ -353,14 +353,14 @@ impl<E: Copy> Scheduler<E> {
     fn play_in<const LEAVES: usize>(&mut self, lane: usize, key: u64) {
         let mut at = lane & (LEAVES - 1);
         let mut earlier = key;
-        self.tree[LEAVES + at] = key;
+        self.tree[LEAVES | at] = key;
         let mut round = LEAVES;
         while round > 1 {
-            let rival = self.tree[round + (at ^ 1)];
+            let rival = self.tree[round | (at ^ 1)];
             // Equal times: they differ in the lane alone.
             earlier = if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
             (round, at) = (round / 2, at / 2);
-            self.tree[round + at] = earlier;
+            self.tree[round | at] = earlier;
         }
     }
 
