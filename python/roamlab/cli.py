@@ -31,13 +31,16 @@ def cli() -> None:
 @cli.command()
 @click.argument("paper")
 @click.option("--out", type=_FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option(
     "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
 )
-def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None, thorough: bool) -> None:
-    """Measure a paper's claims and write the report."""
+def reproduce(
+    paper: str, out: Path | None, store: Path, runs: int | None, threads: int | None, thorough: bool
+) -> None:
+    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again."""
     from rich.console import Console
 
     from roamlab import claims, papers, report
@@ -54,9 +57,9 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
         )
     source = papers.paper(paper)
     out = out or Path("out") / paper
-    with whole_folder(out, "report.html") as draft:
+    with whole_folder(out) as draft:
         session = papers.Session(
-            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors(), thorough
+            draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
         )
         found = source.reproduce(session)
         report.write(found, draft / "report.html")
@@ -104,9 +107,9 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
-    refuse_foreign(out, sweepresult.ORIGIN)
+    refuse_foreign(out)
     runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
-    with whole_folder(out, sweepresult.ORIGIN) as draft:
+    with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
     console = Console()
     console.print(*sweepresult.tables(runs))
@@ -163,11 +166,11 @@ def compare_(
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
     base = load(first)
-    refuse_foreign(out, "compare.json")
+    refuse_foreign(out)
     wanted = metrics or compare.DEFAULT_METRICS
     made = compare.compare(base, load(second), wanted, number, seed, store, threads)
     frame = made.compare(baseline=base.name)
-    with whole_folder(out, "compare.json") as draft:
+    with whole_folder(out) as draft:
         compare.draw(frame, base.name, draft)
         compare.write_json(frame, draft / "compare.json")
     console = Console()
@@ -294,13 +297,14 @@ def chart(run_folder: Path, host: str | None, handover: int | None, out: Path, *
     """
     from roamlab import chart as charts
     from roamlab.chart_svg import svg
+    from roamlab.output import write_chart
     from roamlab.store import open_run
 
     made = charts.chart(open_run(run_folder), host, handover)
     if text:
         click.echo(made.text(), nl=False)
         return
-    out.write_text(svg(made), encoding="utf-8")
+    write_chart(out, svg(made))
     click.echo(f"chart: {out}")
 
 

@@ -200,3 +200,31 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
     size = rows["size_bytes"].max()
     return int(size) if isinstance(size, int) else 0
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The run of equation 1, after the lone host has moved."""
+
+    sizes: dict[str, int]
+    """The largest message of each name, in bytes."""
+    agent_s: float
+    """When the home agent had registered the host."""
+    correspondent_s: float
+    """When the correspondent was informed."""
+    last_loss_s: float
+    """When the last probe towards the host was lost."""
+    round_trip_s: float
+    """The least one-way delays of the probes before the move, added."""
+
+
+def outage(results: Results) -> Outage:
+    """Measures a run with a probe each way."""
+    names = results.signalling["message"].cast(pl.String).unique().sort()
+    return Outage(
+        sizes={name: message_size(results, name) for name in names},
+        agent_s=phase(results, "home-agent-registered"),
+        correspondent_s=phase(results, "correspondent-informed"),
+        last_loss_s=last_loss(results, "probe-down"),
+        round_trip_s=sum(least_delay(results, f"probe-{way}", 1.5, 5.0) for way in ("down", "up")),
+    )
