@@ -135,7 +135,7 @@ def test_a_disk_that_is_full_at_any_write(
         except OSError as error:
             failures += error.errno == errno.ENOSPC
         calls = -1000
-        assert not list(store.rglob(".unfinished-*"))
+        assert not list(store.rglob(".roamlab-*"))
         assert small(store).frame.equals(expected)
     assert failures >= 8
 
@@ -167,12 +167,12 @@ def test_damage_to_the_store_is_mended_by_running_again(
 
 def test_what_killed_processes_left_is_swept_out(small: Any, tmp_path: Path) -> None:
     small(tmp_path)
-    old, new = tmp_path / "shards/.unfinished-old", tmp_path / "shards/.unfinished-new"
-    old.touch()
-    new.touch()
-    os.utime(old, (0, 0))
+    left = [tmp_path / f"{where}.roamlab-0123456789abcdef" for where in ("", "shards/", "runs/")]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
     small(tmp_path)
-    assert (old.exists(), new.exists()) == (False, True)
+    assert [path.exists() for path in left] == [False] * 3
 
 
 @pytest.fixture
