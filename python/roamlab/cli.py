@@ -95,7 +95,21 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option("--cluster", metavar="ADDRESS", help="Address of a Dask scheduler, to run there.")
-def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, cluster: str | None) -> None:
+@click.option(
+    "--patience",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to wait for a worker of a cluster that has none.",
+)
+def sweep(
+    sweep_file: Path,
+    out: Path | None,
+    store: Path,
+    threads: int | None,
+    cluster: str | None,
+    patience: float,
+) -> None:
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
     from rich.console import Console
 
@@ -108,7 +122,8 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
     refuse_foreign(out)
-    runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
+    executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
+    runs = execute(source.plan, store, executor)
     with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
     console = Console()

@@ -59,7 +59,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMAND, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        [COMMAND, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+        timeout=300,
     )
 
 
@@ -99,20 +105,43 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
         assert _call(work, *call).returncode == 2
         assert out.read_text().endswith("<!-- mine -->")
         return
-    for relative in ("notes.txt", "figures/notes.txt", f"{made}.bak"):
-        (out / relative).parent.mkdir(exist_ok=True)
-        (out / relative).write_text("do not lose me")
-        again = _call(work, *call)
-        assert again.returncode == (2 if refuses else 0), again.stderr
-        assert (out / relative).read_text() == "do not lose me"
-        if refuses:
-            assert relative in again.stderr or "figures" in again.stderr
-            (out / relative).unlink()
-            assert _contents(out) == before
+    others = [out / relative for relative in ("notes.txt", "figures/notes.txt", f"{made}.bak")]
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        other.write_text("do not lose me")
+    again = _call(work, *call)
+    assert again.returncode == (2 if refuses else 0), again.stderr
+    assert [other.read_text() for other in others] == ["do not lose me"] * 3
+    if refuses:
+        for other in others:
+            other.unlink()
+        assert _contents(out) == before
     if refuses:
         (out / made).write_text("changed by hand")
         assert _call(work, *call).returncode == 2
         assert (out / made).read_text() == "changed by hand"
+
+
+def test_paths_of_any_kind(work: Path, tmp_path: Path) -> None:
+    """Bytes that are not UTF-8, what Matplotlib takes for a formula, and rich for a style; blanks."""
+    name = os.fsdecode(rb"a $\frac$ [red]\xff")
+    for file in ("handover", "other", "sweep"):
+        content = (work / f"{file}.toml").read_text().replace('"handover.toml"', '"../handover.toml"')
+        (tmp_path / f"{name}-{file}.toml").write_text(content)
+    (tmp_path.parent / "handover.toml").write_text((work / "handover.toml").read_text())
+    scenario, other = f"{name}-handover.toml", f"{name}-other.toml"
+    calls = [
+        ["run", scenario, "--out", name],
+        ["compare", scenario, other, *SHORT, "--out", f"{name}-2", "--store", f"{name}-store"],
+        ["sweep", f"{name}-sweep.toml", "--store", f"{name}-store"],
+        ["reproduce", "mblue", "--runs", "1", "--out", f"{name}-3", "--store", f"{name}-store"],
+    ]
+    for call in calls:
+        done = _call(tmp_path, *call)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    (made,) = (tmp_path / name).iterdir()
+    chart = _call(tmp_path, "chart", f"{name}/{made.name}", "--out", f"{name}.svg")
+    assert chart.returncode == 0, chart.stderr
 
 
 def _contents(path: Path) -> dict[str, bytes]:
