@@ -46,7 +46,7 @@ def reproduce(
     from roamlab import claims, papers, report
     from roamlab.ensemble import processors
     from roamlab.errors import BadInput
-    from roamlab.output import whole_folder
+    from roamlab.output import refuse_foreign, whole_folder
 
     if paper not in papers.names():
         raise BadInput(
@@ -57,6 +57,7 @@ def reproduce(
         )
     source = papers.paper(paper)
     out = out or Path("out") / paper
+    refuse_foreign(out, store)
     with whole_folder(out) as draft:
         session = papers.Session(
             draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
@@ -121,7 +122,7 @@ def sweep(
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
-    refuse_foreign(out)
+    refuse_foreign(out, store)
     executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
     runs = execute(source.plan, store, executor)
     with whole_folder(out) as draft:
@@ -181,7 +182,7 @@ def compare_(
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
     base = load(first)
-    refuse_foreign(out)
+    refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
     made = compare.compare(base, load(second), wanted, number, seed, store, threads)
     frame = made.compare(baseline=base.name)

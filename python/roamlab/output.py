@@ -37,9 +37,14 @@ _DRAFT = re.compile(r"\.roamlab-[0-9a-f]{16}")
 _ASIDE = re.compile(r"\.roamlab-[0-9a-f]{16}-(?P<of>.+)")
 
 
-def refuse_foreign(folder: Path) -> None:
-    """Raise `BadInput` if `folder` cannot be replaced: if it holds anything but what an earlier time wrote."""
+def refuse_foreign(folder: Path, store: Path | None = None) -> None:
+    """Raise `BadInput` if `folder` cannot be replaced: if it holds anything but what an earlier time wrote.
+
+    Nor may it be where the `store` of runs is, or is going to be.
+    """
     place = Path(os.path.realpath(folder))
+    if store is not None and Path(os.path.realpath(store)).is_relative_to(place):
+        raise _refusal(folder, f"it holds the store of runs, {store}")
     if not os.path.lexists(place):
         return
     if place == Path.cwd() or place.is_mount():

@@ -271,6 +271,16 @@ def test_the_working_directory_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         _result(Path())
 
 
+def test_a_folder_that_is_to_hold_the_store_is_refused_before_any_run(work: Path) -> None:
+    for call in (["sweep", "sweep.toml"], ["reproduce", "mblue"], ["compare", "handover.toml", "other.toml"]):
+        done = _call(work, *call, "--out", "new", "--store", "new/store")
+        assert (done.returncode, done.stderr.splitlines()[0]) == (
+            2,
+            "error: new: it holds the store of runs, new/store",
+        )
+    assert not (work / "new").exists()
+
+
 def test_drafts_of_the_dead_are_swept_and_those_of_the_living_stay(tmp_path: Path) -> None:
     program = """
 import os, signal

@@ -48,7 +48,15 @@ def name_of(take: Callable[[Results], Any]) -> str:
 
 @cache
 def _code(module: str) -> str:
-    """Hash of a module of this package and of those that it imports, and so on."""
+    """Hash of what `sources` gives."""
+    digest = hashlib.sha256()
+    for name, content in sorted(sources(module).items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def sources(module: str) -> dict[str, bytes]:
+    """The files of a module of this package and of those that it imports, and so on, by the modules' names."""
     found: dict[str, bytes] = {}
     wanted = [module]
     while wanted:
@@ -60,10 +68,7 @@ def _code(module: str) -> str:
         for node in ast.walk(ast.parse(found[name])):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wanted += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    digest = hashlib.sha256()
-    for name in sorted(found):
-        digest.update(f"{name} {len(found[name])}\n".encode() + found[name])
-    return digest.hexdigest()
+    return found
 
 
 def _tagged(value: Any) -> Any:
