@@ -1,13 +1,13 @@
 # make demo   set up, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
-# make lint | bench | differential | wheel | clean
+# make lint | bench | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint differential wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench lint differential crash wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -55,6 +55,10 @@ bench: .venv/.extension
 differential: .venv/.dev .venv/.extension
 	cargo test --locked --workspace --test ns2
 	$(BIN)/pytest -n auto tests/differential
+
+# Kills at every call that changes a file, and at 300 random moments, of each command that writes.
+crash: .venv/.dev .venv/.extension
+	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist

@@ -31,19 +31,22 @@ def cli() -> None:
 @cli.command()
 @click.argument("paper")
 @click.option("--out", type=_FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option(
     "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
 )
-def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None, thorough: bool) -> None:
-    """Measure a paper's claims and write the report."""
+def reproduce(
+    paper: str, out: Path | None, store: Path, runs: int | None, threads: int | None, thorough: bool
+) -> None:
+    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again."""
     from rich.console import Console
 
     from roamlab import claims, papers, report
     from roamlab.ensemble import processors
     from roamlab.errors import BadInput
-    from roamlab.output import whole_folder
+    from roamlab.output import refuse_foreign, whole_folder
 
     if paper not in papers.names():
         raise BadInput(
@@ -54,9 +57,10 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
         )
     source = papers.paper(paper)
     out = out or Path("out") / paper
-    with whole_folder(out, "report.html") as draft:
+    refuse_foreign(out, store)
+    with whole_folder(out) as draft:
         session = papers.Session(
-            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors(), thorough
+            draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
         )
         found = source.reproduce(session)
         report.write(found, draft / "report.html")
@@ -92,7 +96,21 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option("--cluster", metavar="ADDRESS", help="Address of a Dask scheduler, to run there.")
-def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, cluster: str | None) -> None:
+@click.option(
+    "--patience",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to wait for a worker of a cluster that has none.",
+)
+def sweep(
+    sweep_file: Path,
+    out: Path | None,
+    store: Path,
+    threads: int | None,
+    cluster: str | None,
+    patience: float,
+) -> None:
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
     from rich.console import Console
 
@@ -104,9 +122,10 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
-    refuse_foreign(out, sweepresult.ORIGIN)
-    runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
-    with whole_folder(out, sweepresult.ORIGIN) as draft:
+    refuse_foreign(out, store)
+    executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
+    runs = execute(source.plan, store, executor)
+    with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
     console = Console()
     console.print(*sweepresult.tables(runs))
@@ -163,11 +182,11 @@ def compare_(
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
     base = load(first)
-    refuse_foreign(out, "compare.json")
+    refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
     made = compare.compare(base, load(second), wanted, number, seed, store, threads)
     frame = made.compare(baseline=base.name)
-    with whole_folder(out, "compare.json") as draft:
+    with whole_folder(out) as draft:
         compare.draw(frame, base.name, draft)
         compare.write_json(frame, draft / "compare.json")
     console = Console()
@@ -294,13 +313,14 @@ def chart(run_folder: Path, host: str | None, handover: int | None, out: Path, *
     """
     from roamlab import chart as charts
     from roamlab.chart_svg import svg
+    from roamlab.output import write_chart
     from roamlab.store import open_run
 
     made = charts.chart(open_run(run_folder), host, handover)
     if text:
         click.echo(made.text(), nl=False)
         return
-    out.write_text(svg(made), encoding="utf-8")
+    write_chart(out, svg(made))
     click.echo(f"chart: {out}")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
 from roamlab.manifest import Manifest, describe
+from roamlab.output import sweep_drafts
 from roamlab.progress import progress
 from roamlab.results import Results, from_engine
 from roamlab.store import open_run
@@ -45,6 +46,7 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
 
     Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay.
     """
+    sweep_drafts(store.root)
     manifests = [describe(job.scenario, job.seed, job.run) for job in jobs]
     found = {manifest.key: store.find(manifest) for manifest in manifests}
     missing: dict[str, tuple[Job, Manifest]] = {

@@ -39,6 +39,8 @@ STYLE: dict[str, Any] = {
     "savefig.dpi": 160,
     "svg.fonttype": "path",
     "svg.hashsalt": "roamlab",
+    # Names are the user's: a dollar in one is no formula.
+    "text.parse_math": False,
 }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from roamlab.results import rows_of
+from roamlab.results import rows_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,12 +49,14 @@ def count(times: Values, start: float, end: float) -> int:
 
 def total(results: Results, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
-    return float(rows_of(results.flows, "flow", flow)[column].item())
+    return float(results.flows[column].to_numpy()[where(results.flows, "flow", flow)].item())
 
 
 def arrivals(results: Results, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
-    return seconds(rows_of(results.deliveries, "flow", flow).filter(pl.col("fresh")))
+    rows = results.deliveries
+    times: Values = seconds(rows)[where(rows, "flow", flow) & rows["fresh"].to_numpy()]
+    return times
 
 
 def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
@@ -164,9 +166,9 @@ def jain(shares: Sequence[float]) -> float:
 
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
-    cuts = results.tcp.filter(text("event").is_in(CUTS))
-    times = seconds(cuts)
-    return cuts.filter(pl.Series((times >= start) & (times < end)))["flow"].n_unique()
+    times = seconds(results.tcp)
+    chosen = where(results.tcp, "event", *CUTS) & (times >= start) & (times < end)
+    return results.tcp["flow"].filter(pl.Series(chosen, dtype=pl.Boolean)).n_unique()
 
 
 def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:
@@ -200,9 +202,9 @@ def window_correlation(
     grid = np.arange(start, end, step)
     windows = []
     for flow in flows:
-        changes = rows_of(results.tcp, "flow", flow)
-        cwnd = np.concatenate([[1.0], changes["cwnd"].to_numpy()])
-        at = np.searchsorted(seconds(changes), grid, side="right")
+        own = where(results.tcp, "flow", flow)
+        cwnd = np.concatenate([[1.0], results.tcp["cwnd"].to_numpy()[own]])
+        at = np.searchsorted(seconds(results.tcp)[own], grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))
     pairs = [_correlation(left, right) for left, right in combinations(windows, 2)]
     return float(np.mean(pairs)) if pairs else math.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,11 +19,12 @@ from roamlab.ensemble import Job
 from roamlab.errors import BadInput
 from roamlab.executor import Executor, LocalPool
 from roamlab.manifest import describe, hash_text, schema_hash
+from roamlab.output import sweep_drafts
 from roamlab.progress import progress
 from roamlab.results import from_engine
 from roamlab.runs import Runs, pairs
 from roamlab.scenario import Scenario
-from roamlab.shards import Shards
+from roamlab.shards import Mended, Shards
 from roamlab.stopping import Until, seed
 from roamlab.store import Store
 from roamlab.summary import Measurement, check
@@ -229,10 +231,13 @@ def sweep(
 
 def execute(plan: Plan, store: Path, executor: Executor) -> Runs:
     """Make the runs of a plan that the store does not hold, and read all."""
+    sweep_drafts(store / "runs")
     with Shards(store) as shards:
-        counts = _Driver(plan, store, shards, executor).drive()
-        shards.flush()
-        return Runs.collect(plan, counts, store, shards)
+        while True:
+            with suppress(Mended):
+                counts = _Driver(plan, store, shards, executor).drive()
+                shards.flush()
+                return Runs.collect(plan, counts, store, shards)
 
 
 class _Driver:

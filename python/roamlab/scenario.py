@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -117,7 +118,8 @@ def load(path: str | Path) -> Scenario:
     """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
     path = Path(path)
     text = read_text(path, _A_SCENARIO)
-    scenario = Scenario(text, str(path))
+    # A name is text for reports; bytes of a path that are none are shown as such.
+    scenario = Scenario(text, os.fsencode(path).decode(errors="replace"))
     scenario.resolved  # noqa: B018  (the check)
     return scenario
 

@@ -404,6 +404,7 @@ def test_the_command_writes_everything_or_nothing(
     assert call(_replace("[grid]", 'baseline = "red"\n[grid]')) == 0
     made = {path.name for path in Path("out/sweeps/try").iterdir()}
     assert made == {
+        ".roamlab.json",
         "runs.parquet",
         "points.csv",
         "means.csv",

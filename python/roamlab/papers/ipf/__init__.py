@@ -27,9 +27,9 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
     found = evidence.gather(batch, session.runs)
-    anatomy = evidence.anatomy(batch, session.runs)
+    anatomy = evidence.anatomy(batch, session)
     traces = evidence.traces(batch)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})
 
 

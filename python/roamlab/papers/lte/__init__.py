@@ -32,7 +32,7 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.gather(batch, session.runs)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     return report(session, anatomy, found)
 
 

@@ -28,7 +28,7 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.gather(batch, session.runs)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     decided = claims.decide(anatomy, found)
     tables = [_delays(anatomy), _means(found["default"]), readings_table(decided, list(found))]
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):
