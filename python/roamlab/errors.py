@@ -24,7 +24,11 @@ class BadInput(RoamlabError):
 
 def shown(path: str | Path) -> str:
     """A path as text that can be printed, whatever bytes its name has."""
-    return os.fspath(path).encode("utf-8", "backslashreplace").decode("utf-8")
+    text = os.fspath(path)
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 _OF_PATHS = {

@@ -216,7 +216,7 @@ def _refuse_sweep(path: Path, text: str) -> None:
     """Raise `BadInput` for a sweep in a scenario's place."""
     try:
         data = tomli.loads(text)
-    except tomli.TOMLDecodeError:
+    except (tomli.TOMLDecodeError, RecursionError):
         return
     named = [name for name in _OF_SWEEPS if name in data]
     if named and not {"links", "cells", "flows"} & data.keys():

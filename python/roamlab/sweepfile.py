@@ -91,6 +91,13 @@ def load_sweep(path: str | Path) -> SweepFile:
             expected="TOML",
             remedy="see docs/sweeps.md for an example",
         ) from None
+    except RecursionError:
+        raise BadInput(
+            path,
+            "brackets are nested hundreds deep",
+            expected="TOML",
+            remedy="close them, or see docs/sweeps.md for an example",
+        ) from None
     source = _Source(path, text)
     _check_fields(source, data)
     replications = _replications(source, data.get("replications", 30))

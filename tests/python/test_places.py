@@ -119,6 +119,17 @@ def test_a_sweep_and_a_scenario_are_told_apart(tmp_path: Path) -> None:
         load_sweep(ROOT / "examples/handover.toml")
 
 
+def test_nesting_without_end_is_reported(tmp_path: Path) -> None:
+    from roamlab.sweepfile import load_sweep
+
+    path = tmp_path / "deep.toml"
+    path.write_text(f"grid = {'[' * 1000}", encoding="utf-8")
+    with pytest.raises(rl.BadInput, match=r"deep\.toml: brackets are nested"):
+        load_sweep(path)
+    with pytest.raises(rl.ScenarioError, match=r"deep\.toml:1:"):
+        rl.load(path)
+
+
 def test_a_metric_that_does_not_exist_has_its_line(tmp_path: Path) -> None:
     from roamlab.sweepfile import load_sweep
 
