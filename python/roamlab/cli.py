@@ -341,17 +341,19 @@ def trace(run_folder: Path | None, packet: int) -> None:
     its folder RUN; without one it is the newest in out/runs.
     """
     from roamlab import _roamlab
-    from roamlab.errors import BadInput
+    from roamlab.errors import BadInput, within
     from roamlab.run import run as simulate
     from roamlab.scenario import Scenario
     from roamlab.store import open_run
 
-    made = open_run(_run_folder(run_folder)).manifest
+    folder = _run_folder(run_folder)
+    made = open_run(folder).manifest
     if made.build_hash != _roamlab.build_hash():
         click.echo(
             "note: another build of the engine made this run; this is the present one's trace", err=True
         )
-    again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
+    with within(folder):
+        again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
     if again.trace.is_empty():
         raise BadInput(
             f"--packet {packet}",
@@ -391,10 +393,12 @@ def chart(run_folder: Path | None, host: str | None, handover: int | None, out: 
     """
     from roamlab import chart as charts
     from roamlab.chart_svg import svg
-    from roamlab.errors import shown
+    from roamlab.errors import shown, within
     from roamlab.store import open_run
 
-    made = charts.chart(open_run(_run_folder(run_folder)), host, handover)
+    folder = _run_folder(run_folder)
+    with within(folder):
+        made = charts.chart(open_run(folder), host, handover)
     if text:
         click.echo(made.text(), nl=False)
         return

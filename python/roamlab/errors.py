@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -20,6 +22,18 @@ class BadInput(RoamlabError):
     def __init__(self, where: str | Path, problem: str, *, expected: str, remedy: str) -> None:
         """Report `problem` at `where` (file, file:line, field or argument)."""
         super().__init__(f"{shown(where)}: {problem}\n  expected: {expected}\n  help: {remedy}")
+
+
+@contextmanager
+def within(path: Path) -> Iterator[None]:
+    """What is wrong with the content of `path` is reported with it; an option is a place of its own."""
+    try:
+        yield
+    except BadInput as error:
+        text = str(error)
+        if not text.startswith("--") and shown(path) not in text:
+            error.args = (f"{shown(path)}, {text}",)
+        raise
 
 
 def shown(path: str | Path) -> str:

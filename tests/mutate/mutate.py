@@ -2,7 +2,7 @@
 
 Scenarios, sweeps, run folders and traces.
 
-    python tests/mutate/mutate.py COUNT [--seed N] [--first N]
+    python tests/mutate/mutate.py COUNT [--seed N] [--first N] [--kind scenario]
 
 A case is determined by the seed and its number. Each is run in a worker process that lives on from case to case, with
 a limit on its memory. Prints the failures, then the counts as JSON; exit code 1 if a case failed. A case fails by
@@ -33,8 +33,12 @@ from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import materials
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONGEST_S = 60.0
 MEMORY = 3 << 30
@@ -42,6 +46,9 @@ MEMORY = 3 << 30
 
 LONGEST_RUN_S, MOST_RUNS = 4.0, 40
 """Scenarios of more simulated time, and sweeps of more runs, are only checked."""
+
+KINDS = ("scenario", "scenario", "sweep", "run", "trace")
+"""What is mutated; scenarios twice as often."""
 
 _LOCATED = re.compile(r"^error: (?:\S*(?:mutant|case)\S*|--\S+|metric |sweep, |sweep file |RUN|.*field `)")
 
@@ -76,9 +83,9 @@ def complaint(code: int, out: str, err: str, *, may_differ: bool) -> str:
 class Case:
     """One mutated input, in a folder of its own."""
 
-    def __init__(self, rng: random.Random, bases: materials.Bases) -> None:
+    def __init__(self, rng: random.Random, bases: materials.Bases, kinds: Sequence[str] = KINDS) -> None:
         self.rng, self.bases = rng, bases
-        self.kind = rng.choices(("scenario", "sweep", "run", "trace"), (4, 2, 2, 2))[0]
+        self.kind = rng.choice(kinds)
         self.accepted = False
 
     def run(self) -> str:
@@ -159,7 +166,7 @@ def _is_small(path: str) -> bool:
     return True
 
 
-def work(seed: int) -> None:
+def work(seed: int, kinds: Sequence[str]) -> None:
     """The worker: takes numbers of cases from its input, answers each with a line of JSON."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -172,7 +179,7 @@ def work(seed: int) -> None:
     for line in sys.stdin:
         folder = Path(tempfile.mkdtemp(dir=start))
         os.chdir(folder)
-        case = Case(random.Random(f"{seed}/{line.strip()}"), bases)
+        case = Case(random.Random(f"{seed}/{line.strip()}"), bases, kinds)
         try:
             wrong = case.run()
         except BaseException:  # noqa: BLE001  (panics of the engine are no `Exception`)
@@ -186,12 +193,13 @@ def work(seed: int) -> None:
 class Worker:
     """A process that runs cases, started again when it dies."""
 
-    def __init__(self, seed: int, folder: Path) -> None:
-        self._seed, self._folder = seed, folder
+    def __init__(self, seed: int, kinds: Sequence[str], folder: Path) -> None:
+        self._seed, self._kinds, self._folder = seed, kinds, folder
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
-        command = [sys.executable, str(Path(__file__).resolve()), "--worker", str(self._seed)]
+        command = [sys.executable, str(Path(__file__).resolve()), "--worker"]
+        command += ["--seed", str(self._seed), *(f"--kind={kind}" for kind in self._kinds)]
         with (self._folder / "errors.txt").open("w") as errors:
             return subprocess.Popen(
                 command,
@@ -218,7 +226,7 @@ class Worker:
         self.close()
         said = (self._folder / "errors.txt").read_text(errors="replace")[-2000:]
         ended = f"ended with {self._process.returncode}: {said}" if ready else ""
-        kind = Case(random.Random(f"{self._seed}/{number}"), materials.NONE).kind
+        kind = Case(random.Random(f"{self._seed}/{number}"), materials.NONE, self._kinds).kind
         self._process = self._start()
         return kind if ready else "cut off", ended, False
 
@@ -235,16 +243,18 @@ def main() -> None:
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="mutate this only, or these")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.worker is not None:
-        work(asked.worker)
+    kinds = asked.kind or KINDS
+    if asked.worker:
+        work(asked.seed, kinds)
         return
     counts: Counter[str] = Counter()
     accepted: Counter[str] = Counter()
     failures = []
     with tempfile.TemporaryDirectory(prefix="roamlab-mutate-") as folder:
-        worker = Worker(asked.seed, Path(folder))
+        worker = Worker(asked.seed, kinds, Path(folder))
         try:
             for number in range(asked.first, asked.first + asked.count):
                 kind, wrong, taken = worker.case(number)

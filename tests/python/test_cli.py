@@ -304,4 +304,10 @@ def test_a_manifest_with_an_impossible_seed_is_bad_input(
         (folder / "manifest.json").write_text(json.dumps(manifest | {"seed": seed}))
         found = roamlab("trace", str(folder), "--packet", "7")
         assert (found.code, "Traceback" in found.err) == (2, False)
-        assert f"seed = {seed}: it is out of range" in found.err
+        assert f"error: {folder}, seed = {seed}: it is out of range" in found.err
+
+
+def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
+    folder = _result(roamlab("run", "small.toml").out)
+    found = roamlab("chart", str(folder))
+    assert (found.code, f"error: {folder}, table 'handovers'" in found.err) == (2, True)
