@@ -27,9 +27,11 @@ class BadInput(RoamlabError):
 @contextmanager
 def within(path: Path) -> Iterator[None]:
     """What is wrong with the content of `path` is reported with it; an option is a place of its own."""
+    from roamlab import _roamlab
+
     try:
         yield
-    except BadInput as error:
+    except (BadInput, _roamlab.ScenarioError) as error:
         text = str(error)
         if not text.startswith("--") and shown(path) not in text:
             error.args = (f"{shown(path)}, {text}",)

@@ -21,7 +21,7 @@ from roamlab.stopping import Until, seed
 from roamlab.summary import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from roamlab.scenario import Scenario
 
@@ -106,7 +106,12 @@ def load_sweep(path: str | Path) -> SweepFile:
     of_rule = replications.baseline if isinstance(replications, Until) else None
     try:
         base, design = _base(source, data), _design(source, data)
-        _check_flows(source, base, design, metrics or [])
+        named: list[tuple[tuple[str | int, ...], str]] = [
+            (("metrics", number), metric) for number, metric in enumerate(metrics or [])
+        ]
+        if isinstance(replications, Until):
+            named.append((("replications", "metric"), replications.metric))
+        _check_flows(source, base, design, named)
         for field, name in ((("baseline",), baseline), (("replications", "baseline"), of_rule)):
             if name is not None:
                 with _located(source, field):
@@ -249,17 +254,22 @@ def _metrics(source: _Source, value: Any) -> list[str] | None:
     return value
 
 
-def _check_flows(source: _Source, base: Scenario, design: Design, metrics: list[str]) -> None:
+def _check_flows(
+    source: _Source,
+    base: Scenario,
+    design: Design,
+    metrics: Iterable[tuple[tuple[str | int, ...], str]],
+) -> None:
     """Flows that metrics name exist, unless the sweep varies which there are."""
     if any(axis == "flows" or axis.endswith(".name") for axis in design.axes):
         return
     known = [flow["name"] for flow in base.parameters.get("flows", [])]
-    for number, metric in enumerate(metrics):
+    for field, metric in metrics:
         family, _, rest = metric.partition(".")
         flow = rest.rpartition(".")[0]
         if family == "flows" and flow not in ("*", *known):
             raise source.refuse(
-                ("metrics", number),
+                field,
                 f"there is no flow {flow!r} in {base.name}",
                 f"one of {', '.join(known)}",
                 "name a flow of the scenario, or * for all",

@@ -307,6 +307,17 @@ def test_a_manifest_with_an_impossible_seed_is_bad_input(
         assert f"error: {folder}, seed = {seed}: it is out of range" in found.err
 
 
+def test_a_scenario_that_a_manifest_holds_is_reported_with_the_run(roamlab: Roamlab) -> None:
+    folder = _result(roamlab("run", "small.toml").out)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"scenario_text": "flaws = 1"}))
+    found = roamlab("trace", str(folder), "--packet", "7")
+    assert (found.code, found.err.startswith(f"error: {folder}, small.toml: unknown field flaws")) == (
+        2,
+        True,
+    )
+
+
 def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
     folder = _result(roamlab("run", "small.toml").out)
     found = roamlab("chart", str(folder))

@@ -146,6 +146,13 @@ def test_a_metric_that_does_not_exist_has_its_line(tmp_path: Path) -> None:
         with pytest.raises(rl.BadInput, match=said):
             load_sweep(tmp_path / "sweep.toml")
     (tmp_path / "sweep.toml").write_text(
+        'scenario = "handover.toml"\ngrid = { "cells.bs1.rate" = ["1 Mbit/s"] }\n[replications]\n'
+        'half_width = 1.0\nmetric = "flows.movnig.timeouts"\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(rl.BadInput, match=r"sweep.toml:5, field `replications.metric`: there is no flow"):
+        load_sweep(tmp_path / "sweep.toml")
+    (tmp_path / "sweep.toml").write_text(
         'scenario = "handover.toml"\n[[points]]\n"cells.bs1.rate" = "1 Mbit/s"\n[[points]]\n"cells.bs1.rate" = 7\n',
         encoding="utf-8",
     )
