@@ -260,6 +260,8 @@ def main() -> None:
                 kind, wrong, taken = worker.case(number)
                 counts[kind] += 1
                 accepted[kind] += taken
+                if kind == "cut off":
+                    print(f"--- case {number} took more than {LONGEST_S:g} s", flush=True)
                 if wrong:
                     failures.append(number)
                     print(f"--- case {number} ({kind})\n{wrong.rstrip()}", flush=True)
