@@ -1,5 +1,6 @@
 # make demo   set up, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
+# make mutate   COUNT mutated inputs through the commands
 # make lint | bench | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -7,7 +8,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint differential crash wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench lint mutate differential crash wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -50,6 +51,12 @@ bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/ns2_ratio.py
 	$(BIN)/python benches/sweep.py
+
+# Mutated scenarios, sweeps, run folders and traces; `make test` tries 200.
+COUNT ?= 10000
+SEED ?= 1
+mutate: .venv/.extension
+	$(BIN)/python tests/mutate/mutate.py $(COUNT) --seed $(SEED)
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension

@@ -12,11 +12,21 @@ Tables: TypeAlias = dict[str, dict[str, Column | list[str]]]
 class ScenarioError(Exception):
     """The scenario cannot be used: the report says where, what was expected and what to write."""
 
+    field: str
+    """The field: "flows[0].path[1]"; empty if the text is no TOML."""
+    problem: str
+    """What is wrong with it."""
+    help: str
+    """What to write instead; may be empty."""
+
 class SimulationError(Exception):
     """A run violated a law (conservation of packets, order of events): the report. There is no result."""
 
 def check(text: str, name: str) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
+
+def line_of(text: str, field: str) -> int | None:
+    """The line, from 1, in which a field stands in a TOML text, or the closest table around it."""
 
 def schema() -> str:
     """The scenario's JSON Schema."""

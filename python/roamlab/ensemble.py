@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
 from roamlab.manifest import Manifest, describe
 from roamlab.output import sweep_drafts
-from roamlab.progress import progress
+from roamlab.progress import progress, weight
 from roamlab.results import Results, from_engine
 from roamlab.store import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from roamlab._roamlab import Tables
+    from roamlab.progress import Advance
     from roamlab.scenario import Scenario
     from roamlab.store import Store
 
@@ -62,15 +65,21 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
 def measure(jobs: Sequence[Job], take: Callable[[Job, Results], T], threads: int | None = None) -> list[T]:
     """`take(job, results)` of every job, in their order. Each run is let go once it is measured."""
     measured: dict[int, T] = {}
-    with progress(len(jobs)) as advance:
+    with _progress(jobs) as advance:
 
         def keep(index: int, tables: Tables) -> None:
             job = jobs[index]
             measured[index] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
-            advance()
+            advance(job.scenario)
 
         _run_many(jobs, threads or processors(), keep)
     return [measured[index] for index in range(len(jobs))]
+
+
+def _progress(jobs: Sequence[Job]) -> AbstractContextManager[Advance]:
+    """Progress by scenario: runs of the same take alike long."""
+    wanted = Counter(job.scenario for job in jobs)
+    return progress(wanted, {scenario: weight(scenario) for scenario in wanted})
 
 
 def _run_many(jobs: Sequence[Job], threads: int, keep: Callable[[int, Tables], None]) -> None:
@@ -78,10 +87,10 @@ def _run_many(jobs: Sequence[Job], threads: int, keep: Callable[[int, Tables], N
 
 
 def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> None:
-    with progress(len(work)) as advance:
+    with _progress([job for job, _ in work]) as advance:
 
         def keep(index: int, tables: Tables) -> None:
             store.write(from_engine(tables, work[index][1]))
-            advance()
+            advance(work[index][0].scenario)
 
         _run_many([job for job, _ in work], threads, keep)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +22,24 @@ if TYPE_CHECKING:
     from roamlab.manifest import Manifest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The tables of one run, loaded when they are first asked for, and what determined them."""
 
     manifest: Manifest
     loaders: Mapping[str, Callable[[], pl.DataFrame]]
+
+    def __repr__(self) -> str:
+        made = self.manifest
+        return f"Results({made.scenario_name}, seed {made.seed}, run {made.run}: {', '.join(self.loaders)})"
+
+    def _repr_html_(self) -> str:
+        made = self.manifest
+        title = f"<b>{escape(made.scenario_name)}</b>, seed {made.seed}, run {made.run}"
+        return f"{title}{self.flows._repr_html_()}Tables: {', '.join(map(escape, self.loaders))}"
+
+    def __reduce__(self) -> tuple[Callable[..., Results], tuple[Manifest, dict[str, pl.DataFrame]]]:
+        return from_frames, (self.manifest, {name: self.table(name) for name in self.loaders})
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -166,6 +179,11 @@ def from_engine(tables: Tables, manifest: Manifest) -> Results:
         )
 
     return Results(manifest, {table: once(frame, table) for table in tables if table != "names"})
+
+
+def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Results:
+    """The results whose tables are these."""
+    return Results(manifest, {table: once(frames.__getitem__, table) for table in frames})
 
 
 def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:

@@ -8,18 +8,22 @@ from roamlab import _roamlab
 from roamlab.errors import BadInput
 from roamlab.manifest import describe
 from roamlab.results import from_engine
+from roamlab.scenario import of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab.results import Results
     from roamlab.scenario import Scenario
 
 
-def run(scenario: Scenario, seed: int = 1, run: int = 0, trace: int | None = None) -> Results:
-    """Simulate `scenario`. Equal arguments give equal results, on every machine.
+def run(scenario: Scenario | str | Path, seed: int = 1, run: int = 0, trace: int | None = None) -> Results:
+    """Simulate `scenario`, or the one in the file at this path. Equal arguments give equal results, on every machine.
 
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
     is to be recorded.
     """
+    scenario = of(scenario)
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
         if value is not None and not 0 <= value < 2**64:
             raise BadInput(

@@ -39,6 +39,7 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "loss_ratio": ("1", metrics.loss_ratio),
     "reordered_ratio": ("1", metrics.reordered_ratio),
     "rfc4737_extent_pkts": ("pkt", metrics.reordering_extent),
+    "handover_timeouts": ("1", metrics.handover_timeouts),
     "disruption_s": ("s", lambda results, flow: _largest(metrics.flow_disruptions_s(results, flow))),
 }
 
@@ -140,7 +141,8 @@ class Measurement:
         return found
 
     def _of_flow(self, job: Job, tables: Tables, totals: _Totals, flow: str, what: str) -> float:
-        if flow not in totals.flows:
+        at = totals.places.get(flow)
+        if at is None:
             raise BadInput(
                 f"metric flows.{flow}.{what}",
                 f"there is no flow {flow!r} in {job.scenario.name}",
@@ -148,7 +150,7 @@ class Measurement:
                 remedy="name a flow of the scenario, or * for all",
             )
         if what in TOTALS:
-            return float(tables["flows"][what][totals.flows.index(flow)])
+            return float(tables["flows"][what][at])
         return float(_OF_FLOW[what][1](totals.results(job), flow))
 
 
@@ -160,6 +162,7 @@ class _Totals:
         self._results: Results | None = None
         listed = tables.get("names", {}).get("flows.flow", [])
         self.flows = [str(listed[int(code)]) for code in tables["flows"]["flow"]]
+        self.places = {name: at for at, name in enumerate(self.flows)}
 
     def results(self, job: Job) -> Results:
         if self._results is None:

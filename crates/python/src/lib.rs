@@ -7,7 +7,7 @@ use pool::{Source, each_result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use roamlab_world::{Column, Scenario, Table};
+use roamlab_world::{Column, Located, Scenario, Table};
 
 pyo3::create_exception!(
     _roamlab,
@@ -25,8 +25,28 @@ pyo3::create_exception!(
 /// The scenario with all defaults, as JSON.
 #[pyfunction]
 fn check(text: &str, name: &str) -> PyResult<String> {
-    let scenario = Scenario::parse(text, name);
-    Ok(scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?.to_json())
+    Ok(Scenario::parse(text, name).map_err(|error| scenario_error(&error))?.to_json())
+}
+
+/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+#[pyfunction]
+fn line_of(text: &str, field: &str) -> Option<usize> {
+    roamlab_world::line_of(text, field)
+}
+
+/// The report as an exception; its parts are attributes, for a text that no file holds.
+fn scenario_error(error: &Located) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let parts =
+        [("field", &error.problem.field), ("problem", &error.problem.message), ("help", &error.problem.help)];
+    Python::attach(|py| {
+        for (name, part) in parts {
+            if let Err(other) = raised.value(py).setattr(name, part) {
+                return other;
+            }
+        }
+        raised
+    })
 }
 
 /// The JSON schema of scenarios.
@@ -130,6 +150,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(line_of, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;

@@ -1,7 +1,7 @@
 //! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
 //! that memory holds a few runs, however many there are.
 
-use crate::{ScenarioError, SimulationError, tables_to_python};
+use crate::{SimulationError, scenario_error, tables_to_python};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
@@ -43,7 +43,7 @@ impl<'py> Source<'py> {
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = self.scenario(&text, &name)?;
         let seeded = scenario.check_seed(seed, &text, &name);
-        seeded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
         Ok(Some(Job { index, scenario, name, draw: Draw { seed, run, trace: self.trace } }))
@@ -54,8 +54,7 @@ impl<'py> Source<'py> {
         if let Some((_, scenario)) = self.last.as_ref().filter(|(last, _)| *last == text) {
             return Ok(Arc::clone(scenario));
         }
-        let scenario =
-            Scenario::parse(text, name).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        let scenario = Scenario::parse(text, name).map_err(|error| scenario_error(&error))?;
         let scenario = Arc::new(scenario);
         self.last = Some((text.to_owned(), Arc::clone(&scenario)));
         Ok(scenario)

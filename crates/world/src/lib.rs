@@ -34,7 +34,7 @@ pub mod tunnel;
 pub mod world;
 
 pub use catalogue::{catalogue, tcp_profile};
-pub use locate::Located;
+pub use locate::{Located, line_of};
 pub use run::{Draw, Table, run};
 pub use scenario::{Scenario, schema};
 pub use table::Column;
