@@ -9,6 +9,7 @@ pub mod buffer;
 mod build;
 mod catalogue;
 mod check;
+mod conduct;
 mod control;
 pub mod cx;
 mod endpoint;
@@ -34,8 +35,9 @@ pub mod tunnel;
 pub mod world;
 
 pub use catalogue::{catalogue, tcp_profile};
+pub use conduct::{Conduct, MemoryLimit, Progress};
 pub use locate::Located;
 pub use run::{Draw, Table, run};
 pub use scenario::{Scenario, schema};
 pub use table::Column;
-pub use world::LawViolation;
+pub use world::{Failure, LawViolation};

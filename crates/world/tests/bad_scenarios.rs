@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use roamlab_engine::Duration;
-use roamlab_world::{Draw, Scenario, run};
+use roamlab_world::{Conduct, Draw, Scenario, run};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -421,8 +421,9 @@ proptest! {
             Ok(mut scenario) => {
                 scenario.run.duration = scenario.run.duration.min(Duration::from_millis(700));
                 let patience = AtomicU32::new(2);
-                let keep_going = || patience.fetch_sub(1, Ordering::Relaxed) > 1;
-                let outcome = run(&scenario, Draw::default(), &keep_going);
+                let keep_going = |_| patience.fetch_sub(1, Ordering::Relaxed) > 1;
+                let conduct = Conduct { keep_going: &keep_going, ..Conduct::default() };
+                let outcome = run(&scenario, Draw::default(), &conduct);
                 prop_assert!(outcome.is_ok(), "{:?}\n{text}", outcome.err());
             }
         }

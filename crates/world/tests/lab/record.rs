@@ -1,6 +1,6 @@
 //! The record of a run in rows, and the trouble that a run may have with its signalling.
 
-use roamlab_world::{Column, Draw, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -115,7 +115,7 @@ impl Record {
         let scenario =
             Scenario::parse(text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let draw = Draw { seed, run: 0, trace: None };
-        match run(&scenario, draw, &|| true) {
+        match run(&scenario, draw, &Conduct::default()) {
             Ok(tables) => Record::new(&tables, duration_ms * MS),
             Err(violation) => panic!("{violation}\n{text}"),
         }

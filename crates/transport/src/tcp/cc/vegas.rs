@@ -38,7 +38,7 @@ impl Algorithm for Vegas {
             self.increment = 0.0;
         }
         // A window that is not used does not grow.
-        let outstanding = (f64::from(ack.nxt - ack.una) + 1.0);
+        let outstanding = f64::from(ack.nxt - ack.una) + 1.0;
         if window.cwnd - outstanding <= 2.0 {
             window.cwnd += self.increment;
         }
