@@ -15,11 +15,14 @@ class ScenarioError(Exception):
 class SimulationError(Exception):
     """A run violated a law (conservation of packets, order of events): the report. There is no result."""
 
-class MemoryLimitError(Exception):
+class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
 
 def check(text: str, name: str) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
+
+def advise(text: str, name: str) -> tuple[list[str], int, int]:
+    """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
 
 def schema() -> str:
     """The scenario's JSON Schema."""

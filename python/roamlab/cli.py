@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from roamlab.results import Results
+    from roamlab.scenario import Scenario
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -81,8 +82,11 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
     from roamlab.store import Store
 
     store = Store(out)
-    (results,) = run_all([Job(load(scenario), seed, repetition)], store, threads=1)
+    loaded = load(scenario)
+    _say_estimate(loaded)
+    (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     _print_summary(results)
+    _print_warnings(results.warnings)
     click.echo(f"result: {store.folder(results.manifest)}")
 
 
@@ -178,12 +182,15 @@ def compare_(
 @cli.command()
 @click.argument("scenario", type=_ANY_PATH)
 def check(scenario: Path) -> None:
-    """Print a scenario with every default filled in, as JSON."""
+    """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
     import json
 
     from roamlab.scenario import load
 
-    click.echo(json.dumps(load(scenario).parameters, indent=2, ensure_ascii=False))
+    loaded = load(scenario)
+    click.echo(json.dumps(loaded.parameters, indent=2, ensure_ascii=False))
+    _print_warnings(loaded.warnings)
+    _say_estimate(loaded)
 
 
 @cli.command()
@@ -355,6 +362,18 @@ def compare_trace(
     click.echo(compare_traces.report(found, left, right))
     if isinstance(found, compare_traces.Different):
         sys.exit(FAILED)
+
+
+def _print_warnings(warnings: list[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _say_estimate(scenario: Scenario) -> None:
+    """What a run may amount to, before it begins."""
+    _, events, memory = scenario.advice
+    size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
+    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=True)
 
 
 def _print_summary(results: Results) -> None:

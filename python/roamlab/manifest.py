@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ class Manifest:
     schema_hash: str
     build_hash: str
     format: int = FORMAT
+    warnings: list[str] = field(default_factory=list)
+    """What the scenario says and hardly means."""
 
     @cached_property
     def key(self) -> str:
@@ -54,6 +56,7 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         version=package_version(),
         schema_hash=schema_hash(),
         build_hash=_roamlab.build_hash(),
+        warnings=scenario.warnings,
     )
 
 

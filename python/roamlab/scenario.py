@@ -61,6 +61,16 @@ class Scenario:
         return parsed
 
     @cached_property
+    def advice(self) -> tuple[list[str], int, int]:
+        """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
+        return _roamlab.advise(self.text, self.name)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        return self.advice[0]
+
+    @cached_property
     def duration_ns(self) -> int:
         """How long a run lasts in simulated time."""
         number, unit = self.parameters["run"]["duration"].split()

@@ -24,7 +24,7 @@ pyo3::create_exception!(
 pyo3::create_exception!(
     _roamlab,
     MemoryLimitError,
-    PyRuntimeError,
+    SimulationError,
     "A run would have taken more memory than it may: the text says what takes it and what to write."
 );
 
@@ -33,6 +33,16 @@ pyo3::create_exception!(
 fn check(text: &str, name: &str) -> PyResult<String> {
     let scenario = Scenario::parse(text, name);
     Ok(scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?.to_json())
+}
+
+/// What a scenario says and hardly means, and what its run may amount to: reports with file, line and field, events, and
+/// bytes of its record.
+#[pyfunction]
+fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
+    let scenario = Scenario::parse(text, name).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
+    let estimate = roamlab_world::estimate(&scenario);
+    Ok((warnings, estimate.events, estimate.memory))
 }
 
 /// The JSON schema of scenarios.
@@ -149,6 +159,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;

@@ -5,11 +5,15 @@ use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_packet::Addr;
+use roamlab_qdisc::QueueSpec;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod doubt;
 mod mobility;
 mod radio;
+
+pub use doubt::doubts;
 
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
@@ -145,7 +149,8 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
-fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
+/// All queues that a scenario describes, by their fields.
+fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
     let network = &scenario.network;
     let mut queues = vec![
         ("network.queue".to_owned(), Some(&network.queue)),
@@ -166,7 +171,11 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
             queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
         }
     }
-    for (path, queue) in queues {
+    queues
+}
+
+fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
+    for (path, queue) in queues(scenario) {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
             return Err(Problem::told(format!("{path}.{field}"), &message));
         }

@@ -13,6 +13,7 @@ mod conduct;
 mod control;
 pub mod cx;
 mod endpoint;
+mod estimate;
 pub mod event;
 pub mod fault;
 pub mod flow;
@@ -36,6 +37,7 @@ pub mod world;
 
 pub use catalogue::{catalogue, tcp_profile};
 pub use conduct::{Conduct, MemoryLimit, Progress};
+pub use estimate::{Estimate, estimate};
 pub use locate::Located;
 pub use run::{Draw, Table, run};
 pub use scenario::{Scenario, schema};

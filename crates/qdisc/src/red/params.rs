@@ -240,6 +240,17 @@ impl Params {
         crate::validate_probability("mark_p_max", self.mark_p_max)
     }
 
+    /// A threshold that the queue never reaches has no effect.
+    pub(crate) fn doubt(&self) -> Option<BadField> {
+        let thresholds = [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)];
+        let (field, threshold) = thresholds.into_iter().find(|(_, threshold)| *threshold > self.limit)?;
+        let message = format!(
+            "the queue holds {} and never has {threshold}: write at most \"{}\", or a larger `limit`",
+            self.limit, self.limit
+        );
+        Some((field, message))
+    }
+
     /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is
     /// half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least; a maximum of 0 three times the
     /// minimum; a weight of 0, -1 or -2 that of an average with a time constant of 1 s, ten round trips or 0.1 s, a
