@@ -17,7 +17,7 @@ from roamlab.ensemble import Job, run_all
 from roamlab.errors import RoamlabError
 from roamlab.store import Store, open_run
 from roamlab.sweepfile import load_sweep
-from roamlab.traces import read
+from roamlab.traces import open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 
-ODD = [b"", b"0", b"-1", b"18446744073709551616", b"1e999", b"nan", b"null", b"[]", b"{}", b'"', b"\xff", b"[" * 2000]
+ODD = [
+    b"",
+    b"0",
+    b"-1",
+    b"18446744073709551616",
+    b"1e999",
+    b"nan",
+    b"null",
+    b"[]",
+    b"{}",
+    b'"',
+    b"\xff",
+    b"[" * 2000,
+]
 
 
 def edit(text: bytes, dice: random.Random) -> bytes:
@@ -78,7 +91,7 @@ def trace_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object]]:
 
     def take(text: bytes) -> object:
         path.write_bytes(text)
-        return read(path)
+        return open_trace(path)
 
     names = ("reno.var", "reno.xg")
     return [(EXAMPLES / "beside-ns2" / name).read_bytes()[:20_000] for name in names], take
@@ -93,14 +106,19 @@ def main() -> int:
         valid, take = TARGETS[name](Path(folder))
         executions, end = 0, time.monotonic() + seconds
         while time.monotonic() < end:
-            text = edit(random.Random(f"{seed} {executions}").choice(valid), random.Random(f"{executions} {seed}"))
+            text = edit(
+                random.Random(f"{seed} {executions}").choice(valid), random.Random(f"{executions} {seed}")
+            )
             try:
                 take(text)
             except (RoamlabError, rl.ScenarioError):
                 pass
             except Exception:
                 Path(f"{name}.failing").write_bytes(text)
-                print(f"{name}: seed {seed}, execution {executions} fails; the input is in {name}.failing", file=sys.stderr)
+                print(
+                    f"{name}: seed {seed}, execution {executions} fails; the input is in {name}.failing",
+                    file=sys.stderr,
+                )
                 raise
             executions += 1
     print(f"{name}: {executions} executions in {seconds:g} s from seed {seed}, none fails")

@@ -120,6 +120,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
         raise _broken(path, "not a JSON object")
     if content.get("format") != FORMAT:
         raise _broken(path, f"format {content.get('format')!r}, this version reads {FORMAT}")
+    content.setdefault("warnings", [])  # runs of earlier versions have none
     for field, kind in {
         **{field.name: _KINDS[str(field.type)] for field in fields(Manifest)},
         "tables": dict,
@@ -130,7 +131,7 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
     return Manifest(**{field.name: content[field.name] for field in fields(Manifest)}), digests
 
 
-_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict}
+_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict, "list[str]": list}
 
 
 def _broken(path: Path, problem: str) -> BadInput:

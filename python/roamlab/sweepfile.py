@@ -85,6 +85,10 @@ def load_sweep(path: str | Path) -> SweepFile:
     text = read_text(path, "a sweep: TOML text in UTF-8")
     try:
         data = tomli.loads(text)
+    except RecursionError as error:
+        raise BadInput(
+            path, str(error), expected="TOML", remedy="see docs/sweeps.md for an example"
+        ) from None
     except tomli.TOMLDecodeError as error:
         raise BadInput(
             f"{path}:{error.lineno}:{error.colno}",

@@ -277,7 +277,10 @@ fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
         return Err(("app.size".into(), message));
     }
     if file.packets.is_some_and(|packets| u64::from(packets.0) > MOST_SEGMENTS) {
-        return Err(("app.packets".into(), format!("write at most \"{MOST_SEGMENTS} pkt\"")));
+        return Err((
+            "app.packets".into(),
+            format!("segments have no more numbers: write at most \"{MOST_SEGMENTS} pkt\""),
+        ));
     }
     Ok(())
 }
