@@ -101,7 +101,8 @@ TARGETS = {"sweep": sweep_target, "manifest": manifest_target, "trace": trace_ta
 
 
 def main() -> int:
-    name, seconds, seed = sys.argv[1], float(sys.argv[2]), int((sys.argv + ["1"])[3])
+    """Edit and read for so long."""
+    name, seconds, seed = sys.argv[1], float(sys.argv[2]), int([*sys.argv, "1"][3])
     with tempfile.TemporaryDirectory() as folder:
         valid, take = TARGETS[name](Path(folder))
         executions, end = 0, time.monotonic() + seconds

@@ -8,8 +8,7 @@ from pathlib import Path
 from roamlab.errors import BadInput
 
 SHARE = 0.5
-"""Part of the machine's available memory that the records of all runs under way may take. Frames of the results are made
-from the same columns, and leave room."""
+"""Part of the available memory for runs and what is made of them; a record may take half of its run's part."""
 
 LEAST = 64_000_000
 """A run may take this many bytes however little is available."""
