@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from roamlab.scenario import Scenario
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -143,10 +146,13 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     from roamlab.store import Store
 
     store = Store(out)
-    (results,) = run_all([Job(load(scenario), seed, repetition)], store, threads=1)
+    loaded = load(scenario)
+    _say_estimate(loaded)
+    (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)
     # The newest run is the one that was asked for last, though it may have been made before.
     os.utime(folder)
+    _print_warnings(results.warnings)
     if as_json:
         _print_json(terminal.as_data(results, folder))
         return
@@ -284,10 +290,13 @@ def compare_(
 @click.argument("scenario", type=_ANY_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
 def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
-    """Print a scenario with every default filled in, as JSON."""
+    """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
     from roamlab.scenario import load
 
-    _print_json(load(scenario).parameters)
+    loaded = load(scenario)
+    _print_json(loaded.parameters)
+    _print_warnings(loaded.warnings)
+    _say_estimate(loaded)
 
 
 @cli.command()
@@ -474,6 +483,18 @@ def compare_trace(
 
 def _latest(named: Path) -> Path:
     return _run_folder(None) if named == Path("latest") and not named.exists() else named
+
+
+def _print_warnings(warnings: list[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _say_estimate(scenario: Scenario) -> None:
+    """What a run may amount to, before it begins."""
+    _, events, memory = scenario.advice
+    size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
+    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=True)
 
 
 def main() -> None:

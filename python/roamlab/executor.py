@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from roamlab import _roamlab
 from roamlab.ensemble import Job, processors
 from roamlab.errors import BadInput, RoamlabError
+from roamlab.limits import memory_per_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,7 +55,8 @@ class LocalPool:
             summary = measurement.of(under_way.pop(index), found)
             sink(index, summary, found if tables else None)
 
-        _roamlab.run_many(hand_out(), self.threads, keep, None if tables else measurement.tables)
+        wanted = None if tables else measurement.tables
+        _roamlab.run_many(hand_out(), self.threads, keep, wanted, memory_per_run(self.threads))
 
 
 LOOK_SECONDS = 5.0

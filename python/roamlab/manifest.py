@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ class Manifest:
     schema_hash: str
     build_hash: str
     format: int = FORMAT
+    warnings: list[str] = field(default_factory=list)
+    """What the scenario says and hardly means."""
 
     @cached_property
     def key(self) -> str:
@@ -45,23 +47,24 @@ class Manifest:
             raise ValueError("not a JSON object")
         if content.get("format") != FORMAT:
             raise ValueError(f"format {content.get('format')!r}, this version reads {FORMAT}")
-        for field in fields(cls):
-            kind = _KINDS[str(field.type)]
-            if type(content.get(field.name)) is not kind:
-                raise ValueError(f"field {field.name!r} is missing or not {kind.__name__}")
+        content.setdefault("warnings", [])  # runs of earlier versions have none
+        for each in fields(cls):
+            kind = _KINDS[str(each.type)]
+            if type(content.get(each.name)) is not kind:
+                raise ValueError(f"field {each.name!r} is missing or not {kind.__name__}")
         _check_shape(content["parameters"], _SHAPE, "parameters")
         try:
             json.dumps(content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise ValueError("a text in it is not Unicode") from None
-        return cls(**{field.name: content[field.name] for field in fields(cls)})
+        return cls(**{each.name: content[each.name] for each in fields(cls)})
 
     def as_dict(self) -> dict[str, Any]:
         """For the manifest file."""
         return asdict(self)
 
 
-_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict}
+_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict, "list[str]": list}
 
 _SHAPE: dict[str, Any] = {
     "hosts": [{"name": str, "visits": [{"cell": str}]}],
@@ -105,6 +108,7 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
         version=package_version(),
         schema_hash=schema_hash(),
         build_hash=_roamlab.build_hash(),
+        warnings=scenario.warnings,
     )
 
 

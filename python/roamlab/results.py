@@ -53,6 +53,16 @@ class Results:
         return self.loaders[name]()
 
     @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
+        found = list(self.manifest.warnings)
+        hosts = self.manifest.parameters.get("hosts", [])
+        phases = self.handovers["phase"].cast(pl.String)
+        if any(len(host["visits"]) > 1 for host in hosts) and not phases.is_in(["link-down"]).any():
+            found.append("no host left a cell: the run has no handover, though hosts visit several cells")
+        return found
+
+    @property
     def flows(self) -> pl.DataFrame:
         """One row per flow: its totals."""
         return self.table("flows")

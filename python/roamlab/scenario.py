@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 10_000_000
 """A larger scenario file is refused before it is read."""
 
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+"""Units of times as the engine writes them."""
+
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
 
@@ -69,6 +72,22 @@ class Scenario:
         """`resolved`, as dictionaries and lists."""
         parsed: dict[str, Any] = json.loads(self.resolved)
         return parsed
+
+    @cached_property
+    def advice(self) -> tuple[list[str], int, int]:
+        """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
+        return _roamlab.advise(self.text, self.name)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        return self.advice[0]
+
+    @cached_property
+    def duration_ns(self) -> int:
+        """How long a run lasts in simulated time."""
+        number, unit = self.parameters["run"]["duration"].split()
+        return int(number) * _NANOSECONDS[unit]
 
     @property
     def tables(self) -> dict[str, Any]:

@@ -35,6 +35,19 @@ def _largest(values: Sequence[float]) -> float:
     return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
+_MADE_OF: dict[str, tuple[str, ...]] = {
+    "loss_ratio": ("drops",),
+    "reordered_ratio": ("deliveries",),
+    "rfc4737_extent_pkts": ("deliveries",),
+    "disruption_s": ("deliveries", "handovers"),
+    "goodput_bps": (),
+    "jain": (),
+    "synchronisation": ("deliveries", "tcp"),
+    "window_correlation": ("tcp",),
+}
+"""Tables besides `flows` that a metric is made of; totals of flows need none."""
+
+
 _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "loss_ratio": ("1", metrics.loss_ratio),
     "reordered_ratio": ("1", metrics.reordered_ratio),
@@ -113,11 +126,15 @@ class Measurement:
     metrics: tuple[str, ...] = tuple(f"flows.*.{column}" for column in TOTALS)
 
     @cached_property
-    def tables(self) -> list[str] | None:
-        """The tables that the metrics are made of; None: any."""
-        if all(metric.startswith("flows.") and metric.split(".")[2] in TOTALS for metric in self.metrics):
-            return ["flows"]
-        return None
+    def tables(self) -> list[str]:
+        """The tables that the metrics are made of. A run records no others, which saves its memory."""
+        found = {"flows"}
+        for metric in self.metrics:
+            if metric.startswith("census."):
+                found.add("census")
+            else:
+                found.update(_MADE_OF.get(metric.rpartition(".")[2], ()))
+        return sorted(found)
 
     @property
     def digest(self) -> str:

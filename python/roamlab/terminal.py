@@ -105,6 +105,7 @@ def as_data(results: Results, folder: Path) -> dict[str, Any]:
         "run": manifest.run,
         "flows": rows(results.flows),
         "drops": rows(drops(results)),
+        "warnings": results.warnings,
     }
 
 
