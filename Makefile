@@ -1,13 +1,15 @@
 # make demo   set up, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
-# make lint | bench | differential | wheel | clean
+# make mutate   COUNT mutated inputs through the commands
+# make fuzz     random inputs, SECONDS each (default 15)
+# make lint | bench | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint differential wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench lint mutate fuzz differential crash wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -27,6 +29,7 @@ demo: .venv/.extension
 	$(BIN)/roamlab reproduce mblue
 
 test: lint test-rust test-python
+	$(MAKE) fuzz SECONDS=15
 
 lint: lint-rust lint-python
 
@@ -45,16 +48,35 @@ test-rust:
 test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
 
+# As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second.
+SECONDS ?= 15
+SEED ?= 1
+fuzz: .venv/.dev .venv/.extension
+	cargo build --locked --profile fuzz -p roamlab-fuzz
+	for target in tcp queues scenarios; do target/fuzz/roamlab-fuzz $$target $(SECONDS) $(SEED); done
+	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte reached
+	for target in sweep manifest trace; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
+
 bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/ns2_ratio.py
 	$(BIN)/python benches/sweep.py
 
+# Mutated scenarios, sweeps, run folders and traces; `make test` tries 200.
+COUNT ?= 10000
+SEED ?= 1
+mutate: .venv/.extension
+	$(BIN)/python tests/mutate/mutate.py $(COUNT) --seed $(SEED)
+
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension
 	cargo test --locked --workspace --test ns2
 	$(BIN)/pytest -n auto tests/differential
+
+# Kills at every call that changes a file, and at 300 random moments, of each command that writes.
+crash: .venv/.dev .venv/.extension
+	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist

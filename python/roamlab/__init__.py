@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from roamlab.scenario import Scenario, load
     from roamlab.stopping import Until, seed
     from roamlab.store import Store, open_run
+    from roamlab.threshold import Threshold, smallest
+
+    __version__: str
 
 __all__ = [
     "BadInput",
@@ -49,12 +52,14 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "Store",
+    "Threshold",
     "Until",
     "load",
     "open_run",
     "run",
     "run_all",
     "seed",
+    "smallest",
     "sweep",
 ]
 
@@ -73,17 +78,27 @@ _HOMES = {
     "ScenarioError": "_roamlab",
     "SimulationError": "_roamlab",
     "Store": "store",
+    "Threshold": "threshold",
     "Until": "stopping",
     "load": "scenario",
     "open_run": "store",
     "run": "run",
     "run_all": "ensemble",
     "seed": "stopping",
+    "smallest": "threshold",
     "sweep": "plan",
 }
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from roamlab.manifest import package_version
+
+        return package_version()
     if name not in _HOMES:
         raise AttributeError(f"module 'roamlab' has no attribute {name!r}")
     value = getattr(import_module(f"roamlab.{_HOMES[name]}"), name)

@@ -12,11 +12,27 @@ Tables: TypeAlias = dict[str, dict[str, Column | list[str]]]
 class ScenarioError(Exception):
     """The scenario cannot be used: the report says where, what was expected and what to write."""
 
+    field: str
+    """The field: "flows[0].path[1]"; empty if the text is no TOML."""
+    problem: str
+    """What is wrong with it."""
+    help: str
+    """What to write instead; may be empty."""
+
 class SimulationError(Exception):
     """A run violated a law (conservation of packets, order of events): the report. There is no result."""
 
+class MemoryLimitError(SimulationError):
+    """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
+
 def check(text: str, name: str) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
+
+def line_of(text: str, field: str) -> int | None:
+    """The line, from 1, in which a field stands in a TOML text, or the closest table around it."""
+
+def advise(text: str, name: str) -> tuple[list[str], int, int]:
+    """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
 
 def schema() -> str:
     """The scenario's JSON Schema."""
@@ -30,18 +46,32 @@ def tcp_profile(profile: str, variant: str) -> str | None:
 def build_hash() -> str:
     """A hash of the engine's sources."""
 
-def run(text: str, name: str, seed: int, run: int, trace: int | None) -> Tables:
-    """One run. `trace` is the serial number of the packet whose way is recorded."""
+def run(
+    text: str,
+    name: str,
+    seed: int,
+    run: int,
+    trace: int | None,
+    memory: int | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> Tables:
+    """One run. `trace` is the serial number of the packet whose way is recorded.
+
+    Raises `MemoryLimitError` before the record takes more than `memory` bytes. `tell(now_ns, events)` is called some
+    times a second.
+    """
 
 def run_many(
     jobs: Iterable[tuple[str, str, int, int]],
     threads: int,
     sink: Callable[[int, Tables], None],
     wanted: list[str] | None = None,
+    memory: int | None = None,
+    tell: Callable[[int, int], None] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
     `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
-    called as each run ends, in any order, with the tables that `wanted` names, or all. Stops promptly when either
-    raises.
+    called as each run ends, in any order, with the tables that `wanted` names, or all: no others are recorded. Stops
+    promptly when either raises. `memory` and `tell` are those of `run`, for each run and for one under way.
     """

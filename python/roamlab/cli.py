@@ -1,18 +1,20 @@
 """The command line. What a command needs is imported inside it, so that `roamlab --help` is quick.
 
-Exit codes: 0 done; 1 a run failed; 2 bad input; 130 interrupted.
+Exit codes: 0 done; 1 a run failed; 2 bad input; 130 interrupted. Results go to standard output; progress, notes and
+errors to standard error.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from roamlab.results import Results
+    from roamlab.scenario import Scenario
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -20,6 +22,47 @@ _NUMBER = click.IntRange(0, 2**64 - 1)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _STORE = Path("out/store")
 _ANY_PATH = click.Path(path_type=Path)
+_RUNS = Path("out/runs")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+
+
+def _complete_paper(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of papers, for the shell."""
+    from roamlab import papers
+
+    return [name for name in papers.names() if name.startswith(begun)]
+
+
+def _complete_profile(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of TCP profiles, for the shell."""
+    from roamlab import profiles
+
+    return [name for name in profiles.names() if name.startswith(begun)]
+
+
+def _print_json(data: Any) -> None:
+    import json
+
+    click.echo(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _run_folder(named: Path | None) -> Path:
+    """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
+    from roamlab.errors import BadInput, shown
+
+    if named is not None and (named != Path("latest") or named.exists()):
+        return named
+    made = [(path.stat().st_mtime_ns, path) for path in _RUNS.glob("*/") if (path / "manifest.json").exists()]
+    if not made:
+        raise BadInput(
+            "RUN",
+            f"there is no run in {_RUNS}",
+            expected="a run folder",
+            remedy="simulate one with `roamlab run SCENARIO`, or name its folder",
+        )
+    newest = max(made)[1]
+    click.echo(f"run: {shown(newest)}, the newest of {len(made)} in {_RUNS}", err=True)
+    return newest
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,21 +72,34 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("paper")
+@click.argument("paper", shell_complete=_complete_paper)
 @click.option("--out", type=_FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option(
     "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
 )
-def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | None, thorough: bool) -> None:
-    """Measure a paper's claims and write the report."""
+@_JSON
+def reproduce(
+    paper: str,
+    out: Path | None,
+    store: Path,
+    runs: int | None,
+    threads: int | None,
+    *,
+    thorough: bool,
+    as_json: bool,
+) -> None:
+    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again."""
+    import json
+
     from rich.console import Console
 
     from roamlab import claims, papers, report
     from roamlab.ensemble import processors
-    from roamlab.errors import BadInput
-    from roamlab.output import whole_folder
+    from roamlab.errors import BadInput, shown
+    from roamlab.output import refuse_foreign, whole_folder
 
     if paper not in papers.names():
         raise BadInput(
@@ -54,15 +110,21 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
         )
     source = papers.paper(paper)
     out = out or Path("out") / paper
-    with whole_folder(out, "report.html") as draft:
+    refuse_foreign(out, store)
+    with whole_folder(out) as draft:
         session = papers.Session(
-            draft / "figures", draft / "tables", runs or source.RUNS, threads or processors(), thorough
+            draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
         )
         found = source.reproduce(session)
         report.write(found, draft / "report.html")
         claims.write_json(found.claims, draft / "claims.json")
+    page = shown(out / "report.html")
+    if as_json:
+        written = (out / "claims.json").read_text(encoding="utf-8")
+        _print_json({"report": page, "claims": json.loads(written)})
+        return
     Console().print(claims.terminal_table(found.claims))
-    click.echo(f"report: {out / 'report.html'}")
+    click.echo(f"report: {page}")
 
 
 @cli.command()
@@ -71,19 +133,33 @@ def reproduce(paper: str, out: Path | None, runs: int | None, threads: int | Non
 @click.option(
     "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
 )
-@click.option(
-    "--out", type=_FOLDER, default=Path("out/runs"), show_default=True, help="Folder of run folders."
-)
-def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+@click.option("--out", type=_FOLDER, default=_RUNS, show_default=True, help="Folder of run folders.")
+@_JSON
+def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool) -> None:
     """Simulate a scenario and keep the result."""
+    from rich.console import Console
+
+    from roamlab import terminal
     from roamlab.ensemble import Job, run_all
+    from roamlab.errors import shown
     from roamlab.scenario import load
     from roamlab.store import Store
 
     store = Store(out)
-    (results,) = run_all([Job(load(scenario), seed, repetition)], store, threads=1)
-    _print_summary(results)
-    click.echo(f"result: {store.folder(results.manifest)}")
+    loaded = load(scenario)
+    _say_estimate(loaded)
+    (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
+    folder = store.folder(results.manifest)
+    # The newest run is the one that was asked for last, though it may have been made before.
+    os.utime(folder)
+    _print_warnings(results.warnings)
+    if as_json:
+        _print_json(terminal.as_data(results, folder))
+        return
+    console = Console()
+    for part in terminal.tables(results, folder):
+        console.print(part)
+    click.echo(f"result: {shown(folder)}")
 
 
 @cli.command()
@@ -92,11 +168,29 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option("--cluster", metavar="ADDRESS", help="Address of a Dask scheduler, to run there.")
-def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, cluster: str | None) -> None:
+@click.option(
+    "--patience",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to wait for a worker of a cluster that has none.",
+)
+@_JSON
+def sweep(
+    sweep_file: Path,
+    out: Path | None,
+    store: Path,
+    threads: int | None,
+    cluster: str | None,
+    patience: float,
+    *,
+    as_json: bool,
+) -> None:
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
     from rich.console import Console
 
-    from roamlab import compare, sweepresult
+    from roamlab import compare, sweepresult, terminal
+    from roamlab.errors import shown
     from roamlab.executor import DaskCluster, LocalPool
     from roamlab.output import refuse_foreign, whole_folder
     from roamlab.plan import execute
@@ -104,17 +198,24 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
-    refuse_foreign(out, sweepresult.ORIGIN)
-    runs = execute(source.plan, store, DaskCluster(cluster) if cluster else LocalPool(threads))
-    with whole_folder(out, sweepresult.ORIGIN) as draft:
+    refuse_foreign(out, store)
+    executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
+    runs = execute(source.plan, store, executor)
+    with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
+    if as_json:
+        found = {"result": shown(out), "means": terminal.rows(runs.means())}
+        if differences is not None:
+            found["differences"] = terminal.rows(differences)
+        _print_json(found)
+        return
     console = Console()
     console.print(*sweepresult.tables(runs))
     if differences is not None:
         console.print(
             f"\nDifferences to {source.baseline}", *compare.tables(differences), markup=False, sep="\n"
         )
-    click.echo(f"result: {out}")
+    click.echo(f"result: {shown(out)}")
 
 
 @cli.command("compare")
@@ -136,6 +237,7 @@ def sweep(sweep_file: Path, out: Path | None, store: Path, threads: int | None, 
 )
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+@_JSON
 def compare_(
     first: Path,
     second: Path,
@@ -147,6 +249,8 @@ def compare_(
     out: Path,
     store: Path,
     threads: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """What scenario B changes against scenario A: paired differences with 95 % intervals.
 
@@ -154,7 +258,8 @@ def compare_(
     """
     from rich.console import Console
 
-    from roamlab import compare
+    from roamlab import compare, terminal
+    from roamlab.errors import shown
     from roamlab.output import refuse_foreign, whole_folder
     from roamlab.scenario import load
     from roamlab.summary import check as check_metric
@@ -163,27 +268,35 @@ def compare_(
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
     base = load(first)
-    refuse_foreign(out, "compare.json")
+    refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
-    made = compare.compare(base, load(second), wanted, number, seed, store, threads)
-    frame = made.compare(baseline=base.name)
-    with whole_folder(out, "compare.json") as draft:
+    other = load(second)
+    if note := compare.unpaired_note(base, other):
+        click.echo(f"note: {note}", err=True)
+    made = compare.compare(base, other, wanted, number, seed, store, threads)
+    frame = compare.differences(made, base.name)
+    with whole_folder(out) as draft:
         compare.draw(frame, base.name, draft)
         compare.write_json(frame, draft / "compare.json")
+    if as_json:
+        _print_json({"result": shown(out), "differences": terminal.rows(frame)})
+        return
     console = Console()
-    console.print(f"{second} minus {first}", *compare.tables(frame), markup=False, sep="\n")
-    click.echo(f"result: {out}")
+    console.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
+    click.echo(f"result: {shown(out)}")
 
 
 @cli.command()
 @click.argument("scenario", type=_ANY_PATH)
-def check(scenario: Path) -> None:
-    """Print a scenario with every default filled in, as JSON."""
-    import json
-
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
+def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
+    """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
     from roamlab.scenario import load
 
-    click.echo(json.dumps(load(scenario).parameters, indent=2, ensure_ascii=False))
+    loaded = load(scenario)
+    _print_json(loaded.parameters)
+    _print_warnings(loaded.warnings)
+    _say_estimate(loaded)
 
 
 @cli.command()
@@ -195,11 +308,16 @@ def schema() -> None:
 
 
 @cli.command("list")
-@click.option("--profile", metavar="NAME", help="Show every parameter of this TCP profile instead.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=_complete_profile,
+    help="Show every parameter of this TCP profile instead.",
+)
 @click.option(
     "--variant", metavar="NAME", default="reno", show_default=True, help="TCP variant of the profile."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_JSON
 def list_(profile: str | None, variant: str, as_json: bool) -> None:
     """List what a scenario can name, and the papers.
 
@@ -216,7 +334,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
 
     if profile is not None:
         if as_json:
-            click.echo(json.dumps(profiles.profile(profile, variant), indent=1, ensure_ascii=False))
+            _print_json(profiles.profile(profile, variant))
         else:
             Console(width=max(Console().width, 120)).print(profiles.terminal_table(profile, variant))
         return
@@ -224,7 +342,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
     }
     if as_json:
-        click.echo(json.dumps(families, indent=1, ensure_ascii=False))
+        _print_json(families)
         return
     for family, rows in families.items():
         table = Table(title=family, title_justify="left", show_header=False, box=None)
@@ -234,27 +352,29 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("run_folder", metavar="RUN", type=_ANY_PATH)
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
 @click.option("--packet", type=_NUMBER, required=True, help="Serial number of the packet.")
-def trace(run_folder: Path, packet: int) -> None:
+def trace(run_folder: Path | None, packet: int) -> None:
     """Print a packet's way through a run, stop by stop.
 
     A line has the time in s, the stop, the place, the packet's serial number, its bytes on the wire, the number of
     tunnel headers it wears, and a detail where there is something to say. The run is made again from the manifest in
-    its folder RUN.
+    its folder RUN; without one it is the newest in out/runs.
     """
     from roamlab import _roamlab
-    from roamlab.errors import BadInput
+    from roamlab.errors import BadInput, within
     from roamlab.run import run as simulate
     from roamlab.scenario import Scenario
     from roamlab.store import open_run
 
-    made = open_run(run_folder).manifest
+    folder = _run_folder(run_folder)
+    made = open_run(folder).manifest
     if made.build_hash != _roamlab.build_hash():
         click.echo(
             "note: another build of the engine made this run; this is the present one's trace", err=True
         )
-    again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
+    with within(folder):
+        again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
     if again.trace.is_empty():
         raise BadInput(
             f"--packet {packet}",
@@ -272,7 +392,7 @@ def trace(run_folder: Path, packet: int) -> None:
 
 
 @cli.command()
-@click.argument("run_folder", metavar="RUN", type=_ANY_PATH)
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
 @click.option("--host", metavar="NAME", help="Mobile host.  [default: the only one that moved]")
 @click.option(
     "--handover", type=_NUMBER, help="Number of the visit it leads to; 0: the first cell.  [default: 1]"
@@ -286,22 +406,26 @@ def trace(run_folder: Path, packet: int) -> None:
     help="File for the drawing.",
 )
 @click.option("--text", is_flag=True, help="Print the rows instead: time in s, from -> to, what.")
-def chart(run_folder: Path, host: str | None, handover: int | None, out: Path, *, text: bool) -> None:
+def chart(run_folder: Path | None, host: str | None, handover: int | None, out: Path, *, text: bool) -> None:
     """Draw the messages of a handover as a sequence chart.
 
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
-    borders, from the tables in the run folder RUN.
+    borders, from the tables in the run folder RUN; without one it is the newest in out/runs.
     """
     from roamlab import chart as charts
     from roamlab.chart_svg import svg
+    from roamlab.errors import shown, within
+    from roamlab.output import write_chart
     from roamlab.store import open_run
 
-    made = charts.chart(open_run(run_folder), host, handover)
+    folder = _run_folder(run_folder)
+    with within(folder):
+        made = charts.chart(open_run(folder), host, handover)
     if text:
         click.echo(made.text(), nl=False)
         return
-    out.write_text(svg(made), encoding="utf-8")
-    click.echo(f"chart: {out}")
+    write_chart(out, svg(made))
+    click.echo(f"chart: {shown(out)}")
 
 
 @cli.command("compare-trace")
@@ -340,12 +464,12 @@ def compare_trace(
 
     Events are S sent, K acknowledged, A arrived, D lost, B acknowledgement lost, Q queued, M marked, and variables by
     name (cwnd, ssthresh); V stands for all of a sender's, R for all of a RED queue's. Exit code 0: equal, 1: different,
-    2: bad input.
+    2: bad input. The word `latest` stands for the newest run in out/runs.
     """
     from roamlab import compare_traces
     from roamlab.traces import open_trace
 
-    mine, other = open_trace(ours, form), open_trace(theirs, form)
+    mine, other = (open_trace(_latest(path), form) for path in (ours, theirs))
     span = (
         compare_traces.time_ns("--from", start),
         None if end is None else compare_traces.time_ns("--until", end),
@@ -357,41 +481,20 @@ def compare_trace(
         sys.exit(FAILED)
 
 
-def _print_summary(results: Results) -> None:
-    import polars as pl
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _latest(named: Path) -> Path:
+    return _run_folder(None) if named == Path("latest") and not named.exists() else named
 
-    console = Console()
-    flows = results.flows
-    table = Table(title="Flows")
-    shown = {
-        "flow": "flow",
-        "kind": "kind",
-        "delivered_pkts": "delivered [pkt]",
-        "dropped_pkts": "dropped [pkt]",
-        "retransmitted_pkts": "sent again [pkt]",
-        "timeouts": "timeouts",
-    }
-    for column, heading in shown.items():
-        table.add_column(heading, justify="left" if column in ("flow", "kind") else "right")
-    table.add_column("goodput [kbit/s]", justify="right")
-    for row in flows.iter_rows(named=True):
-        table.add_row(*(Text(str(row[column])) for column in shown), f"{row['goodput_bps'] / 1000:.1f}")
-    console.print(table)
 
-    # A copy that is let go, or comes twice, is no loss, and no flow counts it as one.
-    drops = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
-        ~pl.col("reason").is_in(["copy-released", "pdcp-duplicate"])
-    )
-    table = Table(title="Drops")
-    for heading in ("place", "reason"):
-        table.add_column(heading)
-    table.add_column("packets", justify="right")
-    for place, reason, count in drops.group_by("place", "reason").len().sort("place", "reason").iter_rows():
-        table.add_row(Text(place), Text(reason), str(count))
-    console.print(table if table.row_count else "No drops.")
+def _print_warnings(warnings: list[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _say_estimate(scenario: Scenario) -> None:
+    """What a run may amount to, before it begins."""
+    _, events, memory = scenario.advice
+    size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
+    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=True)
 
 
 def main() -> None:
@@ -407,19 +510,21 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
+        from roamlab.errors import bad_path, shown
+
         code = _exit_code(error)
         if code is None:
             raise
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {shown(str(bad_path(error) or error))}", err=True)
         sys.exit(code)
 
 
 def _exit_code(error: Exception) -> int | None:
     """The exit code of a failure that is foreseen; None for a mistake of ours."""
     from roamlab import _roamlab
-    from roamlab.errors import BadInput, RoamlabError
+    from roamlab.errors import BadInput, RoamlabError, bad_path
 
-    if isinstance(error, BadInput | _roamlab.ScenarioError):
+    if isinstance(error, BadInput | _roamlab.ScenarioError) or bad_path(error):
         return BAD_INPUT
     if isinstance(error, _roamlab.SimulationError | RoamlabError | OSError):
         return FAILED

@@ -255,7 +255,7 @@ def _same(event: Event, other: Event, tolerance_ns: int) -> bool:
 
 def choose(ours: Trace, theirs: Trace, wanted: str | None) -> frozenset[str]:
     """What is compared: what `wanted` lists (letters and variables, by commas), or all that both traces can show."""
-    common = ours.reader.offers(ours.path) & theirs.reader.offers(theirs.path)
+    common = ours.offers() & theirs.offers()
     if wanted is None:
         tokens = common
     else:
@@ -285,7 +285,7 @@ def choose(ours: Trace, theirs: Trace, wanted: str | None) -> frozenset[str]:
 
 
 def _shows(trace: Trace) -> str:
-    return f"{trace.format} shows {', '.join(sorted(trace.reader.offers(trace.path)))}"
+    return f"{trace.format} shows {', '.join(sorted(trace.offers()))}"
 
 
 def sides(

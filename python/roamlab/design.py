@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from roamlab.errors import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -42,11 +44,13 @@ DECIMALS = {
 """Decimals of a quantity in each unit that are still whole in the base unit."""
 
 
-class BadDesign(Exception):
-    """A design that makes no sense: the field, what is wrong, what was expected and what to write."""
+class BadDesign(BadInput):
+    """A design that makes no sense: the field (in a list by position), what is wrong, what to write."""
 
-    def __init__(self, field: tuple[str, ...], problem: str, expected: str, remedy: str) -> None:
-        super().__init__(problem)
+    def __init__(self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str) -> None:
+        axis = ".".join(part for part in field[1:] if isinstance(part, str))
+        where = f"sweep, axis `{axis}`" if axis else f"sweep, {field[0]}"
+        super().__init__(where, problem, expected=expected, remedy=remedy)
         self.field, self.problem, self.expected, self.remedy = field, problem, expected, remedy
 
 
@@ -151,7 +155,7 @@ class Listed:
         for number, point in enumerate(self.points):
             if set(point) != set(self.points[0]):
                 raise BadDesign(
-                    ("points",),
+                    ("points", number),
                     f"point {number} has other fields than point 0",
                     f"the fields {', '.join(self.points[0])}",
                     "write every field in every point",

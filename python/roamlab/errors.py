@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -17,4 +21,53 @@ class BadInput(RoamlabError):
 
     def __init__(self, where: str | Path, problem: str, *, expected: str, remedy: str) -> None:
         """Report `problem` at `where` (file, file:line, field or argument)."""
-        super().__init__(f"{where}: {problem}\n  expected: {expected}\n  help: {remedy}")
+        super().__init__(f"{shown(where)}: {problem}\n  expected: {expected}\n  help: {remedy}")
+
+
+@contextmanager
+def within(path: Path) -> Iterator[None]:
+    """What is wrong with the content of `path` is reported with it; an option is a place of its own."""
+    from roamlab import _roamlab
+
+    try:
+        yield
+    except (BadInput, _roamlab.ScenarioError) as error:
+        text = str(error)
+        if not text.startswith("--") and shown(path) not in text:
+            error.args = (f"{shown(path)}, {text}",)
+        raise
+
+
+def shown(path: str | Path) -> str:
+    """A path as text that can be printed, whatever bytes its name has."""
+    text = os.fspath(path)
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+_OF_PATHS = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""Errors of the system that say that a path is not what it should be; a full disk is none."""
+
+
+def bad_path(error: Exception) -> BadInput | None:
+    """An error of the system about a path, as a report; None for any other error."""
+    if not isinstance(error, OSError) or error.errno not in _OF_PATHS or error.filename is None:
+        return None
+    return BadInput(
+        os.fsdecode(error.filename),
+        str(error.strerror),
+        expected="a path that can be read or written",
+        remedy="check the folders on the way to it and their permissions, or name another",
+    )

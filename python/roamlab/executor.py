@@ -5,12 +5,16 @@ An executor is anything with `execute`; both give the same summaries, whichever 
 
 from __future__ import annotations
 
+import sys
+import time
+from concurrent.futures import CancelledError
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab import _roamlab
 from roamlab.ensemble import Job, processors
 from roamlab.errors import BadInput, RoamlabError
+from roamlab.limits import memory_per_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -51,24 +55,33 @@ class LocalPool:
             summary = measurement.of(under_way.pop(index), found)
             sink(index, summary, found if tables else None)
 
-        _roamlab.run_many(hand_out(), self.threads, keep, None if tables else measurement.tables)
+        wanted = None if tables else measurement.tables
+        _roamlab.run_many(hand_out(), self.threads, keep, wanted, memory_per_run(self.threads))
+
+
+LOOK_SECONDS = 5.0
+"""While nothing ends, workers are counted this often."""
 
 
 class DaskCluster:
     """Workers of Dask.distributed (`pip install roamlab[cluster]`). What a lost worker had is made again elsewhere.
 
-    `address` is that of the scheduler; each worker thread makes batches of `batch` runs.
+    `address` is that of the scheduler; each worker thread makes batches of `batch` runs. When the cluster has had no
+    worker for `patience_s`, `execute` raises `RoamlabError`. `security` is a `distributed.Security`; None takes that
+    of Dask's configuration, which without TLS neither encrypts nor asks who connects.
     """
 
-    def __init__(self, address: str, batch: int = 20) -> None:
-        self.address, self.batch = address, batch
+    def __init__(
+        self, address: str, batch: int = 20, patience_s: float = 300.0, security: Any | None = None
+    ) -> None:
+        self.address, self.batch, self.patience_s, self.security = address, batch, patience_s, security
 
     def execute(self, jobs: Iterable[Job], measurement: Measurement, sink: Sink, *, tables: bool) -> None:
         """See `Executor`."""
         distributed = _distributed()
         waiting = iter(enumerate(jobs))
         batches = iter(lambda: list(islice(waiting, self.batch)), [])
-        with distributed.Client(self.address, timeout="30 s") as client:
+        with distributed.Client(self.address, timeout="30 s", security=self.security) as client:
             ahead = 2 * max(1, sum(client.nthreads().values()))
 
             def submit() -> Iterator[Any]:
@@ -76,11 +89,51 @@ class DaskCluster:
                     yield client.submit(_perform, batch, measurement, tables, pure=False, retries=3)
 
             futures = submit()
-            pending = distributed.as_completed(islice(futures, ahead))
-            for future in pending:
-                _give(future.result(), sink)
-                for another in islice(futures, 1):
-                    pending.add(another)
+            pending = set(islice(futures, ahead))
+            while pending:
+                for future in self._ended(client, pending):
+                    pending.remove(future)
+                    _give(self._outcome(future), sink)
+                    pending.update(islice(futures, 1))
+
+    def _ended(self, client: Any, pending: set[Any]) -> list[Any]:
+        """Those of `pending` that have ended, at least one. While there is no worker, it says so, up to the limit."""
+        distributed = _distributed()
+        alone_since: float | None = None
+        while True:
+            try:
+                return list(distributed.wait(pending, LOOK_SECONDS, "FIRST_COMPLETED").done)
+            except TimeoutError:
+                workers = len(client.nthreads())
+            except CancelledError:
+                raise RoamlabError(
+                    f"the cluster {self.address}: the scheduler has gone\n  help: {_AGAIN}"
+                ) from None
+            if workers:
+                alone_since = None
+                continue
+            alone_since = alone_since or time.monotonic() - LOOK_SECONDS
+            alone = time.monotonic() - alone_since
+            if alone >= self.patience_s:
+                raise RoamlabError(
+                    f"the cluster {self.address} has had no worker for {alone:.0f} s\n  help: {_AGAIN}"
+                )
+            print(
+                f"the cluster {self.address} has no worker: waited {alone:.0f} s of {self.patience_s:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def _outcome(self, future: Any) -> Outcome:
+        distributed = _distributed()
+        try:
+            found: Outcome = future.result()
+        except (distributed.KilledWorker, CancelledError) as error:
+            raise RoamlabError(f"the cluster {self.address}: {error}\n  help: {_AGAIN}") from None
+        return found
+
+
+_AGAIN = "start workers and call again: what was made is kept, and only the rest is made"
 
 
 def _perform(batch: list[tuple[int, Job]], measurement: Measurement, tables: bool) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from cycler import cycler
@@ -39,6 +40,8 @@ STYLE: dict[str, Any] = {
     "savefig.dpi": 160,
     "svg.fonttype": "path",
     "svg.hashsalt": "roamlab",
+    # Names are the user's: a dollar in one is no formula.
+    "text.parse_math": False,
 }
 
 
@@ -49,6 +52,15 @@ class SavedFigure:
     caption: str
     png: Path | None
     svg: Path
+
+
+class NotebookFigure(Figure):
+    """A figure that a notebook shows where it is a cell's value, once: pyplot does not know it."""
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue()
 
 
 @contextmanager
@@ -62,7 +74,7 @@ def new_figure(
     with style.context(STYLE, after_reset=True):
         width, height = STYLE["figure.figsize"]
         total = height if rows == 1 else 0.65 * height * rows
-        figure = Figure(figsize=(width, row_inches * rows if row_inches else total))
+        figure = NotebookFigure(figsize=(width, row_inches * rows if row_inches else total))
         axes = figure.subplots(rows, 1, sharex=share_x, squeeze=False)
         yield figure, list(axes[:, 0])
 

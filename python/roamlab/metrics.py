@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from roamlab.results import rows_of
+from roamlab.results import rows_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,12 +49,14 @@ def count(times: Values, start: float, end: float) -> int:
 
 def total(results: Results, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
-    return float(rows_of(results.flows, "flow", flow)[column].item())
+    return float(results.flows[column].to_numpy()[where(results.flows, "flow", flow)].item())
 
 
 def arrivals(results: Results, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
-    return seconds(rows_of(results.deliveries, "flow", flow).filter(pl.col("fresh")))
+    rows = results.deliveries
+    times: Values = seconds(rows)[where(rows, "flow", flow) & rows["fresh"].to_numpy()]
+    return times
 
 
 def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
@@ -124,26 +126,64 @@ def disruption_s(times: Values, handover: float, end: float, settle: float = 1.0
     end of the run stands for an arrival that never came: data that ends within `settle` of a handover is taken for
     cut off by it. NaN if nothing arrived before.
     """
+    found = silence_s(times, handover, end, settle)
+    return math.nan if found is None else found[1] - found[0]
+
+
+def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -> tuple[float, float] | None:
+    """Begin and end of that silence, in s; None if nothing arrived before the handover."""
     if times.size == 0 or times[0] > handover:
-        return math.nan
+        return None
     bounded = np.append(times, max(end, float(times[-1])))
     before, after = bounded[:-1], bounded[1:]
-    explained = (before < handover + settle) & (after > handover)
-    return float((after - before)[explained].max(initial=0.0))
+    (explained,) = np.nonzero((before < handover + settle) & (after > handover))
+    if explained.size == 0:
+        return handover, handover
+    longest = explained[np.argmax((after - before)[explained])]
+    return float(before[longest]), float(after[longest])
+
+
+def flow_handovers(results: Results, flow: str) -> list[float]:
+    """When a host at either end of `flow` left a cell, in s, in order of time."""
+    row = rows_of(results.flows, "flow", flow)
+    ends = {str(row[end].cast(pl.String).item()) for end in ("source", "destination")}
+    return sorted(float(at) for host in ends for at in handover_times(results, host))
 
 
 def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
     """The disruption of `flow` at each handover of the host at either of its ends, in order of time."""
-    row = rows_of(results.flows, "flow", flow)
-    ends = {str(row[end].cast(pl.String).item()) for end in ("source", "destination")}
-    breaks = sorted(at for host in ends for at in handover_times(results, host))
     times, stop = arrivals(results, flow), duration_s(results)
-    return [disruption_s(times, at, stop, settle) for at in breaks]
+    return [disruption_s(times, at, stop, settle) for at in flow_handovers(results, flow)]
+
+
+def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float:
+    """Expiries of the retransmission timer that a handover explains; NaN without a handover or its records.
+
+    Those at [h, max(h + settle, b)), h the handover and b the end of the longest silence that it explains
+    (`silence_s`); one that two handovers explain counts once.
+    """
+    record = results.manifest.parameters.get("record", {})
+    breaks = flow_handovers(results, flow)
+    if not breaks or not (record.get("tcp", True) and record.get("deliveries", True)):
+        return math.nan
+    arrived, stop = arrivals(results, flow), duration_s(results)
+    timeouts = seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout"))
+    explained = np.zeros(timeouts.size, dtype=bool)
+    for at in breaks:
+        silence = silence_s(arrived, at, stop, settle)
+        end = max(at + settle, silence[1] if silence else stop)
+        explained |= (timeouts >= at) & (timeouts < end)
+    return float(np.count_nonzero(explained))
 
 
 def duration_s(results: Results) -> float:
     """How long the run was, in s."""
-    number, unit = str(results.manifest.parameters["run"]["duration"]).split()
+    return span_s(str(results.manifest.parameters["run"]["duration"]))
+
+
+def span_s(text: str) -> float:
+    """A time as scenarios write it ("40 s"), in s."""
+    number, unit = text.split()
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
 
 
@@ -164,9 +204,9 @@ def jain(shares: Sequence[float]) -> float:
 
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
-    cuts = results.tcp.filter(text("event").is_in(CUTS))
-    times = seconds(cuts)
-    return cuts.filter(pl.Series((times >= start) & (times < end)))["flow"].n_unique()
+    times = seconds(results.tcp)
+    chosen = where(results.tcp, "event", *CUTS) & (times >= start) & (times < end)
+    return results.tcp["flow"].filter(pl.Series(chosen, dtype=pl.Boolean)).n_unique()
 
 
 def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:
@@ -200,9 +240,9 @@ def window_correlation(
     grid = np.arange(start, end, step)
     windows = []
     for flow in flows:
-        changes = rows_of(results.tcp, "flow", flow)
-        cwnd = np.concatenate([[1.0], changes["cwnd"].to_numpy()])
-        at = np.searchsorted(seconds(changes), grid, side="right")
+        own = where(results.tcp, "flow", flow)
+        cwnd = np.concatenate([[1.0], results.tcp["cwnd"].to_numpy()[own]])
+        at = np.searchsorted(seconds(results.tcp)[own], grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))
     pairs = [_correlation(left, right) for left, right in combinations(windows, 2)]
     return float(np.mean(pairs)) if pairs else math.nan

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import tomli_w
 
@@ -18,20 +19,24 @@ from roamlab.ensemble import Job
 from roamlab.errors import BadInput
 from roamlab.executor import Executor, LocalPool
 from roamlab.manifest import describe, hash_text, schema_hash
-from roamlab.progress import progress
+from roamlab.output import sweep_drafts
+from roamlab.progress import progress, weight
 from roamlab.results import from_engine
 from roamlab.runs import Runs, pairs
-from roamlab.scenario import Scenario
-from roamlab.shards import Shards
+from roamlab.scenario import Scenario, assignments, of
+from roamlab.shards import Mended, Shards
 from roamlab.stopping import Until, seed
 from roamlab.store import Store
 from roamlab.summary import Measurement, check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from roamlab._roamlab import Tables
+    from roamlab.progress import Advance
     from roamlab.summary import Summary
+
+AnyDesign: TypeAlias = Design | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 
 STORE = Path("out/store")
 """Where summaries are kept if nothing else is said."""
@@ -93,7 +98,8 @@ class Plan:
                 (scenario,) = self.design.values(point)
                 return cast("Scenario", scenario)
             changes = zip(self.design.axes, self.design.values(point), strict=True)
-            return Scenario(self._writer.text(dict(changes)), f"{self.base.name} at {self.label(point)}")
+            name = f"{self.base.name} at {self.label(point)}"
+            return Scenario(self._writer.text(dict(changes)), name, changed=True)
 
         return lru_cache(maxsize=2)(make)
 
@@ -128,24 +134,21 @@ class Plan:
             return
         if not isinstance(design, Grid):
             for point in range(min(len(design), _TRIED)):
-                self._try(dict(zip(design.axes, design.values(point), strict=True)), design.axes[0])
+                place = (point, design.axes[0]) if isinstance(design, Listed) else (design.axes[0],)
+                self._try(dict(zip(design.axes, design.values(point), strict=True)), place)
             return
         first = dict(zip(design.axes, design.values(0), strict=True))
         for axis, values in design.choices.items():
-            for value in values[:_TRIED]:
-                self._try(first | {axis: value}, axis)
+            for number, value in enumerate(values[:_TRIED]):
+                self._try(first | {axis: value}, (axis, number))
 
-    def _try(self, changes: dict[str, Any], axis: str) -> None:
-        shown = ", ".join(
-            f"{path} = {json.dumps(value, ensure_ascii=False, default=str)}"
-            for path, value in changes.items()
-        )
+    def _try(self, changes: dict[str, Any], place: tuple[str | int, ...]) -> None:
         try:
-            Scenario(self._writer.text(changes), self.base.name).resolved  # noqa: B018  (the check)
+            Scenario(self._writer.text(changes), self.base.name, changed=True).resolved  # noqa: B018  (the check)
         except (_roamlab.ScenarioError, BadInput) as error:
             raise BadDesign(
-                (self.design.table, axis),
-                f"the scenario cannot be used with {shown}:\n  {error}",
+                (self.design.table, *place),
+                f"the scenario cannot be used with {assignments(changes)}:\n  {error}",
                 "the path of a field of the scenario, and values that it takes",
                 "correct the path or the value; `roamlab check` shows all fields of a scenario. Where `kind` changes, "
                 "give the whole table as the value",
@@ -194,8 +197,8 @@ def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> 
 
 
 def sweep(
-    base: Scenario,
-    design: Design | Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    base: Scenario | str | Path,
+    design: AnyDesign,
     *,
     replications: int | Until = 30,
     seed: int = 1,
@@ -205,7 +208,9 @@ def sweep(
     store: str | Path = STORE,
     executor: Executor | None = None,
 ) -> Runs:
-    """Run `base` at every point of `design`: a dictionary is a grid, a list its points, or see `roamlab.Random`.
+    """Run `base`, a scenario or its path, at every point of `design`.
+
+    A dictionary is a grid, a list its points; or see `roamlab.Random`.
 
     Repetition n draws from the same random streams at every point, unless `common_random_numbers` is false. Each run
     leaves its `metrics` in `store` (the totals of all flows if none are named), and all of its tables with
@@ -219,20 +224,19 @@ def sweep(
     else:
         named = design
     measurement = measurement_of(metrics, replications)
-    try:
-        plan = Plan(base, named, replications, seed, measurement, keep, common_random_numbers)
-    except BadDesign as error:
-        where = "sweep, " + ".".join(error.field)
-        raise BadInput(where, error.problem, expected=error.expected, remedy=error.remedy) from None
+    plan = Plan(of(base), named, replications, seed, measurement, keep, common_random_numbers)
     return execute(plan, Path(store), executor or LocalPool())
 
 
 def execute(plan: Plan, store: Path, executor: Executor) -> Runs:
     """Make the runs of a plan that the store does not hold, and read all."""
+    sweep_drafts(store / "runs")
     with Shards(store) as shards:
-        counts = _Driver(plan, store, shards, executor).drive()
-        shards.flush()
-        return Runs.collect(plan, counts, store, shards)
+        while True:
+            with suppress(Mended):
+                counts = _Driver(plan, store, shards, executor).drive()
+                shards.flush()
+                return Runs.collect(plan, counts, store, shards)
 
 
 class _Driver:
@@ -286,32 +290,41 @@ class _Driver:
 
     def _make(self, spans: Sequence[tuple[int, int, int]]) -> None:
         """The runs of each point from the first to the last but one, as far as they are missing."""
-        under_way: dict[int, tuple[Job, str]] = {}
-        with progress(sum(last - first for _, first, last in spans)) as advance:
+        under_way: dict[int, tuple[int, Job, str]] = {}
+        wanted = {point: last - first for point, first, last in spans if last > first}
+        with progress(wanted, self._weights(wanted)) as advance:
 
             def jobs() -> Iterator[Job]:
-                for number, (job, key) in enumerate(self._missing(spans, under_way, advance)):
-                    under_way[number] = (job, key)
+                for number, (point, job, key) in enumerate(self._missing(spans, under_way, advance)):
+                    under_way[number] = (point, job, key)
                     yield job
 
             sink = _Sink(under_way, self._plan, self._folders, self._shards, advance)
             self._executor.execute(jobs(), self._plan.measurement, sink, tables=self._plan.keep == "tables")
 
+    def _weights(self, points: Iterable[int]) -> dict[int, float]:
+        """How much the runs of each point weigh; of none if there are many, or the engine refuses one."""
+        few = list(islice(points, _TRIED + 1))
+        try:
+            return {point: weight(self._plan.scenario(point)) for point in few if len(few) <= _TRIED}
+        except (_roamlab.ScenarioError, BadInput):
+            return {}
+
     def _missing(
         self,
         spans: Sequence[tuple[int, int, int]],
-        under_way: Mapping[int, tuple[Job, str]],
-        found: Callable[[], None],
-    ) -> Iterator[tuple[Job, str]]:
-        """Jobs and their keys. Points may come to the same scenario: what is under way is not asked for again."""
+        under_way: Mapping[int, tuple[int, Job, str]],
+        advance: Advance,
+    ) -> Iterator[tuple[int, Job, str]]:
+        """Points, jobs and keys. Points may come to the same scenario: what is under way is not asked for again."""
         for point, first, last in spans:
             for run in range(first, last):
                 key = self._plan.key(point, run)
                 kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))
-                if kept or any(key == other for _, other in under_way.values()):
-                    found()
+                if kept or any(key == other for _, _, other in under_way.values()):
+                    advance(point, made=False)
                 else:
-                    yield Job(self._plan.scenario(point), self._plan.point_seed(point), run), key
+                    yield point, Job(self._plan.scenario(point), self._plan.point_seed(point), run), key
 
     def _kept(self, point: int, run: int) -> bool:
         origin = describe(self._plan.scenario(point), self._plan.point_seed(point), run)
@@ -322,15 +335,15 @@ class _Driver:
 class _Sink:
     """Takes what runs gave."""
 
-    under_way: dict[int, tuple[Job, str]]
+    under_way: dict[int, tuple[int, Job, str]]
     plan: Plan
     folders: Store
     shards: Shards
-    advance: Callable[[], None]
+    advance: Advance
 
     def __call__(self, index: int, summary: Summary, tables: Tables | None) -> None:
-        job, key = self.under_way.pop(index)
+        point, job, key = self.under_way.pop(index)
         if tables is not None:
             self.folders.write(from_engine(tables, describe(job.scenario, job.seed, job.run)))
         self.shards.add(key, summary)
-        self.advance()
+        self.advance(point)

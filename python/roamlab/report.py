@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.claims import interval_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from roamlab.claims import Claim
     from roamlab.figures import SavedFigure
+    from roamlab.stats import Interval
 
 MAX_SVG_BYTES = 400_000
 """A larger drawing is shown as its PNG."""
@@ -39,12 +41,30 @@ class Assumption:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A cell with a mean and its interval, written with the digits of `form`."""
+
+    interval: Interval
+    form: str = ".4g"
+
+    def __str__(self) -> str:
+        effect, low, high = (
+            format(number, self.form)
+            for number in (self.interval.effect, self.interval.low, self.interval.high)
+        )
+        return f"{effect} ({low} … {high})"
+
+
+Row: TypeAlias = Sequence[str | Measured]
+
+
+@dataclass(frozen=True)
 class Table:
     """A table of results."""
 
     title: str
     headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Row]
 
 
 @dataclass(frozen=True)
@@ -138,9 +158,10 @@ def _claims(claims: Sequence[Claim]) -> str:
     return _wrap(headings, rows)
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(headings: Sequence[str], rows: Iterable[Row]) -> str:
     return _wrap(
-        headings, ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+        headings,
+        ["<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows],
     )
 
 

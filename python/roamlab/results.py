@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from roamlab.errors import BadInput
@@ -14,17 +16,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from roamlab._roamlab import Column, Tables
     from roamlab.manifest import Manifest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The tables of one run, loaded when they are first asked for, and what determined them."""
 
     manifest: Manifest
     loaders: Mapping[str, Callable[[], pl.DataFrame]]
+
+    def __repr__(self) -> str:
+        made = self.manifest
+        return f"Results({made.scenario_name}, seed {made.seed}, run {made.run}: {', '.join(self.loaders)})"
+
+    def _repr_html_(self) -> str:
+        made = self.manifest
+        title = f"<b>{escape(made.scenario_name)}</b>, seed {made.seed}, run {made.run}"
+        return f"{title}{self.flows._repr_html_()}Tables: {', '.join(map(escape, self.loaders))}"
+
+    def __reduce__(self) -> tuple[Callable[..., Results], tuple[Manifest, dict[str, pl.DataFrame]]]:
+        return from_frames, (self.manifest, {name: self.table(name) for name in self.loaders})
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -36,6 +51,16 @@ class Results:
                 remedy="see docs/tables.md",
             )
         return self.loaders[name]()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
+        found = list(self.manifest.warnings)
+        hosts = self.manifest.parameters.get("hosts", [])
+        phases = self.handovers["phase"].cast(pl.String)
+        if any(len(host["visits"]) > 1 for host in hosts) and not phases.is_in(["link-down"]).any():
+            found.append("no host left a cell: the run has no handover, though hosts visit several cells")
+        return found
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -128,13 +153,27 @@ class Results:
             return figure
 
 
-def rows_of(frame: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """The rows in which a column of names has this one; by its code, if names have codes."""
-    kind = frame.schema[column]
+def rows_of(frame: pl.DataFrame, column: str, *names: str) -> pl.DataFrame:
+    """The rows in which a column of names has one of these."""
+    chosen = where(frame, column, *names)
+    return frame if chosen.all() else frame.filter(pl.Series(chosen, dtype=pl.Boolean))
+
+
+def where(frame: pl.DataFrame, column: str, *names: str) -> NDArray[np.bool_]:
+    """In which rows a column of names has one of these; by their codes, if names have codes.
+
+    Not by a query: for the rows of one run its making takes longer than the search.
+    """
+    series = frame[column]
+    kind = series.dtype
     if not isinstance(kind, pl.Enum):
-        return frame.filter(pl.col(column) == name)
-    code = kind.categories.index_of(name)
-    return frame.clear() if code is None else frame.filter(pl.col(column).to_physical() == code)
+        return series.is_in(names).to_numpy()
+    values = series.to_physical().to_numpy()
+    chosen = np.zeros(frame.height, dtype=np.bool_)
+    for code, name in enumerate(kind.categories.to_list()):
+        if name in names:
+            chosen |= values == code
+    return chosen
 
 
 def from_engine(tables: Tables, manifest: Manifest) -> Results:
@@ -150,6 +189,11 @@ def from_engine(tables: Tables, manifest: Manifest) -> Results:
         )
 
     return Results(manifest, {table: once(frame, table) for table in tables if table != "names"})
+
+
+def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Results:
+    """The results whose tables are these."""
+    return Results(manifest, {table: once(frames.__getitem__, table) for table in frames})
 
 
 def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:

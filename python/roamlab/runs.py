@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,23 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from roamlab.design import Design
     from roamlab.plan import Plan
     from roamlab.results import Results
     from roamlab.shards import Shards
     from roamlab.stats import Interval
 
+_SHOWN = 40
+"""A notebook shows so many means."""
+
 _FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Runs:
-    """What a sweep measured: `frame` has a row per point, run and metric, in that order."""
+    """What a sweep measured: `kept` has a row per point, run and metric, in that order."""
 
     plan: Plan
     counts: Sequence[int]
     store: Path
-    frame: pl.DataFrame
+    kept: pl.DataFrame
 
     @classmethod
     def collect(cls, plan: Plan, counts: Sequence[int], store: Path, shards: Shards) -> Runs:
@@ -88,23 +94,61 @@ class Runs:
 
     @cached_property
     def points(self) -> pl.DataFrame:
-        """One row per point: its number, name, number of runs and the value on each axis, as text."""
+        """One row per point: its number, name, number of runs and the value on each axis.
+
+        Numbers and truth values keep their type. An axis of tables, or of values of more than one kind, is text.
+        """
         design = self.plan.design
-        rows = [
-            (point, self.plan.label(point), runs, *design.labels(point))
-            for point, runs in enumerate(self.counts)
+        count = len(self.counts)
+        columns = [
+            pl.Series("point", range(count), dtype=pl.UInt32),
+            pl.Series("name", [self.plan.label(point) for point in range(count)], dtype=pl.String),
+            pl.Series("runs", self.counts, dtype=pl.UInt32),
         ]
-        return pl.DataFrame(
-            rows,
-            schema={"point": pl.UInt32, "name": pl.String, "runs": pl.UInt32}
-            | dict.fromkeys(design.axes, pl.String),
-            orient="row",
-        )
+        values = list(zip(*map(design.values, range(count)), strict=True))
+        labels = list(zip(*map(design.labels, range(count)), strict=True))
+        for axis, found, shown in zip(design.axes, values, labels, strict=True):
+            columns.append(_typed(_column(axis), found, shown))
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Long form: a row per point, run and metric, with the value on each axis as in `points`."""
+        return self._with_axes(self.kept).select("point", "run", *self._axes, "metric", "value")
+
+    @cached_property
+    def wide(self) -> pl.DataFrame:
+        """Wide form: a row per point and run, with the value on each axis, and a column for each metric."""
+        spread = self.kept.pivot("metric", index=["point", "run"], values="value", maintain_order=True)
+        return self._with_axes(spread).select("point", "run", *self._axes, *self.metrics)
+
+    @property
+    def _axes(self) -> list[str]:
+        return [_column(axis) for axis in self.plan.design.axes]
+
+    def _with_axes(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.join(self.points.select("point", *self._axes), on="point", maintain_order="left")
+
+    def plot(self, metric: str) -> Figure:
+        """The mean of a metric over the first axis with its 95 % intervals, as a Matplotlib figure.
+
+        The other axes make a line each. Quantities ("60 pkt") are drawn as numbers where all have one unit.
+        """
+        from roamlab.drawing import means_over_axis
+
+        return means_over_axis(self, metric)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(self.plan.design.axes)
+        return f"Runs({self.plan.base.name}: {len(self)} runs of {len(self.counts)} points over {axes})"
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.means().head(_SHOWN)._repr_html_()}"
 
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics that were kept, flow by flow."""
-        return self.frame["metric"].unique(maintain_order=True).to_list()
+        return self.kept["metric"].unique(maintain_order=True).to_list()
 
     def values(self, metric: str, point: int) -> list[float]:
         """One value per run of a point; NaN where the run does not define it."""
@@ -119,7 +163,7 @@ class Runs:
                 expected=f"one of {', '.join(self.metrics)}",
                 remedy="name it in `metrics` and sweep again",
             )
-        rows = self.frame.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
+        rows = self.kept.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
         return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
 
     def means(self, *metrics: str) -> pl.DataFrame:
@@ -204,6 +248,20 @@ class Runs:
                 if not star or (name.startswith(head) and name.endswith(tail))
             ]
         return list(dict.fromkeys(found))
+
+
+def _column(axis: str) -> str:
+    """A column's name for an axis: the table `run` of a scenario is not the number of a run."""
+    return f"[{axis}]" if axis in ("point", "name", "runs", "run", "metric", "value") else axis
+
+
+def _typed(name: str, values: Sequence[Any], labels: Sequence[str]) -> pl.Series:
+    """The values of an axis in a column of their type; their labels if they have none in common."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        kind = pl.Float64 if float in kinds else None
+        return pl.Series(name, values, dtype=kind)
+    return pl.Series(name, labels, dtype=pl.String)
 
 
 def pairs(design: Design, baseline: str) -> list[tuple[int, int]]:

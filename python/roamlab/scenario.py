@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +13,33 @@ import tomli
 import tomli_w
 
 from roamlab import _roamlab
-from roamlab.errors import BadInput
+from roamlab.errors import BadInput, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from roamlab.plan import AnyDesign
+    from roamlab.results import Results
+    from roamlab.runs import Runs
+    from roamlab.threshold import Threshold
 
 MAX_BYTES = 10_000_000
 """A larger scenario file is refused before it is read."""
 
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+"""Units of times as the engine writes them."""
+
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
     """A scenario's text and the name that reports call it by."""
 
     text: str
     name: str = "scenario"
+    changed: bool = field(default=False, compare=False)
+    """No file holds the text: its lines say nothing to anybody."""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], name: str = "scenario") -> Scenario:
@@ -42,20 +53,41 @@ class Scenario:
                 expected="dictionaries, lists, text, numbers and truth values",
                 remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
             ) from None
-        scenario = cls(text, name)
+        scenario = cls(text, name, changed=True)
         scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)
         return scenario
 
     @cached_property
     def resolved(self) -> str:
         """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
-        return _roamlab.check(self.text, self.name)
+        try:
+            return _roamlab.check(self.text, self.name)
+        except _roamlab.ScenarioError as error:
+            if not self.changed:
+                raise
+            raise _roamlab.ScenarioError(f"{self.name}: {told(error)}") from None
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """`resolved`, as dictionaries and lists."""
         parsed: dict[str, Any] = json.loads(self.resolved)
         return parsed
+
+    @cached_property
+    def advice(self) -> tuple[list[str], int, int]:
+        """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
+        return _roamlab.advise(self.text, self.name)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        return self.advice[0]
+
+    @cached_property
+    def duration_ns(self) -> int:
+        """How long a run lasts in simulated time."""
+        number, unit = self.parameters["run"]["duration"].split()
+        return int(number) * _NANOSECONDS[unit]
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -75,13 +107,51 @@ class Scenario:
         data = self.tables
         for path, value in changes.items():
             self.put(data, path, value)
-        return Scenario.from_dict(data, self.name)
+        changed = Scenario.from_dict(data, f"{self.name} with {assignments(changes)}")
+        return replace(changed, name=self.name)
+
+    def run(self, seed: int = 1, run: int = 0, trace: int | None = None) -> Results:
+        """Simulate it; see `roamlab.run`."""
+        from roamlab import run as simulate
+
+        return simulate(self, seed, run, trace)
+
+    def sweep(self, design: AnyDesign, **options: Any) -> Runs:
+        """Run it at every point of a design; see `roamlab.sweep`."""
+        from roamlab.plan import sweep
+
+        return sweep(self, design, **options)
+
+    def smallest(self, path: str, **options: Any) -> Threshold:
+        """The smallest value of a field at which a condition holds; see `roamlab.smallest`."""
+        from roamlab.threshold import smallest
+
+        return smallest(self, path, **options)
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.name}: {self._outline})"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.name)}</b>: {escape(self._outline)}<pre>{escape(self.text)}</pre>"
+
+    @property
+    def _outline(self) -> str:
+        """What it is, in a line."""
+        try:
+            found = self.parameters
+        except _roamlab.ScenarioError as error:
+            return str(error).partition("\n")[0]
+        kinds = ("cells", "hosts", "flows")
+        counts = ", ".join(f"{len(found[kind])} {kind}" for kind in kinds if found.get(kind))
+        return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
 
     def put(self, table: Any, path: str, value: Any) -> None:
         """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
         *parents, last = path.split(".")
         for depth, step in enumerate(parents):
             if isinstance(table, dict):
+                if step not in table and depth == 1 and parents[0] == "cells":
+                    raise self._no_element(path, step, list(table))
                 table = table.setdefault(step, {})
             else:
                 table = table[self._position(table, step, ".".join(parents[: depth + 1]))]
@@ -104,11 +174,16 @@ class Scenario:
             return names.index(step)
         if step.isdecimal() and int(step) < len(elements):
             return int(step)
-        known = ", ".join(str(name) for name in names if name is not None)
-        raise BadInput(
+        raise self._no_element(path, step, [str(name) for name in names if name is not None], len(elements))
+
+    def _no_element(self, path: str, step: str, known: Sequence[str], positions: int = 0) -> BadInput:
+        """Neither the name nor the position of an element that stands in the scenario."""
+        named = f"one of {', '.join(known)}" if known else ""
+        numbered = f"a position below {positions}" if positions else ""
+        return BadInput(
             f"{self.name}, field {path}",
             f"no element {step!r}",
-            expected=f"a position below {len(elements)}" + (f" or one of {known}" if known else ""),
+            expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
             remedy="name an element that stands in the scenario",
         )
 
@@ -117,9 +192,60 @@ def load(path: str | Path) -> Scenario:
     """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
     path = Path(path)
     text = read_text(path, _A_SCENARIO)
-    scenario = Scenario(text, str(path))
-    scenario.resolved  # noqa: B018  (the check)
+    # A name is text for reports; bytes of a path that are none are shown as such.
+    scenario = Scenario(text, shown(path))
+    try:
+        scenario.resolved  # noqa: B018  (the check)
+    except _roamlab.ScenarioError:
+        _refuse_sweep(path, text)
+        raise
     return scenario
+
+
+def of(scenario: Scenario | str | Path) -> Scenario:
+    """The scenario, or the one in the file at this path."""
+    if isinstance(scenario, Scenario):
+        return scenario
+    if isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario):
+        return load(scenario)
+    raise BadInput(
+        "scenario",
+        "this is text, not a path" if isinstance(scenario, str) else f"{scenario!r} cannot be run",
+        expected="a scenario or the path of one",
+        remedy="roamlab.load reads a file, roamlab.Scenario(text) takes its content",
+    )
+
+
+def assignments(changes: Mapping[str, Any]) -> str:
+    """Changes of a scenario, for people."""
+    return ", ".join(
+        f"{path} = {json.dumps(value, ensure_ascii=False, default=str)}" for path, value in changes.items()
+    )
+
+
+def told(error: _roamlab.ScenarioError) -> str:
+    """A refusal by its field: without a line, for a text that no file holds."""
+    where = f"field `{error.field}`: " if error.field else ""
+    return f"{where}{error.problem}" + (f"\n  help: {error.help}" if error.help else "")
+
+
+_OF_SWEEPS = ("grid", "points", "random", "scenario")
+
+
+def _refuse_sweep(path: Path, text: str) -> None:
+    """Raise `BadInput` for a sweep in a scenario's place."""
+    try:
+        data = tomli.loads(text)
+    except (tomli.TOMLDecodeError, RecursionError):
+        return
+    named = [name for name in _OF_SWEEPS if name in data]
+    if named and not {"links", "cells", "flows"} & data.keys():
+        raise BadInput(
+            f"{shown(path)}:{_roamlab.line_of(text, named[0]) or 1}, field `{named[0]}`",
+            "this is a sweep, not a scenario",
+            expected=_A_SCENARIO,
+            remedy=f"run it with `roamlab sweep {shown(path)}`",
+        )
 
 
 def read_text(path: Path, expected: str) -> str:

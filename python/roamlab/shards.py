@@ -1,32 +1,31 @@
-"""Summaries of many runs, kept by what determined them, so that a run is never made twice.
+"""What many runs gave, kept by what determined it, so that a run is never made twice.
 
-In the folder: `shards/`, Parquet files of summaries of a few hundred runs each, named by the hash of their content
-and written whole or not at all; `index.sqlite`, which run is in which shard, made again from the shards whenever the
-two differ; `store.json`, the format.
+In the folder: `shards/`, Parquet files of what a few hundred runs gave, each named by the hash of its content and
+written whole or not at all; `index.sqlite`, which run is in which shard, made again from the shards whenever the two
+differ; `store.json`, the format. The index is only a help: what is read is checked against the shards' names, and
+that all came back that was asked for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
+import re
 import sqlite3
-import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab.errors import BadInput
+from roamlab.output import sweep_drafts, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
     from types import TracebackType
-
-    from roamlab.summary import Summary
 
 FORMAT = 1
 """Version of the store: another number is another layout."""
@@ -37,28 +36,50 @@ ROWS = 20_000
 SECONDS = 5.0
 """What was measured longer ago is in a shard: a killed sweep loses no more."""
 
-ABANDONED_SECONDS = 3600.0
-"""An unfinished file this old is nobody's: who wrote it was killed."""
+METRICS: dict[str, Any] = {"metric": pl.String, "value": pl.Float64}
+"""Columns of a store of summaries, beside the key: a row for each metric of a run."""
 
-_SCHEMA = {"key": pl.String, "metric": pl.String, "value": pl.Float64}
+_NOTHING = ""
+"""A run of which nothing is kept has one row with this text, so that it is found again."""
+
+_SHARD = re.compile(r"[0-9a-f]{32}\.parquet")
+
+_ENVIRONMENT = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+}
+"""SQLite's errors that are no damage."""
+
+_ATTEMPTS = 4
+"""So often the index is made again before its error is shown."""
+
+
+class Mended(Exception):
+    """The index was wrong, or a shard has gone, and the index is made again: what is missing has to be made again."""
 
 
 class Shards:
-    """An open store of summaries. Close it, or use it as a context manager: leaving keeps what was added."""
+    """An open store. Close it, or use it as a context manager: leaving keeps what was added.
 
-    def __init__(self, root: Path) -> None:
+    `columns` are those beside the key, of text or of numbers; the first is of text.
+    """
+
+    def __init__(self, root: Path, columns: dict[str, Any] = METRICS) -> None:
         self._root = root
         self._folder = root / "shards"
-        self._keys: list[str] = []
-        self._metrics: list[str] = []
-        self._values: list[float] = []
+        self._schema = {"key": pl.String} | columns
+        self._rows: list[tuple[Any, ...]] = []
         self._fresh: set[str] = set()
         self._due = time.monotonic() + SECONDS
         _check_format(root)
         self._folder.mkdir(parents=True, exist_ok=True)
-        _sweep_out(self._folder)
-        self._index = self._open_index()
-        self._reconcile()
+        sweep_drafts(root)
+        sweep_drafts(self._folder)
+        self._index: sqlite3.Connection | None = None
+        self._ask(lambda index: self._reconcile(index))
 
     def __enter__(self) -> Shards:
         return self
@@ -73,93 +94,145 @@ class Shards:
             if kind is None:
                 raise
         finally:
-            self._index.close()
+            if self._index is not None:
+                self._index.close()
 
     def __contains__(self, key: str) -> bool:
-        with _as_os_error():
-            row = self._index.execute("SELECT 1 FROM runs WHERE key = ?", (key,)).fetchone()
-        return row is not None or key in self._fresh
+        return key in self._fresh or self._shard(key) is not None
 
-    def add(self, key: str, summary: Summary) -> None:
-        """Keep the summary of a run. It is on disk after `SECONDS`, after `flush`, or when the store is closed."""
-        for metric, value in summary:
-            self._keys.append(key)
-            self._metrics.append(metric)
-            self._values.append(value)
+    def add(self, key: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what a run gave. It is on disk after `SECONDS`, after `flush`, or when the store is closed."""
+        nothing = (_NOTHING, *(None for _ in range(len(self._schema) - 2)))
+        self._rows += [(key, *row) for row in rows or [nothing]]
         self._fresh.add(key)
-        if len(self._keys) >= ROWS or time.monotonic() >= self._due:
+        if len(self._rows) >= ROWS or time.monotonic() >= self._due:
             self.flush()
 
     def flush(self) -> None:
         """Put on disk what was added."""
         self._due = time.monotonic() + SECONDS
-        if not self._keys:
+        if not self._rows:
             return
-        columns = {"key": self._keys, "metric": self._metrics, "value": self._values}
         buffer = BytesIO()
-        frame = pl.DataFrame(columns, schema=_SCHEMA).sort("key", maintain_order=True)
+        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row").sort("key", maintain_order=True)
         frame.write_parquet(buffer, compression="zstd")
         content = buffer.getvalue()
-        name = f"{hashlib.sha256(content).hexdigest()[:32]}.parquet"
-        _write_whole(self._folder / name, content)
-        self._keys, self._metrics, self._values = [], [], []
-        self._note(name, self._fresh)
-        self._fresh = set()
+        name = f"{_digest(content)}.parquet"
+        write_whole(self._folder / name, content)
+        fresh = self._fresh
+        self._rows, self._fresh = [], set()
+        self._ask(lambda index: _note(index, name, fresh))
 
     def read(self, keys: Iterable[str]) -> Iterator[tuple[list[str], pl.DataFrame]]:
-        """The rows (`key`, `metric`, `value`) of these runs: with each shard those of the keys that it holds."""
+        """The rows of these runs: with each shard those of the keys that it holds.
+
+        Raises `Mended` if one of them is not there.
+        """
         by_shard: dict[str, list[str]] = {}
-        with _as_os_error():
-            for key in keys:
-                (shard,) = self._index.execute("SELECT shard FROM runs WHERE key = ?", (key,)).fetchone()
-                by_shard.setdefault(shard, []).append(key)
+        for key in keys:
+            by_shard.setdefault(self._shard(key) or "", []).append(key)
         for shard, held in sorted(by_shard.items()):
-            frame = pl.read_parquet(self._folder / shard)
-            yield held, frame.filter(pl.col("key").is_in(held))
-
-    def _note(self, shard: str, keys: Iterable[str]) -> None:
-        with _as_os_error(), self._index:
-            self._index.execute("INSERT OR REPLACE INTO shards VALUES (?)", (shard,))
-            self._index.executemany(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?)", [(key, shard) for key in sorted(keys)]
+            content = self._content(shard)
+            rows = (
+                None if content is None else self._rows_in(shard, content).filter(pl.col("key").is_in(held))
             )
+            if rows is None or rows["key"].n_unique() != len(held):
+                self._start_anew()
+                raise Mended
+            yield held, rows.filter(pl.nth(1) != _NOTHING)
 
-    def _open_index(self) -> sqlite3.Connection:
-        path = self._root / "index.sqlite"
+    def _shard(self, key: str) -> str | None:
+        """The shard that a run is in, as far as the index knows."""
+        row = self._ask(
+            lambda index: index.execute("SELECT shard FROM runs WHERE key = ?", (key,)).fetchone()
+        )
+        return None if row is None else str(row[0])
+
+    def _content(self, shard: str) -> bytes | None:
+        """A shard's bytes. One with other content than it was written with is deleted: its runs are made again."""
+        path = self._folder / shard
+        if not _SHARD.fullmatch(shard):
+            return None
         try:
-            return _connect(path)
-        except sqlite3.DatabaseError as error:
-            # Damage is mended from the shards; a full disk or a lock is not damage.
-            if isinstance(error, sqlite3.OperationalError):
-                raise OSError(f"{path}: {error}") from None
-            for name in ("index.sqlite", "index.sqlite-journal"):
-                (self._root / name).unlink(missing_ok=True)
-            with _as_os_error():
-                return _connect(path)
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if f"{_digest(content)}.parquet" == shard:
+            return content
+        path.unlink(missing_ok=True)
+        return None
 
-    def _reconcile(self) -> None:
-        """Make the index say what the shards hold. A damaged shard is deleted: its runs are made again."""
-        there = {path.name for path in self._folder.glob("*.parquet")}
-        with _as_os_error():
-            known = {name for (name,) in self._index.execute("SELECT name FROM shards")}
-            with self._index:
-                for gone in sorted(known - there):
-                    self._forget(gone)
+    def _rows_in(self, shard: str, content: bytes) -> pl.DataFrame:
+        try:
+            frame = pl.read_parquet(BytesIO(content))
+        except pl.exceptions.PolarsError:
+            frame = pl.DataFrame()
+        if frame.schema != self._schema:
+            raise BadInput(
+                self._folder / shard,
+                f"the file has the columns {', '.join(frame.columns) or 'of no table'}",
+                expected=", ".join(self._schema),
+                remedy="move it away: it is not of this store",
+            )
+        return frame
+
+    def _ask(self, what: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Do something with the index. One that is damaged is made again first."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                if self._index is None:
+                    self._index = _connect(self._root / "index.sqlite")
+                return what(self._index)
+            except (sqlite3.Error, TypeError, UnicodeError) as error:
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+                if code & 0xFF in _ENVIRONMENT or attempt + 1 == _ATTEMPTS:
+                    raise OSError(f"{self._root / 'index.sqlite'}: {error}") from None
+                # Where the file was moved away, another process has made the index again.
+                self._start_anew(delete=code != sqlite3.SQLITE_READONLY_DBMOVED)
+        raise AssertionError
+
+    def _start_anew(self, *, delete: bool = True) -> None:
+        """Make the index again from the shards."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        if delete:
+            for end in ("-journal", "-wal", "-shm", ""):
+                (self._root / f"index.sqlite{end}").unlink(missing_ok=True)
+        with suppress(sqlite3.Error):
+            self._index = _connect(self._root / "index.sqlite")
+            self._reconcile(self._index)
+
+    def _reconcile(self, index: sqlite3.Connection) -> None:
+        """Make the index say what the shards hold."""
+        # In this order: what another process writes meanwhile is there before the index knows it.
+        known = {str(name) for (name,) in index.execute("SELECT name FROM shards")}
+        there = {path.name for path in self._folder.iterdir() if _SHARD.fullmatch(path.name)}
+        for name in sorted(known - there):
+            _forget(index, name)
         for name in sorted(there):
-            content = (self._folder / name).read_bytes()
-            if f"{hashlib.sha256(content).hexdigest()[:32]}.parquet" != name:
-                (self._folder / name).unlink(missing_ok=True)
-                with _as_os_error(), self._index:
-                    self._forget(name)
+            content = self._content(name)
+            if content is None:
+                _forget(index, name)
             elif name not in known:
-                self._note(name, pl.read_parquet(BytesIO(content), columns=["key"])["key"].unique())
+                _note(index, name, self._rows_in(name, content)["key"].unique())
 
-    def _forget(self, shard: str) -> None:
-        self._index.execute("DELETE FROM runs WHERE shard = ?", (shard,))
-        self._index.execute("DELETE FROM shards WHERE name = ?", (shard,))
+
+def _note(index: sqlite3.Connection, shard: str, keys: Iterable[str]) -> None:
+    with index:
+        index.execute("INSERT OR REPLACE INTO shards VALUES (?)", (shard,))
+        index.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?)", [(key, shard) for key in sorted(keys)])
+
+
+def _forget(index: sqlite3.Connection, shard: str) -> None:
+    with index:
+        index.execute("DELETE FROM runs WHERE shard = ?", (shard,))
+        index.execute("DELETE FROM shards WHERE name = ?", (shard,))
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    # SQLite would not let the group write where the umask does.
+    path.touch()
     index = sqlite3.connect(path, timeout=60)
     try:
         # The index can be made again, so it need not survive a loss of power.
@@ -169,32 +242,32 @@ def _connect(path: Path) -> sqlite3.Connection:
         index.execute("CREATE INDEX IF NOT EXISTS by_shard ON runs (shard)")
         if index.execute("PRAGMA quick_check").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("the index is damaged")
-    except sqlite3.Error:
+    except BaseException:
         index.close()
         raise
     return index
 
 
-@contextmanager
-def _as_os_error() -> Iterator[None]:
-    """SQLite's word for a full disk is an error of its own."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise OSError(f"index.sqlite: {error}") from None
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def _check_format(root: Path) -> None:
     path = root / "store.json"
     try:
-        content = json.loads(path.read_bytes())
-        found = content.get("format") if isinstance(content, dict) else None
+        content = path.read_bytes()
     except FileNotFoundError:
+        content = b""
+    if not content:
+        # Empty after a loss of power: there is nothing in it to lose.
         root.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, json.dumps({"format": FORMAT}).encode() + b"\n")
+        write_whole(path, json.dumps({"format": FORMAT}).encode() + b"\n")
         return
-    except ValueError:
-        found = None
+    try:
+        read = json.loads(content)
+    except (ValueError, RecursionError):
+        read = None
+    found = read.get("format") if isinstance(read, dict) else None
     if found != FORMAT:
         raise BadInput(
             f"{path}, field `format`",
@@ -202,30 +275,3 @@ def _check_format(root: Path) -> None:
             expected=f"format {FORMAT}, which this version reads",
             remedy="name another folder with --store, or read this one with the version that wrote it",
         )
-
-
-def _sweep_out(folder: Path) -> None:
-    """Delete what killed processes left unfinished."""
-    for path in folder.glob(".unfinished-*"):
-        with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                path.unlink()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
-    descriptor, draft = tempfile.mkstemp(prefix=".unfinished-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(draft).unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -1,17 +1,15 @@
 """Run folders: one per run, Parquet for each table and a manifest, written whole or not at all.
 
 A folder's name is the manifest's key, so a run that was made before is found, and a sweep that was killed
-goes on where it stopped. Files carry their SHA-256 in the manifest: damage is reported, never shown.
+goes on where it stopped. Files carry their SHA-256 in the manifest: damage is reported, never shown, and mended when
+the run is asked for again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,8 @@ from typing import Any
 import polars as pl
 
 from roamlab.errors import BadInput
-from roamlab.manifest import FORMAT, Manifest
+from roamlab.manifest import Manifest
+from roamlab.output import draft_folder, sync, write_durably, write_whole
 from roamlab.results import Results, once
 
 MANIFEST = "manifest.json"
@@ -36,32 +35,44 @@ class Store:
         return self.root / manifest.key
 
     def find(self, manifest: Manifest) -> Results | None:
-        """The run, if it was made before."""
+        """The run, if it was made before and nothing of it is missing or damaged."""
         folder = self.folder(manifest)
-        return open_run(folder) if folder.exists() else None
+        try:
+            found, digests = _read_manifest(folder)
+            for table, digest in digests.items():
+                _read(folder / f"{table}.parquet", digest)
+        except BadInput:
+            return None
+        return open_run(folder) if found.key == manifest.key else None
 
     def write(self, results: Results) -> Path:
-        """Put the run in its folder. Interrupted at any point, this leaves no folder of that name."""
+        """Put the run in its folder. Interrupted at any point, this leaves no folder of that name.
+
+        A folder that is there already and is damaged is mended, file by file, the manifest last.
+        """
         final = self.folder(results.manifest)
         self.root.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self.root))
-        try:
-            digests = {table: _write_table(results, table, unfinished) for table in sorted(results.loaders)}
-            content = json.dumps(
-                results.manifest.as_dict() | {"tables": digests}, indent=1, ensure_ascii=False
-            )
-            _write_durably(unfinished / MANIFEST, content.encode() + b"\n")
-            unfinished.chmod(0o755)
-            _sync(unfinished)
+        contents = {f"{table}.parquet": _parquet(results.table(table)) for table in sorted(results.loaders)}
+        digests = {
+            name.removesuffix(".parquet"): hashlib.sha256(content).hexdigest()
+            for name, content in contents.items()
+        }
+        written = results.manifest.as_dict() | {"tables": digests}
+        contents[MANIFEST] = json.dumps(written, indent=1, ensure_ascii=False).encode() + b"\n"
+        with draft_folder(self.root) as draft:
+            for name, content in contents.items():
+                write_durably(draft / name, content)
+            sync(draft)
             try:
-                unfinished.rename(final)
+                draft.rename(final)
             except OSError:
                 if not final.is_dir():
                     raise
-                # Another process made the same run meanwhile: equal origin, equal content.
-            _sync(self.root)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+                # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
+                if self.find(results.manifest) is None:
+                    for name, content in contents.items():
+                        write_whole(final / name, content)
+        sync(self.root)
         return final
 
 
@@ -71,27 +82,29 @@ def open_run(folder: str | Path) -> Results:
     manifest, digests = _read_manifest(folder)
 
     def read(table: str) -> pl.DataFrame:
-        return _read_table(folder / f"{table}.parquet", digests[table])
+        path = folder / f"{table}.parquet"
+        try:
+            return pl.read_parquet(BytesIO(_read(path, digests[table])))
+        except pl.exceptions.PolarsError as error:
+            raise _broken(path, f"not a Parquet file ({error})") from None
 
     return Results(manifest, {table: once(read, table) for table in digests})
 
 
-def _write_table(results: Results, table: str, folder: Path) -> str:
+def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = BytesIO()
-    results.table(table).write_parquet(buffer)
-    content = buffer.getvalue()
-    _write_durably(folder / f"{table}.parquet", content)
-    return hashlib.sha256(content).hexdigest()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
 
 
-def _read_table(path: Path, digest: str) -> pl.DataFrame:
+def _read(path: Path, digest: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None
     if hashlib.sha256(content).hexdigest() != digest:
         raise _broken(path, "the content is not what was written")
-    return pl.read_parquet(BytesIO(content))
+    return content
 
 
 def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
@@ -116,21 +129,17 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
         raise _broken(path, str(error.strerror)) from None
     except (ValueError, RecursionError) as error:
         raise _broken(path, f"not JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise _broken(path, "not a JSON object")
-    if content.get("format") != FORMAT:
-        raise _broken(path, f"format {content.get('format')!r}, this version reads {FORMAT}")
-    for field, kind in {
-        **{field.name: _KINDS[str(field.type)] for field in fields(Manifest)},
-        "tables": dict,
-    }.items():
-        if type(content.get(field)) is not kind:
-            raise _broken(path, f"field {field!r} is missing or not {kind.__name__}")
-    digests = content.pop("tables")
-    return Manifest(**{field.name: content[field.name] for field in fields(Manifest)}), digests
-
-
-_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict}
+    try:
+        manifest = Manifest.from_dict(content)
+    except ValueError as error:
+        raise _broken(path, str(error)) from None
+    digests = content.get("tables")
+    if type(digests) is not dict:
+        raise _broken(path, "field 'tables' is missing or not dict")
+    for table in digests:
+        if not table.isidentifier():
+            raise _broken(path, f"field 'tables' has {table!r}, which is no table")
+    return manifest, digests
 
 
 def _broken(path: Path, problem: str) -> BadInput:
@@ -140,19 +149,3 @@ def _broken(path: Path, problem: str) -> BadInput:
         expected="a run folder as it was written",
         remedy=f"move {path.parent} away and run again: the same scenario and seed give the same run",
     )
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -35,10 +35,24 @@ def _largest(values: Sequence[float]) -> float:
     return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
+_MADE_OF: dict[str, tuple[str, ...]] = {
+    "loss_ratio": ("drops",),
+    "reordered_ratio": ("deliveries",),
+    "rfc4737_extent_pkts": ("deliveries",),
+    "disruption_s": ("deliveries", "handovers"),
+    "goodput_bps": (),
+    "jain": (),
+    "synchronisation": ("deliveries", "tcp"),
+    "window_correlation": ("tcp",),
+}
+"""Tables besides `flows` that a metric is made of; totals of flows need none."""
+
+
 _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "loss_ratio": ("1", metrics.loss_ratio),
     "reordered_ratio": ("1", metrics.reordered_ratio),
     "rfc4737_extent_pkts": ("pkt", metrics.reordering_extent),
+    "handover_timeouts": ("1", metrics.handover_timeouts),
     "disruption_s": ("s", lambda results, flow: _largest(metrics.flow_disruptions_s(results, flow))),
 }
 
@@ -112,11 +126,15 @@ class Measurement:
     metrics: tuple[str, ...] = tuple(f"flows.*.{column}" for column in TOTALS)
 
     @cached_property
-    def tables(self) -> list[str] | None:
-        """The tables that the metrics are made of; None: any."""
-        if all(metric.startswith("flows.") and metric.split(".")[2] in TOTALS for metric in self.metrics):
-            return ["flows"]
-        return None
+    def tables(self) -> list[str]:
+        """The tables that the metrics are made of. A run records no others, which saves its memory."""
+        found = {"flows"}
+        for metric in self.metrics:
+            if metric.startswith("census."):
+                found.add("census")
+            else:
+                found.update(_MADE_OF.get(metric.rpartition(".")[2], ()))
+        return sorted(found)
 
     @property
     def digest(self) -> str:
@@ -140,7 +158,8 @@ class Measurement:
         return found
 
     def _of_flow(self, job: Job, tables: Tables, totals: _Totals, flow: str, what: str) -> float:
-        if flow not in totals.flows:
+        at = totals.places.get(flow)
+        if at is None:
             raise BadInput(
                 f"metric flows.{flow}.{what}",
                 f"there is no flow {flow!r} in {job.scenario.name}",
@@ -148,7 +167,7 @@ class Measurement:
                 remedy="name a flow of the scenario, or * for all",
             )
         if what in TOTALS:
-            return float(tables["flows"][what][totals.flows.index(flow)])
+            return float(tables["flows"][what][at])
         return float(_OF_FLOW[what][1](totals.results(job), flow))
 
 
@@ -160,6 +179,7 @@ class _Totals:
         self._results: Results | None = None
         listed = tables.get("names", {}).get("flows.flow", [])
         self.flows = [str(listed[int(code)]) for code in tables["flows"]["flow"]]
+        self.places = {name: at for at, name in enumerate(self.flows)}
 
     def results(self, job: Job) -> Results:
         if self._results is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import tomli
 
 from roamlab import _roamlab
 from roamlab.design import BadDesign, Design, Grid, Listed, Random
-from roamlab.errors import BadInput
+from roamlab.errors import BadInput, shown
 from roamlab.plan import Plan, measurement_of
 from roamlab.runs import pairs
 from roamlab.scenario import load, read_text
@@ -20,7 +21,9 @@ from roamlab.stopping import Until, seed
 from roamlab.summary import check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from roamlab.scenario import Scenario
 
 _FIELDS = {
     "scenario": "the path of a scenario, from the sweep's folder",
@@ -53,30 +56,26 @@ class _Source:
     path: Path
     text: str
 
-    def refuse(self, field: tuple[str, ...], problem: str, expected: str, remedy: str) -> BadInput:
-        line = self.line(field)
-        place = f"{self.path}:{line}" if line else f"{self.path}"
-        name = ".".join(part if re.fullmatch(r"[\w-]+", part) else f'"{part}"' for part in field)
-        return BadInput(f"{place}, field `{name}`", problem, expected=expected, remedy=remedy)
+    def refuse(self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str) -> BadInput:
+        name = _path(field)
+        where = f"{self.place(field)}, field `{name}`" if name else self.place(field)
+        return BadInput(where, problem, expected=expected, remedy=remedy)
 
-    def line(self, field: tuple[str, ...]) -> int:
-        """The line in which a field begins: its parts are looked for one after the other."""
-        found, start = 0, 0
-        lines = self.text.splitlines()
-        for part in field:
-            name = re.compile(rf"""(?:^|[\s\[{{,.])["']?{re.escape(part)}["']?\s*(?:[=\].]|$)""")
-            at = next(
-                (number for number in range(start, len(lines)) if name.search(_bare(lines[number]))), None
-            )
-            if at is None:
-                break
-            found, start = at + 1, at
-        return found
+    def place(self, field: tuple[str | int, ...]) -> str:
+        """The file, and the line of a field or of the closest table around it."""
+        line = _roamlab.line_of(self.text, _path(field))
+        return f"{shown(self.path)}:{line}" if line else shown(self.path)
 
 
-def _bare(line: str) -> str:
-    """A line without its comment, as far as names go."""
-    return line.split(" #", 1)[0]
+def _path(field: tuple[str | int, ...]) -> str:
+    """A field as the engine names it: `grid."cells.bs2.queue"[1]`."""
+    path = ""
+    for part in field:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            path += ("." if path else "") + (part if re.fullmatch(r"[\w-]+", part) else json.dumps(part))
+    return path
 
 
 def load_sweep(path: str | Path) -> SweepFile:
@@ -87,10 +86,17 @@ def load_sweep(path: str | Path) -> SweepFile:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
         raise BadInput(
-            f"{path}:{error.lineno}:{error.colno}",
+            f"{shown(path)}:{error.lineno}:{error.colno}",
             error.msg,
             expected="TOML",
             remedy="see docs/sweeps.md for an example",
+        ) from None
+    except RecursionError:
+        raise BadInput(
+            path,
+            "brackets are nested hundreds deep",
+            expected="TOML",
+            remedy="close them, or see docs/sweeps.md for an example",
         ) from None
     source = _Source(path, text)
     _check_fields(source, data)
@@ -100,6 +106,12 @@ def load_sweep(path: str | Path) -> SweepFile:
     of_rule = replications.baseline if isinstance(replications, Until) else None
     try:
         base, design = _base(source, data), _design(source, data)
+        named: list[tuple[tuple[str | int, ...], str]] = [
+            (("metrics", number), metric) for number, metric in enumerate(metrics or [])
+        ]
+        if isinstance(replications, Until):
+            named.append((("replications", "metric"), replications.metric))
+        _check_flows(source, base, design, named)
         for field, name in ((("baseline",), baseline), (("replications", "baseline"), of_rule)):
             if name is not None:
                 with _located(source, field):
@@ -119,6 +131,14 @@ def load_sweep(path: str | Path) -> SweepFile:
 
 
 def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
+    of_scenarios = [name for name in ("links", "cells", "flows") if name in data]
+    if of_scenarios and "scenario" not in data:
+        raise source.refuse(
+            (of_scenarios[0],),
+            "this is a scenario, not a sweep",
+            "a sweep, which names a scenario and says what to vary",
+            f"run it with `roamlab run {shown(source.path)}`",
+        )
     for name in data:
         if name not in _FIELDS:
             raise source.refuse(
@@ -139,7 +159,7 @@ def _typed(source: _Source, data: Mapping[str, Any], name: str, kind: type, defa
     return value
 
 
-def _base(source: _Source, data: Mapping[str, Any]) -> Any:
+def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
     named = data.get("scenario")
     if not isinstance(named, str):
         problem = "no scenario is named" if named is None else f"{named!r} is not text"
@@ -215,8 +235,9 @@ def _replications(source: _Source, value: Any) -> int | Until:
             raise source.refuse(
                 ("replications",), f"{name} is missing", _FIELDS["replications"], f"add {name}"
             )
-    with _located(source, ("replications",)):
+    with _located(source, ("replications", "metric")):
         check(str(value["metric"]), "field `replications.metric`")
+    with _located(source, ("replications",)):
         return Until(**value)
 
 
@@ -227,19 +248,41 @@ def _metrics(source: _Source, value: Any) -> list[str] | None:
         raise source.refuse(
             ("metrics",), f"{value!r} cannot be used", _FIELDS["metrics"], 'write ["flows.*.goodput_bps"]'
         )
-    with _located(source, ("metrics",)):
-        for metric in value:
-            check(metric, "field `metrics`")
+    for number, metric in enumerate(value):
+        with _located(source, ("metrics", number)):
+            check(metric, f"field `metrics[{number}]`")
     return value
 
 
+def _check_flows(
+    source: _Source,
+    base: Scenario,
+    design: Design,
+    metrics: Iterable[tuple[tuple[str | int, ...], str]],
+) -> None:
+    """Flows that metrics name exist, unless the sweep varies which there are."""
+    if any(axis == "flows" or axis.endswith(".name") for axis in design.axes):
+        return
+    known = [flow["name"] for flow in base.parameters.get("flows", [])]
+    for field, metric in metrics:
+        family, _, rest = metric.partition(".")
+        flow = rest.rpartition(".")[0]
+        if family == "flows" and flow not in ("*", *known):
+            raise source.refuse(
+                field,
+                f"there is no flow {flow!r} in {base.name}",
+                f"one of {', '.join(known)}",
+                "name a flow of the scenario, or * for all",
+            )
+
+
 @contextmanager
-def _located(source: _Source, field: tuple[str, ...]) -> Iterator[None]:
+def _located(source: _Source, field: tuple[str | int, ...]) -> Iterator[None]:
     """A report of bad input gets the file's name and the line of `field`."""
     try:
         yield
     except BadInput as error:
-        error.args = (f"{source.path}:{source.line(field)}, {error}",)
+        error.args = (f"{source.place(field)}, {error}",)
         raise
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab, compare
 from roamlab.manifest import package_version, schema_hash
+from roamlab.quantities import number, scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ SHOWN = 40
 
 def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
     """Write everything; the differences, if there is a baseline."""
-    runs.frame.write_parquet(folder / "runs.parquet", compression="zstd")
+    runs.kept.write_parquet(folder / "runs.parquet", compression="zstd")
     runs.points.write_csv(folder / "points.csv")
     runs.means().write_csv(folder / "means.csv")
     differences = None
@@ -63,13 +64,15 @@ def tables(runs: Runs) -> Iterator[Table]:
     means = runs.means()
     rest = means.height - SHOWN
     for (metric,), rows in means.head(SHOWN).group_by("metric", maintain_order=True):
-        shown = Table(title=Text(f"{metric} [{rows['unit'][0]}]"), title_justify="left")
+        factor, unit = scale(rows["mean"], rows["unit"][0])
+        shown = Table(title=Text(f"{metric} [{unit}]"), title_justify="left")
         shown.add_column("point")
         for heading in ("mean", "95 % interval", "runs"):
             shown.add_column(heading, justify="right")
         for row in rows.iter_rows(named=True):
-            interval = f"{row['low']:.4g} … {row['high']:.4g}" if row["runs"] > 1 else "one run"
-            shown.add_row(Text(row["name"]), f"{row['mean']:.4g}", interval, str(row["runs"]))
+            low, mean, high = (number(row[name] / factor) for name in ("low", "mean", "high"))
+            interval = f"{low} … {high}" if row["runs"] > 1 else "one run"
+            shown.add_row(Text(row["name"]), mean, interval, str(row["runs"]))
         if rest > 0 and metric == means["metric"][SHOWN - 1]:
             shown.caption = f"and {rest} more lines in means.csv"
         yield shown

@@ -64,7 +64,7 @@ def root() -> Path:
 def reproduced(paper: str, out: Path) -> dict[str, dict[str, Any]]:
     """The claims of a reproduction with two runs by their names; they, and the report, are as those of any paper."""
     done = subprocess.run(
-        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out)],
+        [COMMAND, "reproduce", paper, "--runs", "2", "--out", str(out), "--store", f"{out.parent}-store"],
         capture_output=True,
         text=True,
         check=False,

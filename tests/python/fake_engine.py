@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 class ScenarioError(Exception):
     """As the engine's."""
 
+    def __init__(self, report: str, field: str = "", problem: str = "", help_: str = "") -> None:
+        super().__init__(report)
+        self.field, self.problem, self.help = field, problem, help_
+
 
 class SimulationError(Exception):
     """As the engine's."""
@@ -26,8 +30,10 @@ def check(text: str, name: str) -> str:
     except tomli.TOMLDecodeError as error:
         raise ScenarioError(f"{name}:{error.lineno}:{error.colno}: {error.msg}") from None
     if unknown := set(data) - {"run", "cells", "flows", "title"}:
-        raise ScenarioError(f"{name}: unknown field {sorted(unknown)[0]}")
-    return json.dumps({"run": {"duration": "10 s"}} | data, default=str)
+        problem = f"unknown field {sorted(unknown)[0]}"
+        raise ScenarioError(f"{name}: {problem}", problem=problem)
+    run = {"duration": "10 s"} | data.get("run", {})
+    return json.dumps(data | {"run": run}, default=str)
 
 
 def schema() -> str:

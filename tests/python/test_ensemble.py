@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fake_engine
+from conftest import ROOT
 from roamlab import _roamlab, progress
 from roamlab.ensemble import Job, run_all
-from roamlab.progress import pace
+from roamlab.progress import Estimate, pace, weight
+from roamlab.scenario import load
 from roamlab.store import Store
 
 if TYPE_CHECKING:
@@ -62,18 +67,57 @@ def test_another_build_makes_its_own_runs(
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_progress_has_a_rate_and_the_time_left() -> None:
-    assert pace(50, 100, 10.0) == "5 runs/s, 0:00:10 left"
-    assert pace(1, 10_000, 2.0) == "0.5 runs/s, 5:33:18 left"
-    assert pace(0, 10, 1.0) == ""
+def test_the_time_left_is_learnt_by_kind() -> None:
+    """Ten light runs, then ten that take 30 times as long and weigh as much: runs are not alike."""
+    estimate = Estimate({"light": 10, "heavy": 10}, {"light": 1.0, "heavy": 30.0})
+    assert (estimate.left(), pace(estimate)) == (None, "")
+    for run in range(10):
+        estimate.ended("light", 2.0)
+        assert estimate.left() == pytest.approx(2.0 * (9 - run) + 600.0)
+    estimate.ended("heavy", 40.0)
+    assert estimate.left() == pytest.approx(9 * 40.0)
+    assert pace(estimate) == ", 0.183 runs/s, 0:06:00 left"
+
+
+def test_runs_that_were_found_say_nothing_of_the_time() -> None:
+    estimate = Estimate({0: 1000, 1: 10}, {})
+    for _ in range(1000):
+        estimate.ended(0, None)
+    assert estimate.left() is None
+    estimate.ended(1, 3.0)
+    assert estimate.left() == pytest.approx(27.0)
+
+
+def test_a_run_weighs_its_duration_times_its_flows() -> None:
+    handover, lte = (load(ROOT / "examples" / name) for name in ("handover.toml", "lte.toml"))
+    assert (weight(handover), weight(lte)) == (40.0, 30.0)
 
 
 def test_a_log_gets_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
-    with progress.progress(2) as advance:
-        advance()
-        advance()
+    with progress.progress({"a": 2}) as advance:
+        advance("a", made=False)
+        advance("a")
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in lines] == ["runs: 1 of 2", "runs: 2 of 2"]
+    assert lines[0] == "runs: 1 of 2"
+    assert re.fullmatch(r"runs: 2 of 2, .* runs/s, 0:00:00 left", lines[1])
+
+
+def test_a_bar_shows_the_time_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal: counts, rate, and the library's own column of the time left, in seconds of work."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with progress.progress({"a": 3, "b": 1}, {"a": 1.0, "b": 3600.0}) as advance:
+        for _ in range(3):
+            time.sleep(0.3)
+            advance("a")
+        time.sleep(0.3)
+    err = capsys.readouterr().err
+    assert "3 of 4" in err
+    assert re.search(r"0:1\d:\d\d", err), "the run of b is 3600 times as heavy: some 18 minutes"

@@ -135,10 +135,10 @@ def test_runs_below_half_the_window_are_outside_the_model() -> None:
         modelfit.predicted(21.9, "literal")
 
 
-def test_the_standard_procedure_follows_the_chart_and_delivers() -> None:
+def test_the_standard_procedure_follows_the_chart_and_delivers(tmp_path: Path) -> None:
     batch = Batch()
     runs = batch.each({"standard": (experiments.forwarding("standard"), 3)}, measures.handover)["standard"]
-    batch.make(threads=2)
+    batch.make(tmp_path, threads=2)
     assert all(found.in_order for found in runs)
     assert all(found.interval.cwnd_ho == experiments.WINDOW_PKTS for found in runs), (
         "alone in its cell nothing limits it"

@@ -122,6 +122,34 @@ def test_a_flow_is_disrupted_at_each_handover_of_its_host() -> None:
     assert metrics.flow_disruptions_s(found, "b") == []
 
 
+@pytest.mark.parametrize(
+    ("timeouts", "count"),
+    [
+        ((1.95,), 0),  # before the handover at 2 s
+        ((2.0, 2.5), 2),
+        ((3.1,), 1),  # 1.1 s after, but in the silence from 2.15 s to 3.2 s that the handover explains
+        ((3.3,), 0),  # data flows again
+        ((6.2, 6.6, 9.9), 3),  # at 6 s, and nothing comes after 6.5 s
+        ((2.5, 2.6, 5.0, 7.0), 3),
+    ],
+)
+def test_timeouts_after_a_handover_are_those_that_it_explains(
+    timeouts: tuple[float, ...], count: int
+) -> None:
+    handovers = {"host": ["mh", "mh"], "phase": ["link-down"] * 2, "time_ns": ns(2, 6)}
+    deliveries = {"flow": ["a"] * 5, "time_ns": ns(1.9, 2.15, 3.2, 5.9, 6.5), "fresh": [True] * 5}
+    tcp = {
+        "flow": ["a"] * len(timeouts) + ["b", "a"],
+        "event": ["timeout"] * len(timeouts) + ["timeout", "fast-retransmit"],
+        "time_ns": ns(*timeouts, 2.5, 2.5),
+    }
+    found = _record(flows=FLOWS, handovers=handovers, deliveries=deliveries, tcp=tcp)
+    assert metrics.handover_timeouts(found, "a") == count
+    assert math.isnan(metrics.handover_timeouts(found, "b")), "its host stayed"
+    found.manifest.parameters["record"] = {"tcp": False, "deliveries": True}
+    assert math.isnan(metrics.handover_timeouts(found, "a")), "its timeouts were not recorded"
+
+
 def test_utilisation_is_of_the_link_by_the_flows_named() -> None:
     # 3 packets of 1250 B in 2 s on 100 kbit/s: 30000 / 200000.
     deliveries = {"flow": ["a", "b", "a", "c", "a"], "time_ns": ns(1, 1, 2, 2, 3), "bytes": [1250] * 5}

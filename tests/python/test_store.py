@@ -17,8 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from roamlab.ensemble import Job, run_all
 from roamlab.errors import BadInput
 from roamlab.manifest import describe
+from roamlab.output import sweep_drafts
 from roamlab.results import Results
 from roamlab.run import run
 from roamlab.scenario import Scenario
@@ -107,7 +109,9 @@ Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda: pl.DataFrame(
 """
     killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert [path.name.startswith(".unfinished-") for path in tmp_path.iterdir()] == [True]
+    assert [path.name.startswith(".roamlab-") for path in tmp_path.iterdir()] == [True]
+    sweep_drafts(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_another_process_made_first_is_kept(scenario: Scenario, written: Path) -> None:
@@ -127,6 +131,10 @@ def _edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
     return damage
 
 
+def _shape(**parameters: Any) -> Callable[[Path], None]:
+    return _edit(lambda content: content["parameters"].update(parameters))
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -139,6 +147,18 @@ def _edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
         (_edit(lambda content: content.update(format=99)), "format 99, this version reads 1"),
         (_edit(lambda content: content.update(tables=["flows"])), "field 'tables' is missing or not dict"),
         (_edit(lambda content: content["tables"].update(flows=3)), "flows.parquet: the content is not"),
+        (_edit(lambda content: content["tables"].update({"../flows": ""})), "which is no table"),
+        (_edit(lambda content: content.update(scenario_name="\udc80")), "a text in it is not Unicode"),
+        (_shape(hosts={"mh": []}), "field `parameters.hosts` is not list"),
+        (_shape(hosts=[{"visits": []}]), "field `parameters.hosts\\[0\\].name` is missing"),
+        (_shape(hosts=[{"name": "mh", "visits": 3}]), "hosts\\[0\\].visits` is not list"),
+        (_shape(hosts=[{"name": "mh", "visits": [{}]}]), "hosts\\[0\\].visits\\[0\\].cell` is missing"),
+        (_shape(links=[{"between": ["a", "b", "c"]}]), "links\\[0\\].between` has 3 entries, not 2"),
+        (_shape(links=[{"between": "ab"}]), "links\\[0\\].between` is not list"),
+        (_shape(cells={"bs1": 3}), "field `parameters.cells.bs1` is not dict"),
+        (_shape(cells={"bs1": {"router": []}}), "field `parameters.cells.bs1.router` is not str"),
+        (_shape(record=[]), "field `parameters.record` is not dict"),
+        (_shape(record={"tcp": "yes"}), "field `parameters.record.tcp` is not bool"),
         (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet: No such file"),
         (lambda folder: (folder / "flows.parquet").write_bytes(b""), "flows.parquet: the content is not"),
         (lambda folder: os.truncate(folder / "flows.parquet", 100), "flows.parquet: the content is not"),
@@ -167,3 +187,36 @@ def test_another_folder_is_no_run_and_no_one_is_told_to_delete_it(
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such folder"):
         open_run(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: os.truncate(folder / "manifest.json", 100),
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: (folder / "flows.parquet").unlink(),
+        lambda folder: os.truncate(folder / "flows.parquet", 100),
+        _edit(lambda content: content.update(seed=7)),
+    ],
+)
+def test_a_damaged_run_is_made_again(
+    scenario: Scenario, written: Path, damage: Callable[[Path], None]
+) -> None:
+    before = {path.name: path.read_bytes() for path in written.iterdir()}
+    (written / "notes.txt").write_text("mine")
+    damage(written)
+    (results,) = run_all([Job(scenario, 1)], Store(written.parent), threads=1)
+    assert results.flows.equals(run(scenario).flows)
+    after = {path.name: path.read_bytes() for path in written.iterdir()}
+    assert after == before | {"notes.txt": b"mine"}
+    assert [path.name for path in written.parent.iterdir()] == [written.name]
+
+
+def test_a_run_folder_has_the_modes_of_the_umask(scenario: Scenario, tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        folder = Store(tmp_path).write(run(scenario))
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o664}
+    assert folder.stat().st_mode & 0o777 == 0o775

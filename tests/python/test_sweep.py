@@ -103,7 +103,7 @@ def test_random_draws_lie_in_their_ranges_and_do_not_depend_on_their_number() ->
         (lambda: Grid({f"a{n}": list(range(1000)) for n in range(3)}), "grid", "1000 by 1000 by 1000 points"),
         (lambda: Grid({"a": [{"b": 1}], "a.b": [1, 2]}), "a.b", "changes what `a` sets"),
         (lambda: Listed([]), "points", "without fields"),
-        (lambda: Listed([{"a": 1}, {"b": 1}]), "points", "point 1 has other fields"),
+        (lambda: Listed([{"a": 1}, {"b": 1}]), 1, "point 1 has other fields"),
         (lambda: Listed([{"a": 1}, {"a": 1}]), "points", "twice"),
         (lambda: Random(0, {"a": [1]}), "points", "0 points"),
         (lambda: Random(3, {}), "random", "no axis"),
@@ -114,7 +114,7 @@ def test_random_draws_lie_in_their_ranges_and_do_not_depend_on_their_number() ->
     ],
 )
 def test_a_design_that_makes_no_sense_names_its_field(
-    make: Callable[[], object], field: str, said: str
+    make: Callable[[], object], field: str | int, said: str
 ) -> None:
     with pytest.raises(BadDesign, match=re.escape(said)) as caught:
         make()
@@ -337,7 +337,7 @@ def _replace(old: str, new: str) -> str:
             _replace("= 2", '= { metric = "jain" }'),
             r"sweep\.toml:3, field `replications`: half_width is missing",
         ),
-        (_replace("delivered", "dlivered"), r"sweep\.toml:4, field `metrics`: there is no metric"),
+        (_replace("delivered", "dlivered"), r"sweep\.toml:4, field `metrics\[0\]`: there is no metric"),
         (
             _replace('["red", "blue"]', "[]"),
             r'sweep\.toml:7, field `grid\."cells.bs2.queue.kind"`: an axis without',
@@ -348,7 +348,7 @@ def _replace(old: str, new: str) -> str:
         ),
         (
             _replace('"cells', '"clls'),
-            r'sweep\.toml:7, field `grid\."clls.bs2.queue.kind"`: (.|\n)*unknown field clls',
+            r'sweep\.toml:7, field `grid\."clls.bs2.queue.kind"\[0\]`: (.|\n)*unknown field clls',
         ),
         (
             GOOD + "".join(f'"run.x{n}" = {list(range(1000))}\n' for n in range(3)),
@@ -404,6 +404,7 @@ def test_the_command_writes_everything_or_nothing(
     assert call(_replace("[grid]", 'baseline = "red"\n[grid]')) == 0
     made = {path.name for path in Path("out/sweeps/try").iterdir()}
     assert made == {
+        ".roamlab.json",
         "runs.parquet",
         "points.csv",
         "means.csv",

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
-from roamlab import shards, sweep
+from roamlab import executor, shards, sweep
+from roamlab.errors import RoamlabError
 from roamlab.executor import DaskCluster, LocalPool
 from roamlab.scenario import Scenario, load
 
@@ -135,7 +137,7 @@ def test_a_disk_that_is_full_at_any_write(
         except OSError as error:
             failures += error.errno == errno.ENOSPC
         calls = -1000
-        assert not list(store.rglob(".unfinished-*"))
+        assert not list(store.rglob(".roamlab-*"))
         assert small(store).frame.equals(expected)
     assert failures >= 8
 
@@ -167,12 +169,12 @@ def test_damage_to_the_store_is_mended_by_running_again(
 
 def test_what_killed_processes_left_is_swept_out(small: Any, tmp_path: Path) -> None:
     small(tmp_path)
-    old, new = tmp_path / "shards/.unfinished-old", tmp_path / "shards/.unfinished-new"
-    old.touch()
-    new.touch()
-    os.utime(old, (0, 0))
+    left = [tmp_path / f"{where}.roamlab-0123456789abcdef" for where in ("", "shards/", "runs/")]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
     small(tmp_path)
-    assert (old.exists(), new.exists()) == (False, True)
+    assert [path.exists() for path in left] == [False] * 3
 
 
 @pytest.fixture
@@ -226,8 +228,45 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(tmp_path: Path) -> None:
     ):
         pids = list(client.run(os.getpid).values())
         assert len(set(pids)) == 2
-        executor = Killing(cluster.scheduler_address, batch=2)
-        remote = sweep(base, design, store=tmp_path / "remote", executor=executor, **arguments)
+        killing = Killing(cluster.scheduler_address, batch=2)
+        remote = sweep(base, design, store=tmp_path / "remote", executor=killing, **arguments)
     assert len(killed) == 1
     assert remote.frame.equals(local.frame)
     assert len(remote) == 60
+
+
+@pytest.mark.usefixtures("bounded")
+def test_a_cluster_that_loses_all_workers_ends_the_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(executor, "LOOK_SECONDS", 1.0)
+    base = load(ROOT / "examples/handover.toml")
+    design = {"mobility.buffer.limit": ["4 pkt", "64 pkt"]}
+    arguments = {"replications": 20, "metrics": ["flows.*.goodput_bps"], "store": tmp_path / "store"}
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=50,
+        local_directory=str(tmp_path / "dask"),
+    ) as cluster:
+
+        class Leaving(DaskCluster):
+            """All workers leave once some runs have come back."""
+
+            def execute(self, jobs: Any, measurement: Any, sink: Any, *, tables: bool) -> None:
+                def counted(*result: Any) -> None:
+                    sink(*result)
+                    cluster.scale(0)
+
+                super().execute(jobs, measurement, counted, tables=tables)
+
+        leaving = Leaving(cluster.scheduler_address, batch=2, patience_s=3.0)
+        with pytest.raises(RoamlabError, match=r"has had no worker for [3-6] s\n  help: start workers"):
+            sweep(base, design, executor=leaving, **arguments)
+    assert re.search(r"has no worker: waited \d s of 3 s", capfd.readouterr().err)
+    again = sweep(base, design, executor=LocalPool(2), **arguments)
+    assert again.frame.equals(sweep(base, design, **(arguments | {"store": tmp_path / "other"})).frame)

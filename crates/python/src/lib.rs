@@ -3,11 +3,11 @@
 mod pool;
 
 use numpy::IntoPyArray;
-use pool::{Source, each_result};
+use pool::{Source, Terms, each_result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use roamlab_world::{Column, Scenario, Table};
+use roamlab_world::{Column, Located, Scenario, Table};
 
 pyo3::create_exception!(
     _roamlab,
@@ -21,12 +21,48 @@ pyo3::create_exception!(
     PyRuntimeError,
     "A run violated a law of the simulator; there is no result."
 );
+pyo3::create_exception!(
+    _roamlab,
+    MemoryLimitError,
+    SimulationError,
+    "A run would have taken more memory than it may: the text says what takes it and what to write."
+);
 
 /// The scenario with all defaults, as JSON.
 #[pyfunction]
 fn check(text: &str, name: &str) -> PyResult<String> {
-    let scenario = Scenario::parse(text, name);
-    Ok(scenario.map_err(|error| ScenarioError::new_err(error.to_string()))?.to_json())
+    Ok(Scenario::parse(text, name).map_err(|error| scenario_error(&error))?.to_json())
+}
+
+/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+#[pyfunction]
+fn line_of(text: &str, field: &str) -> Option<usize> {
+    roamlab_world::line_of(text, field)
+}
+
+/// The report as an exception; its parts are attributes, for a text that no file holds.
+fn scenario_error(error: &Located) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let parts =
+        [("field", &error.problem.field), ("problem", &error.problem.message), ("help", &error.problem.help)];
+    Python::attach(|py| {
+        for (name, part) in parts {
+            if let Err(other) = raised.value(py).setattr(name, part) {
+                return other;
+            }
+        }
+        raised
+    })
+}
+
+/// What a scenario says and hardly means, and what its run may amount to: reports with file, line and field, events, and
+/// bytes of its record.
+#[pyfunction]
+fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
+    let scenario = Scenario::parse(text, name).map_err(|error| scenario_error(&error))?;
+    let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
+    let estimate = roamlab_world::estimate(&scenario);
+    Ok((warnings, estimate.events, estimate.memory))
 }
 
 /// The JSON schema of scenarios.
@@ -53,9 +89,10 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
-/// One run; its tables.
+/// One run; its tables. `memory`: bytes that its record may take. `tell(now_ns, events)` is called now and then.
 #[pyfunction]
-#[pyo3(signature = (text, name, seed, run, trace=None))]
+#[pyo3(signature = (text, name, seed, run, trace=None, memory=None, tell=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
 fn run<'py>(
     py: Python<'py>,
     text: &str,
@@ -63,28 +100,39 @@ fn run<'py>(
     seed: u64,
     run: u64,
     trace: Option<u64>,
+    memory: Option<u64>,
+    tell: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let jobs = PyList::new(py, [(text, name, seed, run)])?;
     let result = PyDict::new(py);
     let source = Source::new(&jobs, trace)?;
-    each_result(py, source, 1, None, |_, tables| result.update(tables.as_mapping()))?;
+    let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
+    each_result(py, source, 1, &Terms { tables: None, memory }, take, teller(tell))?;
     Ok(result)
 }
 
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. Of its
-/// tables those that `wanted` names are made, or all.
+/// tables those that `wanted` names are recorded, or all. `memory`: bytes that the record of one run may take.
+/// `tell(now_ns, events)` is called now and then, with the progress of a run under way.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, sink, wanted=None))]
+#[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None))]
 fn run_many<'py>(
     py: Python<'py>,
     jobs: Bound<'py, PyAny>,
     threads: usize,
     sink: Bound<'py, PyAny>,
     wanted: Option<Vec<String>>,
+    memory: Option<u64>,
+    tell: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let source = Source::new(&jobs, None)?;
     let take = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, wanted.as_deref(), take)
+    each_result(py, source, threads, &Terms { tables: wanted, memory }, take, teller(tell))
+}
+
+/// Passes progress on, if somebody wants it.
+fn teller(tell: Option<Bound<'_, PyAny>>) -> impl Fn(u64, u64) -> PyResult<()> {
+    move |now, events| tell.as_ref().map_or(Ok(()), |tell| tell.call1((now, events)).map(|_| ()))
 }
 
 fn tables_to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
@@ -128,8 +176,11 @@ fn add_column<'py>(
 #[pymodule]
 fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(line_of, module)?)?;
+    module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;

@@ -1,18 +1,22 @@
 //! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
 //! that memory holds a few runs, however many there are.
 
-use crate::{ScenarioError, SimulationError, tables_to_python};
+use crate::{MemoryLimitError, SimulationError, scenario_error, tables_to_python};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
-use roamlab_world::{Draw, Scenario, Table};
-use std::sync::atomic::{AtomicBool, Ordering};
+use roamlab_engine::Bytes;
+use roamlab_world::{Conduct, Draw, Failure, Progress, Scenario, Table};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// How often a wait looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// More threads than any machine has processors only cost memory.
+const MOST_THREADS: usize = 1024;
 
 /// A run that is wanted.
 struct Job {
@@ -22,7 +26,30 @@ struct Job {
     draw: Draw,
 }
 
-type Finished = (usize, Result<Vec<Table>, String>);
+type Finished = (usize, Result<Vec<Table>, PyErr>);
+
+/// What all runs of a call have in common.
+#[derive(Clone, Default)]
+pub struct Terms {
+    /// The tables that are wanted, or all.
+    pub tables: Option<Vec<String>>,
+    /// What the record of one run may take in memory, or what there is.
+    pub memory: Option<u64>,
+}
+
+/// Of the runs under way the one begun last: its instant in nanoseconds, and its events.
+#[derive(Default)]
+pub struct Watch {
+    now: AtomicU64,
+    events: AtomicU64,
+}
+
+impl Watch {
+    fn note(&self, progress: Progress) {
+        self.now.store(progress.now.as_nanos(), Ordering::Relaxed);
+        self.events.store(progress.events, Ordering::Relaxed);
+    }
+}
 
 /// Where jobs come from: Python's tuples of scenario text, its file's name, seed and replication.
 pub struct Source<'py> {
@@ -43,7 +70,7 @@ impl<'py> Source<'py> {
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = self.scenario(&text, &name)?;
         let seeded = scenario.check_seed(seed, &text, &name);
-        seeded.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
         Ok(Some(Job { index, scenario, name, draw: Draw { seed, run, trace: self.trace } }))
@@ -54,8 +81,7 @@ impl<'py> Source<'py> {
         if let Some((_, scenario)) = self.last.as_ref().filter(|(last, _)| *last == text) {
             return Ok(Arc::clone(scenario));
         }
-        let scenario =
-            Scenario::parse(text, name).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        let scenario = Scenario::parse(text, name).map_err(|error| scenario_error(&error))?;
         let scenario = Arc::new(scenario);
         self.last = Some((text.to_owned(), Arc::clone(&scenario)));
         Ok(scenario)
@@ -63,25 +89,31 @@ impl<'py> Source<'py> {
 }
 
 /// Runs all jobs on `threads` other threads and gives each result to `take` on this one, until all are done, one
-/// fails, `take` fails or the user interrupts. Of each result only the tables that `wanted` names are made, or all.
+/// fails, `take` fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
+/// under way.
 pub fn each_result<'py>(
     py: Python<'py>,
     source: Source<'py>,
     threads: usize,
-    wanted: Option<&[String]>,
+    terms: &Terms,
     mut take: impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+    tell: impl Fn(u64, u64) -> PyResult<()>,
 ) -> PyResult<()> {
+    let threads = threads.clamp(1, MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let stop = AtomicBool::new(false);
-    let ahead = 2 * threads.max(1);
+    let watch = Watch::default();
+    let ahead = 2 * threads;
     std::thread::scope(|scope| {
         let (waiting, jobs) = mpsc::sync_channel(ahead);
         let (results, arriving) = mpsc::sync_channel(ahead);
         let arriving = Mutex::new(arriving);
-        scope.spawn(|| pool.install(|| perform(jobs, results, &stop)));
+        scope.spawn(|| pool.install(|| perform(jobs, results, terms, (&stop, &watch))));
         let mut desk = Desk { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
-        let outcome = desk.serve(py, wanted, &mut take);
+        let outcome = desk.serve(py, &mut take, || {
+            tell(watch.now.load(Ordering::Relaxed), watch.events.load(Ordering::Relaxed))
+        });
         stop.store(true, Ordering::Relaxed);
         drop(desk);
         py.detach(|| while next(&arriving, None).is_ok() {});
@@ -90,16 +122,36 @@ pub fn each_result<'py>(
 }
 
 /// The threads' side.
-fn perform(jobs: mpsc::Receiver<Job>, results: mpsc::SyncSender<Finished>, stop: &AtomicBool) {
-    let keep_going = || !stop.load(Ordering::Relaxed);
+fn perform(
+    jobs: mpsc::Receiver<Job>,
+    results: mpsc::SyncSender<Finished>,
+    terms: &Terms,
+    (stop, watch): (&AtomicBool, &Watch),
+) {
+    let keep_going = |progress: Progress| {
+        watch.note(progress);
+        !stop.load(Ordering::Relaxed)
+    };
+    let Terms { tables, memory } = terms;
+    let conduct =
+        || Conduct { keep_going: &keep_going, memory: memory.map(Bytes), tables: tables.as_deref() };
     jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
-        if keep_going() {
-            let outcome = roamlab_world::run(&job.scenario, job.draw, &keep_going);
-            let Draw { seed, run, .. } = job.draw;
-            let outcome = outcome.map_err(|law| format!("{}, seed {seed}, run {run}: {law}", job.name));
+        if !stop.load(Ordering::Relaxed) {
+            let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct());
+            let outcome = outcome.map_err(|failure| error(&job, &failure));
             let _ = results.send((job.index, outcome));
         }
     });
+}
+
+/// What Python gets to see of a run without a result.
+fn error(job: &Job, failure: &Failure) -> PyErr {
+    let Draw { seed, run, .. } = job.draw;
+    let report = format!("{}, seed {seed}, run {run}: {failure}", job.name);
+    match failure {
+        Failure::Law(_) => SimulationError::new_err(report),
+        Failure::Memory(_) => MemoryLimitError::new_err(report),
+    }
 }
 
 /// The interpreter's side: hands out jobs and takes results.
@@ -116,8 +168,8 @@ impl<'py> Desk<'py, '_> {
     fn serve(
         &mut self,
         py: Python<'py>,
-        wanted: Option<&[String]>,
         take: &mut impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+        tell: impl Fn() -> PyResult<()>,
     ) -> PyResult<()> {
         loop {
             py.check_signals()?;
@@ -129,14 +181,11 @@ impl<'py> Desk<'py, '_> {
             match py.detach(|| next(arriving, Some(PATIENCE))) {
                 Ok((index, outcome)) => {
                     self.under_way -= 1;
-                    let mut tables = outcome.map_err(SimulationError::new_err)?;
-                    if let Some(wanted) = wanted {
-                        tables.retain(|table| wanted.iter().any(|name| name == table.name));
-                    }
+                    let tables = outcome?;
                     self.hand_out()?;
                     take(index, &tables_to_python(py, tables)?)?;
                 }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Timeout) => tell()?,
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     return Err(PyRuntimeError::new_err("the threads that run scenarios ended early"));
                 }

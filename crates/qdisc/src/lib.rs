@@ -203,6 +203,17 @@ macro_rules! queue_disciplines {
             }
         }
 
+        impl QueueSpec {
+            /// What it says and hardly means: the field, what happens then and what to write instead.
+            pub fn doubt(&self) -> Option<BadField> {
+                match self {
+                    QueueSpec::Red(params) => params.doubt(),
+                    QueueSpec::Mred(params) => red::Params::from(params).doubt(),
+                    _ => None,
+                }
+            }
+        }
+
         impl tagged::Family for QueueSpec {
             const WHAT: &'static str = "a queue";
             const EXAMPLE: &'static str = "{ kind = \"droptail\", limit = \"120 pkt\" }";

@@ -50,6 +50,9 @@ impl Default for MeasurementSpec {
     }
 }
 
+/// Least time between two measurements: a subframe (TS 36.211 §4).
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+
 impl MeasurementSpec {
     /// Whether hosts can measure so.
     ///
@@ -57,8 +60,8 @@ impl MeasurementSpec {
     /// The field at fault, and what to write.
     pub fn check(&self) -> Result<(), (String, String)> {
         let bad = |field: &str, message: &str| Err((field.to_owned(), message.to_owned()));
-        if self.period == Duration::ZERO {
-            return bad("period", "this time cannot be zero: write for example \"40 ms\"");
+        if self.period < SHORTEST_PERIOD {
+            return bad("period", "no host measures more than once a subframe: write at least \"1 ms\"");
         }
         if !self.audible_dbm.is_finite() {
             return bad("audible_dbm", "the level is no number: write for example -110.0");

@@ -127,6 +127,14 @@ impl<'de> Deserialize<'de> for AppSpec {
 }
 
 impl AppSpec {
+    /// The earliest start.
+    pub fn start(&self) -> Duration {
+        match self {
+            AppSpec::Ftp(params) => params.start,
+            AppSpec::Cbr(params) => params.start,
+        }
+    }
+
     /// Checks what the types cannot: the field at fault, what was expected and what to write.
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         match self {

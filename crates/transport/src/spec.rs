@@ -35,6 +35,18 @@ macro_rules! spec {
 }
 tcp_knobs!(spec! {});
 
+/// Most segments of a window: the largest window has 2^30 bytes (RFC 7323 §2.3), a segment at least one.
+const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// Most duplicate ACKs to wait for: more than a window of 65535 bytes can cause.
+const LARGEST_THRESHOLD: u32 = 65_535;
+
+/// Most bytes of options in a TCP header (RFC 9293 §3.1).
+const LARGEST_OPTION: Bytes = Bytes(40);
+
+/// Longest tick of a clock: BSD's slow timer ticked twice a second.
+const LONGEST_TICK: Duration = Duration::from_secs(3600);
+
 /// What is wrong with a specification: the field, and what was expected and what to write instead.
 type SpecError = (&'static str, String);
 
@@ -70,6 +82,22 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     at_least_one("initial_window", params.initial_window)?;
     at_least_one("initial_ssthresh", params.initial_ssthresh)?;
     at_least_one("restart_window", params.restart_window)?;
+    if params.window.0 > LARGEST_WINDOW {
+        let message =
+            format!("no window has more segments than 2^30: write at most \"{LARGEST_WINDOW} pkt\"");
+        return Err(("window", message));
+    }
+    let options = [
+        ("sack_overhead", params.sack_overhead),
+        ("timestamp_size", params.timestamp_size),
+        ("ack_timestamp_size", params.ack_timestamp_size),
+    ];
+    if let Some((field, _)) = options.iter().find(|(_, size)| *size > LARGEST_OPTION) {
+        return Err((
+            field,
+            format!("a TCP header has at most 40 bytes of options: write at most \"{LARGEST_OPTION}\""),
+        ));
+    }
     if params.segment.0 == 0 || params.segment.0 > 65_495 {
         let size = params.segment;
         return Err((
@@ -87,8 +115,9 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     if params.ack_size.0 == 0 {
         return Err(("ack_size", "an ACK has a size on the wire; write for example \"40 B\"".into()));
     }
-    if params.dupack_threshold == 0 {
-        return Err(("dupack_threshold", "must be at least 1; write 3 for the standard threshold".into()));
+    if !(1..=LARGEST_THRESHOLD).contains(&params.dupack_threshold) {
+        let message = format!("must be 1 to {LARGEST_THRESHOLD}; write 3 for the standard threshold");
+        return Err(("dupack_threshold", message));
     }
     if params.spurious_detection == SpuriousDetection::Eifel && !params.timestamps {
         return Err((
@@ -121,6 +150,9 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
     }
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
+    }
+    if params.tick > LONGEST_TICK {
+        return Err(("tick", format!("must be at most \"{LONGEST_TICK}\"; write for example \"10 ms\"")));
     }
     if params.initial_rto == Duration::ZERO {
         return Err(("initial_rto", "must be positive; write for example \"1 s\"".into()));

@@ -1,6 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
+use crate::conduct::Conduct;
 use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::fault::Fault;
@@ -27,11 +28,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Builds the world of a scenario that has been checked.
-pub fn build(scenario: &Scenario, draw: Draw) -> World {
+pub fn build(scenario: &Scenario, draw: Draw, conduct: &Conduct<'_>) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, ways) = (Vec::new(), BTreeMap::new(), Ways::default());
-    let mut builder = Builder { scenario, draw, streams, nodes, links, ids, ways };
+    let wanted = wanted(scenario, conduct);
+    let mut builder = Builder { scenario, draw, wanted, streams, nodes, links, ids, ways };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -39,9 +41,22 @@ pub fn build(scenario: &Scenario, draw: Draw) -> World {
     builder.finish(cells)
 }
 
+/// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
+fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
+    let record = &scenario.record;
+    Wanted {
+        deliveries: record.deliveries && conduct.wants("deliveries"),
+        tcp: record.tcp && conduct.wants("tcp"),
+        packets: record.packets && conduct.wants("packets"),
+        queues: conduct.wants("queue"),
+        drops: conduct.wants("drops"),
+    }
+}
+
 struct Builder<'a> {
     scenario: &'a Scenario,
     draw: Draw,
+    wanted: Wanted,
     streams: Streams,
     nodes: Vec<Node>,
     links: Links,
@@ -82,7 +97,8 @@ impl<'a> Builder<'a> {
     }
 
     fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
-        self.scenario.record.queues.as_ref().map_or(by_default, |queues| queues.contains(queue))
+        let named = self.scenario.record.queues.as_ref();
+        self.wanted.queues && named.map_or(by_default, |queues| queues.contains(queue))
     }
 
     fn duplex(
@@ -339,11 +355,8 @@ impl<'a> Builder<'a> {
         let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
-        cx.probes.wanted = Wanted {
-            deliveries: scenario.record.deliveries,
-            tcp: scenario.record.tcp,
-            packets: scenario.record.packets,
-        };
+        cx.probes.wanted = self.wanted;
+        cx.probes.losses = vec![0; flows.len()];
         schedule_start(&mut cx, &self.links, &self.nodes, &flows);
         let predictions = agents::predictions(scenario, &self.ids, &self.nodes);
         for (number, prediction) in predictions.iter().enumerate() {

@@ -3,21 +3,35 @@
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
-use roamlab_engine::RandomNumbers;
+use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_packet::Addr;
+use roamlab_qdisc::QueueSpec;
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod doubt;
 mod mobility;
 mod radio;
 
+pub use doubt::doubts;
+
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
+
+/// The longest run: it ends before the pending events do ([`Scheduler::END`](roamlab_engine::Scheduler::END)).
+const LONGEST_RUN: Duration = Duration::from_secs(3600 * 80_000);
+
+/// Most segments of a file: sequence numbers have 32 bits, with room for a SYN and a FIN.
+const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
 
 /// The first problem of a scenario.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     if scenario.run.duration.as_nanos() == 0 {
         return Err(Problem::at("run.duration", "the run has no duration").help("write for example \"40 s\""));
+    }
+    if scenario.run.duration > LONGEST_RUN {
+        let problem = Problem::at("run.duration", "times of results would not hold so late an instant");
+        return Err(problem.help(format!("write at most \"{LONGEST_RUN}\"")));
     }
     if scenario.network.tunnel_overhead.0 > u64::from(u16::MAX) {
         let problem = Problem::at("network.tunnel_overhead", "a tunnel header has at most 65535 bytes");
@@ -135,7 +149,8 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
     Ok(())
 }
 
-fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
+/// All queues that a scenario describes, by their fields.
+fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
     let network = &scenario.network;
     let mut queues = vec![
         ("network.queue".to_owned(), Some(&network.queue)),
@@ -156,7 +171,11 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
             queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
         }
     }
-    for (path, queue) in queues {
+    queues
+}
+
+fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
+    for (path, queue) in queues(scenario) {
         if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
             return Err(Problem::told(format!("{path}.{field}"), &message));
         }
@@ -237,7 +256,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
     match (&flow.tcp, &flow.app) {
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
-            Ok(_) => Ok(()),
+            Ok(params) => check_file(&flow.app, params.segment),
             Err((part, message)) => Err((format!("tcp.{part}"), message)),
         },
         (None, AppSpec::Ftp(_)) => {
@@ -247,6 +266,23 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
         }
         (None, AppSpec::Cbr(_)) => Ok(()),
     }
+}
+
+/// A file has a number for each of its segments.
+fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
+    let AppSpec::Ftp(file) = app else { return Ok(()) };
+    let largest = Bytes(segment.0 * MOST_SEGMENTS);
+    if file.size.is_some_and(|size| size > largest) {
+        let message = format!("segments of {segment} have numbers for \"{largest}\": write at most that");
+        return Err(("app.size".into(), message));
+    }
+    if file.packets.is_some_and(|packets| u64::from(packets.0) > MOST_SEGMENTS) {
+        return Err((
+            "app.packets".into(),
+            format!("segments have no more numbers: write at most \"{MOST_SEGMENTS} pkt\""),
+        ));
+    }
+    Ok(())
 }
 
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {

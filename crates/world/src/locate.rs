@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use toml::de::DeTable;
 
+mod columns;
 mod hint;
 mod place;
 mod wording;
@@ -65,11 +66,12 @@ impl fmt::Display for Located {
         let field =
             if problem.field.is_empty() { String::new() } else { format!("field `{}`: ", problem.field) };
         let (shown, column_shown) = excerpt(text, *column);
-        let width = (*width).clamp(1, shown.chars().count().saturating_sub(column_shown - 1).max(1));
+        let before = columns::wide(shown.chars().take(column_shown - 1));
+        let carets = columns::wide(shown.chars().skip(column_shown - 1).take(*width)).max(1);
         writeln!(f, "{file}:{line}:{column}: {field}{}", problem.message)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{line} | {shown}")?;
-        write!(f, "{margin} | {}{}", " ".repeat(column_shown - 1), "^".repeat(width))?;
+        write!(f, "{margin} | {}{}", " ".repeat(before), "^".repeat(carets))?;
         if !problem.help.is_empty() {
             write!(f, "\n{margin} = help: {}", problem.help)?;
         }
@@ -87,6 +89,14 @@ fn excerpt(text: &str, column: usize) -> (String, usize) {
     }
     let skipped = column.saturating_sub(BEFORE);
     (text.chars().skip(skipped).take(LONGEST).collect(), column - skipped)
+}
+
+/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+pub fn line_of(text: &str, field: &str) -> Option<usize> {
+    let root = DeTable::parse(text).ok()?;
+    let found = place::find(root.get_ref(), field)?;
+    let at = if found.whole { found.value.start } else { found.key.start };
+    Some(text[..at].matches('\n').count() + 1)
 }
 
 /// A text and its name.
@@ -132,6 +142,12 @@ impl<'a> Source<'a> {
         {
             place::push_key(&mut field, part.name());
             span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
+        }
+        if told.problem.message.ends_with(" is not a unit of a number of packets")
+            && hint::has(&format!("{field}_bytes"))
+        {
+            told.problem.help +=
+                "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
         }
         if told.problem.help.is_empty() {
             let missing = matches!(told.part, Some(wording::Part::Missing(_)));

@@ -3,13 +3,16 @@
 /// "did you mean", or the list of what there is, each name between two of `quote`.
 pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
     const LISTED: usize = 40;
-    let list = |names: &[&str]| {
-        let quoted: Vec<String> = names.iter().map(|name| format!("{quote}{name}{quote}")).collect();
-        quoted.join(", ")
-    };
-    match names.iter().min_by_key(|name| distance(wanted, name)) {
+    let quoted = |name: &&str| format!("{quote}{name}{quote}");
+    let list = |names: &[&str]| names.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    let least = names.iter().map(|name| distance(wanted, name)).min().unwrap_or_default();
+    let closest: Vec<&str> = names.iter().filter(|name| distance(wanted, name) == least).copied().collect();
+    match closest.first() {
         None => "there are none in this scenario".into(),
-        Some(closest) if is_close(wanted, closest) => format!("did you mean {quote}{closest}{quote}?"),
+        // Of several values that are as near any may be meant, and what is not near too: a year, a number of a host.
+        Some(first) if is_close(wanted, first) && (quote == '`' || closest.len() == 1) => {
+            format!("did you mean {}?", closest.iter().map(quoted).collect::<Vec<_>>().join(" or "))
+        }
         Some(only) if names.len() == 1 => format!("there is only {quote}{only}{quote}"),
         Some(_) if names.len() > LISTED => format!("write one of {}, …", list(&names[..LISTED])),
         Some(_) => format!("write one of {}", list(names)),
@@ -49,6 +52,9 @@ mod tests {
     #[test]
     fn a_slip_is_corrected_and_anything_else_gets_the_list() {
         assert_eq!(known("mblu", &["red", "mblue"], '"'), "did you mean \"mblue\"?");
+        let years = ["ns2-2001", "ns2-2009"];
+        assert_eq!(known("ns2-2010", &years, '"'), "write one of \"ns2-2001\", \"ns2-2009\"");
+        assert_eq!(known("d3", &["d1", "d2", "limit"], '`'), "did you mean `d1` or `d2`?");
         assert_eq!(known("xy", &["red", "mblue"], '`'), "write one of `red`, `mblue`");
         assert_eq!(known("cubic", &["reno"], '"'), "there is only \"reno\"");
         assert_eq!(known("bs1", &[], '"'), "there are none in this scenario");

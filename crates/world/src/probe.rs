@@ -1,5 +1,6 @@
 //! The record of a run: typed rows, kept as columns.
 
+use crate::conduct::Part;
 use crate::cx::Place;
 use crate::event::{LinkId, NodeId};
 use crate::table::{Cell, Column, Names, table};
@@ -297,7 +298,7 @@ table! {
 }
 
 /// What a scenario asks to have recorded.
-#[derive(Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug)]
 pub struct Wanted {
     /// One row per delivery.
     pub deliveries: bool,
@@ -305,6 +306,17 @@ pub struct Wanted {
     pub tcp: bool,
     /// One row per packet sent, enqueued or lost.
     pub packets: bool,
+    /// One row per change of a recorded queue.
+    pub queues: bool,
+    /// One row per loss.
+    pub drops: bool,
+}
+
+impl Default for Wanted {
+    /// Nothing but what is lost.
+    fn default() -> Self {
+        Wanted { deliveries: false, tcp: false, packets: false, queues: false, drops: true }
+    }
 }
 
 /// The record.
@@ -336,12 +348,34 @@ pub struct Probes {
     pub traced: Option<u64>,
     /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
     pub odd_ecn: u64,
+    /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
+    pub losses: Vec<u64>,
     messages: Vec<Message>,
     /// The last loss of each segment, to name the cause of a retransmission.
     last_loss: BTreeMap<(FlowId, u32), u64>,
 }
 
 impl Probes {
+    /// What its tables take in memory.
+    pub fn parts(&self) -> [Part; 10] {
+        let messages = (self.messages.capacity() * size_of::<Message>()) as u64;
+        let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
+        signalling.bytes += messages;
+        let fewer = "lower the load, or the losses";
+        [
+            self.deliveries.part("deliveries", "write `record.deliveries = false`"),
+            self.queues.part("queue", "name fewer queues in `record.queues`, or none"),
+            self.drops.part("drops", fewer),
+            self.tcp.part("tcp", "write `record.tcp = false`"),
+            self.packets.part("packets", "write `record.packets = false`"),
+            self.handovers.part("handovers", "move hosts less often"),
+            self.releases.part("releases", fewer),
+            self.policing.part("policing", "write `network.foreign_marks = \"honour\"`"),
+            signalling,
+            self.trace.part("trace", "trace no packet"),
+        ]
+    }
+
     /// A message was sent; its number.
     pub fn sent(
         &mut self,
@@ -387,15 +421,15 @@ impl Probes {
         if packet.payload() > 0 && reason.loses_data() {
             self.last_loss.insert((packet.flow, seq), packet.serial);
         }
-        self.drops.push(Drop {
-            time_ns: now,
-            place,
-            reason,
-            flow: packet.flow,
-            seq,
-            serial: packet.serial,
-            marked,
-        });
+        if reason.loses_data()
+            && let Some(losses) = self.losses.get_mut(packet.flow.0 as usize)
+        {
+            *losses += 1;
+        }
+        if self.wanted.drops {
+            let (flow, serial) = (packet.flow, packet.serial);
+            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, marked });
+        }
     }
 
     /// Something happened to a packet.

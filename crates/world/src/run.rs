@@ -2,10 +2,11 @@
 
 use crate::build::build;
 use crate::check::SIGNALLING;
+use crate::conduct::Conduct;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::timeouts::Verdict;
-use crate::world::{LawViolation, World};
+use crate::world::{Failure, World};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{DropReason, FlowId};
 
@@ -29,21 +30,18 @@ pub struct Table {
     pub columns: Vec<(&'static str, Column)>,
 }
 
-/// Runs a checked scenario to its end, or until `keep_going`, which is asked now and then, says no: the tables then
-/// end there.
+/// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
 ///
 /// # Errors
-/// The law that the run violated. No result comes with it.
-pub fn run(
-    scenario: &Scenario,
-    draw: Draw,
-    keep_going: &dyn Fn() -> bool,
-) -> Result<Vec<Table>, LawViolation> {
-    let mut world = build(scenario, draw);
+/// The law that the run violated, or that it would have taken too much memory. No result comes with it.
+pub fn run(scenario: &Scenario, draw: Draw, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
+    let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    world.run(end, keep_going)?;
+    world.run(end, conduct)?;
     let spurious = judge_timeouts(&mut world);
-    Ok(tables(world, end, spurious))
+    let mut tables = tables(world, end, spurious);
+    tables.retain(|table| conduct.wants(table.name));
+    Ok(tables)
 }
 
 /// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.
@@ -118,7 +116,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
         ("duplicate_pkts", count(&|stats| stats.duplicates)),
         ("reordered_pkts", count(&|stats| stats.reordered)),
         ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
-        ("dropped_pkts", Column::U64(losses_by_flow(world))),
+        ("dropped_pkts", Column::U64(world.cx.probes.losses.clone())),
         ("timeouts", count(&|stats| stats.timeouts)),
         ("spurious_timeouts", Column::U64(spurious)),
         ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
@@ -137,20 +135,6 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
         ("marked_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
         ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
     ]
-}
-
-/// Packets of each flow that were lost, acknowledgements included, copies excluded.
-fn losses_by_flow(world: &World) -> Vec<u64> {
-    let mut losses = vec![0; world.flows.len()];
-    let drops = &world.cx.probes.drops;
-    for (flow, reason) in drops.flow.iter().zip(&drops.reason) {
-        if reason.loses_data()
-            && let Some(losses) = losses.get_mut(flow.0 as usize)
-        {
-            *losses += 1;
-        }
-    }
-    losses
 }
 
 fn census_table(world: &World) -> Vec<(&'static str, Column)> {

@@ -372,6 +372,13 @@ impl Scenario {
         crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
     }
 
+    /// What it says and hardly means, each with its place: the first twenty. `text` and `file` are what it was read
+    /// from.
+    pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
+        let source = Source::new(text, file);
+        crate::check::doubts(self).into_iter().take(20).map(|doubt| source.locate(doubt)).collect()
+    }
+
     /// The scenario with every default filled in, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()

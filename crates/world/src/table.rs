@@ -155,6 +155,16 @@ macro_rules! table {
                 $(self.$field.push(row.$field);)+
             }
 
+            /// What its rows take, or will after their next growth, if that is near.
+            pub fn part(&self, name: &'static str, help: &'static str) -> crate::conduct::Part {
+                let mut part = crate::conduct::Part { name, rows: 0, bytes: 0, help };
+                $(
+                    part.rows = self.$field.len();
+                    part.bytes += crate::conduct::bytes_soon(part.rows, self.$field.capacity(), size_of::<$type>());
+                )+
+                part
+            }
+
             /// The columns, with their names.
             pub fn into_columns(self, names: &crate::table::Names) -> Vec<(&'static str, crate::table::Column)> {
                 vec![$((stringify!($field), crate::table::Cell::column(self.$field, names)),)+]

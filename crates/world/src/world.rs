@@ -1,5 +1,6 @@
 //! The world: all nodes, links and flows of a run, and the loop that lets things happen.
 
+use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
 use crate::cx::Cx;
 use crate::event::{Event, LinkId, NodeId, Side};
 use crate::fault::Fault;
@@ -118,6 +119,17 @@ impl fmt::Display for LawViolation {
     }
 }
 
+/// Why a run has no result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// It violated a law.
+    #[error(transparent)]
+    Law(#[from] LawViolation),
+    /// It would have taken more memory than it may.
+    #[error(transparent)]
+    Memory(#[from] MemoryLimit),
+}
+
 /// Events at one instant that no sane scenario reaches: a loop without delay.
 const EVENTS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Events after which it is seen to that time goes on and that the run is still wanted.
@@ -126,14 +138,14 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
 impl World {
     /// Lets everything happen until `end`.
     ///
-    /// `keep_going` is asked now and then; the run ends early, without a violation, when it says no.
+    /// It ends early, without a failure, when `conduct.keep_going` says no.
     ///
     /// # Errors
     /// The law that was violated: conservation (checked at each event in debug builds, at the end always), or
-    /// progress of time.
-    pub fn run(&mut self, end: Time, keep_going: &dyn Fn() -> bool) -> Result<(), LawViolation> {
+    /// progress of time. Or the memory that it would have taken.
+    pub fn run(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
-        while keep_going() {
+        while self.may_go_on(conduct)? {
             let before = self.cx.now;
             let happened = self.run_some(end)?;
             if happened < EVENTS_BETWEEN_LOOKS {
@@ -141,10 +153,10 @@ impl World {
             }
             at_this_instant = if self.cx.now > before { 0 } else { at_this_instant + happened };
             if at_this_instant > EVENTS_AT_ONE_INSTANT {
-                return Err(self.violation("time stands still".into()));
+                return Err(self.violation("time stands still".into()).into());
             }
         }
-        self.check_conservation()
+        Ok(self.check_conservation()?)
     }
 
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
@@ -180,6 +192,14 @@ impl World {
         for flow in &mut self.flows {
             flow.starts_plainly = [flow.src, flow.dst].map(|node| !special[node.0 as usize]);
         }
+    }
+
+    fn may_go_on(&self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
+        let packets = self.cx.pool.census().inside() as usize;
+        if let Some(limit) = conduct.memory {
+            check_memory(&self.cx.probes, packets, limit, self.cx.now)?;
+        }
+        Ok((conduct.keep_going)(Progress { now: self.cx.now, events: self.events }))
     }
 
     /// The node with this address.
@@ -263,8 +283,9 @@ mod tests {
     #[test]
     fn wake_ups_do_not_pile_up() {
         let text = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
-        let mut world = build(&Scenario::parse(text, "mblue.toml").unwrap(), Draw::default());
-        world.run(Time::from_nanos(40_000_000_000), &|| true).unwrap();
+        let mut world =
+            build(&Scenario::parse(text, "mblue.toml").unwrap(), Draw::default(), &Conduct::default());
+        world.run(Time::from_nanos(40_000_000_000), &Conduct::default()).unwrap();
         let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
         assert!(timeouts > 10, "{timeouts}");
         let mut pending: BTreeMap<String, u32> = BTreeMap::new();

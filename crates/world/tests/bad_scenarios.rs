@@ -1,9 +1,13 @@
 //! What a user reads who wrote something wrong. Each case is one edit of a valid scenario; the reports are kept
 //! in a snapshot so that they can be read and judged as a whole.
 
+#[path = "bad_scenarios/mutate.rs"]
+mod mutate;
+
+use mutate::mutate;
 use proptest::prelude::*;
 use roamlab_engine::Duration;
-use roamlab_world::{Draw, Scenario, run};
+use roamlab_world::{Conduct, Draw, Scenario, run};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -215,6 +219,16 @@ const SENSE: &[Edit] = &[
         AIR,
         "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { queue = { kind = \"droptail\", limit = \"0 pkt\" } }",
     ),
+    ("a run of 2^64 - 1 ns", "\"2 s\"", "\"18446744073709551615 ns\""),
+    ("a file of 2^64 - 1 bytes", "start = \"0.1 s\"", "size = \"18446744073709551615 B\""),
+    ("a file of 2^32 - 1 segments", "start = \"0.1 s\"", "packets = \"4294967295 pkt\""),
+    ("a threshold that no duplicate ACKs reach", "segment = \"512 B\"", "dupack_threshold = 4294967295"),
+    ("a window of 2^32 - 1 segments", "window = \"64 pkt\"", "window = \"4294967295 pkt\""),
+    ("options of 41 bytes", "segment = \"512 B\"", "timestamp_size = \"41 B\""),
+    ("a tick of 2 h", "segment = \"512 B\"", "tick = \"2 h\""),
+    ("a mean packet of 2^64 - 1 bytes", "limit = \"60 pkt\"", "mean_packet = \"18446744073709551615 B\""),
+    ("beacons each nanosecond", "route_optimisation = true", "beacon_interval = \"1 ns\""),
+    ("measurements each nanosecond", RADIO, "[radio.measurement]\nperiod = \"1 ns\""),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];
@@ -233,6 +247,8 @@ const LTE: &[Edit] = &[
     ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
     ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
     ("no end marker", "mme = \"mme\"", "end_markers = 0"),
+    ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
+    ("preambles each nanosecond", "mme = \"mme\"", "timers = { random_access = \"1 ns\" }"),
     ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),
     ("a message of no bytes", "mme = \"mme\"", "sizes = { end_marker = \"0 B\" }"),
     ("a tunnel header of a megabyte", "mme = \"mme\"", "tunnel_overhead = \"1 MB\""),
@@ -323,73 +339,6 @@ fn junk_without_end_is_refused_in_a_report_that_can_be_read() {
     insta::assert_snapshot!(Scenario::parse(&long, "lab.toml").map(|_| ()).unwrap_err());
 }
 
-/// Values that a mutation puts in the place of another.
-const VALUES_TO_TRY: &[&str] = &[
-    "\"0 s\"",
-    "\"1 ns\"",
-    "\"63 ms\"",
-    "\"5000000 h\"",
-    "\"0 pkt\"",
-    "\"1 pkt\"",
-    "\"4294967295 pkt\"",
-    "\"1 bit/s\"",
-    "\"18446744073709551615 bit/s\"",
-    "\"28 B\"",
-    "\"65535 B\"",
-    "\"18446744073709551615 B\"",
-    "\"mh\"",
-    "\"fa2\"",
-    "\"cbr\"",
-    "\"red\"",
-    "\"rfc\"",
-    "\"none\"",
-    "true",
-    "0",
-    "1.0",
-    "-1",
-    "nan",
-    "1e300",
-    "[]",
-    "{}",
-    "é",
-];
-
-/// A random edit of a text: by characters, by lines, or of one value.
-fn mutate(text: &str, (kind, at, with): (u8, usize, usize)) -> String {
-    let mut chars: Vec<char> = text.chars().collect();
-    let mut lines: Vec<&str> = text.lines().collect();
-    if chars.is_empty() || lines.is_empty() {
-        return text.to_owned();
-    }
-    let (char_at, line_at) = (at % chars.len(), at % lines.len());
-    match kind % 7 {
-        0 => drop(chars.remove(char_at)),
-        1 => chars[char_at] = "=[]{}\"'.#,\\ 0129-amkµ\n"[..].chars().cycle().nth(with % 997).unwrap_or('x'),
-        2 => chars.insert(char_at, chars[with % chars.len()]),
-        3 => {
-            lines.remove(line_at);
-            return lines.join("\n");
-        }
-        4 => {
-            lines.insert(line_at, lines[with % lines.len()]);
-            return lines.join("\n");
-        }
-        _ => {
-            let starts: Vec<usize> = text.match_indices("= ").map(|(start, _)| start + 2).collect();
-            let Some(&start) = starts.get(at % starts.len().max(1)) else { return text.to_owned() };
-            let rest = &text[start..];
-            let end = rest.find(['\n', ',', '}']).unwrap_or(rest.len());
-            return format!(
-                "{}{}{}",
-                &text[..start],
-                VALUES_TO_TRY[with % VALUES_TO_TRY.len()],
-                &rest[end..]
-            );
-        }
-    }
-    chars.into_iter().collect()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -409,8 +358,9 @@ proptest! {
             Ok(mut scenario) => {
                 scenario.run.duration = scenario.run.duration.min(Duration::from_millis(700));
                 let patience = AtomicU32::new(2);
-                let keep_going = || patience.fetch_sub(1, Ordering::Relaxed) > 1;
-                let outcome = run(&scenario, Draw::default(), &keep_going);
+                let keep_going = |_| patience.fetch_sub(1, Ordering::Relaxed) > 1;
+                let conduct = Conduct { keep_going: &keep_going, ..Conduct::default() };
+                let outcome = run(&scenario, Draw::default(), &conduct);
                 prop_assert!(outcome.is_ok(), "{:?}\n{text}", outcome.err());
             }
         }

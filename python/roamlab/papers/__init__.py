@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """What a reproduction is given: where its figures and tables go, how much to run."""
+    """What a reproduction is given: where its figures and tables go, where runs are kept, how much to run."""
 
     figures: Path
     tables: Path
+    store: Path
     runs: int
     threads: int
     thorough: bool = False

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import math
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.runs import SEED
-from roamlab.report import Assumption, Table
+from roamlab.report import Assumption, Measured, Table
 from roamlab.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from roamlab.claims import Claim
@@ -51,10 +52,9 @@ STARTS = Assumption(
 )
 
 
-def mean_text(values: Sequence[float]) -> str:
+def mean_cell(values: Sequence[float]) -> Measured:
     """A mean with its interval."""
-    interval = student(values)
-    return f"{interval.effect:.4g} ({interval.low:.4g} … {interval.high:.4g})"
+    return Measured(student(values))
 
 
 def readings_table(decided: Sequence[Claim], names: Sequence[str]) -> Table:
@@ -68,7 +68,32 @@ def readings_table(decided: Sequence[Claim], names: Sequence[str]) -> Table:
 
 
 def write_csv(table: Table, path: Path) -> None:
-    """The table as a file."""
+    """The table as a file; a column with intervals becomes four: mean, low, high and n, the number of runs.
+
+    One run alone has no bounds: they are empty.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    spread = [any(isinstance(cell, Measured) for cell in column) for column in zip(*table.rows, strict=True)]
+    spread = spread or [False] * len(table.headings)
+
+    def line(row: Sequence[str | Measured]) -> Iterator[str]:
+        for cell, several in zip(row, spread, strict=True):
+            if isinstance(cell, Measured):
+                found = cell.interval
+                yield from (_plain(number) for number in (found.effect, found.low, found.high))
+                yield str(found.runs)
+            else:
+                yield from (cell, "", "", "") if several else (cell,)
+
+    def heading(name: str, several: bool) -> list[str]:
+        return [f"{name} {part}" for part in ("mean", "low", "high", "n")] if several else [name]
+
+    first = [
+        part for name, several in zip(table.headings, spread, strict=True) for part in heading(name, several)
+    ]
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([table.headings, *table.rows])
+        csv.writer(file).writerows([first, *map(line, table.rows)])
+
+
+def _plain(number: float) -> str:
+    return repr(number) if math.isfinite(number) else ""

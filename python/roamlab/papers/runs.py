@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import polars as pl
+
+from roamlab import _roamlab
 from roamlab.ensemble import Job, measure
+from roamlab.manifest import hash_text, schema_hash
+from roamlab.papers.keeping import decode, encode, name_of
+from roamlab.shards import Mended, Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from roamlab.results import Results
     from roamlab.scenario import Scenario
@@ -18,6 +27,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 SEED = 1
 
+KEPT = "measures"
+"""In a store: the folder of what papers measured, beside the summaries of sweeps."""
+
+_COLUMNS = {"value": pl.String}
+
 
 class Batch:
     """Runs that experiments ask for one by one and that are made together: no processor waits in between.
@@ -26,8 +40,8 @@ class Batch:
     """
 
     def __init__(self) -> None:
-        self._wanted: dict[Job, dict[Callable[[Results], Any], list[list[Any]]]] = defaultdict(
-            lambda: defaultdict(list)
+        self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[list[Any]]]]] = defaultdict(
+            dict
         )
 
     def each(
@@ -35,23 +49,54 @@ class Batch:
     ) -> dict[K, list[T]]:
         """`take` of so many runs of each scenario, in lists that `make` fills.
 
-        Run n draws from the same streams in every scenario.
+        Run n draws from the same streams in every scenario. `take` is a function of a module, or a partial of one, so
+        that what it gave is found again; it gives what `keeping.encode` takes.
         """
-        found: dict[K, list[T]] = {name: [] for name in scenarios}
-        for name, (scenario, runs) in scenarios.items():
+        name = name_of(take)
+        found: dict[K, list[T]] = {case: [] for case in scenarios}
+        for case, (scenario, runs) in scenarios.items():
             for run in range(runs):
-                self._wanted[Job(scenario, SEED, run)][take].append(found[name])
+                _, lists = self._wanted[Job(scenario, SEED, run)].setdefault(name, (take, []))
+                lists.append(found[case])
         return found
 
-    def make(self, threads: int) -> None:
-        """Make the runs. Each is let go once it is measured."""
-        measured = measure(
-            list(self._wanted), lambda job, results: [take(results) for take in self._wanted[job]], threads
-        )
-        for wanted, values in zip(self._wanted.values(), measured, strict=True):
-            for lists, value in zip(wanted.values(), values, strict=True):
+    def make(self, store: Path, threads: int) -> None:
+        """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends."""
+        keys = {job: {name: _key(job, name) for name in wanted} for job, wanted in self._wanted.items()}
+        with Shards(store / KEPT, _COLUMNS) as kept:
+            while True:
+                with suppress(Mended):
+                    self._make_missing(keys, kept, threads)
+                    kept.flush()
+                    texts = _read(kept, [key for of_job in keys.values() for key in of_job.values()])
+                    break
+        for job, wanted in self._wanted.items():
+            for name, (_, lists) in wanted.items():
                 for found in lists:
-                    found.append(value)
+                    found.append(decode(texts[keys[job][name]]))
+
+    def _make_missing(self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int) -> None:
+        missing = [job for job, of_job in keys.items() if any(key not in kept for key in of_job.values())]
+        if len(missing) < len(keys):
+            print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
+
+        def keep(job: Job, results: Results) -> None:
+            for name, (take, _) in self._wanted[job].items():
+                if keys[job][name] not in kept:
+                    kept.add(keys[job][name], [(encode(take(results)),)])
+
+        measure(missing, keep, threads)
+
+
+def _key(job: Job, name: str) -> str:
+    """Hash of everything that determines what a measure gives."""
+    scenario = hash_text(job.scenario.resolved)
+    parts = (scenario, job.seed, job.run, schema_hash(), _roamlab.build_hash(), name)
+    return hash_text("/".join(map(str, parts)))
+
+
+def _read(kept: Shards, keys: list[str]) -> dict[str, str]:
+    return {key: value for _, rows in kept.read(dict.fromkeys(keys)) for key, value in rows.iter_rows()}
 
 
 def by_reading(

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from roamlab.errors import BadInput
+from roamlab.errors import BadInput, within
 from roamlab.traces.text import is_text, lines
 
 if TYPE_CHECKING:
@@ -65,16 +65,22 @@ class Trace:
     def events(self) -> Iterator[Event]:
         """The events; refuses one that is earlier than the one before it."""
         before = 0
-        for event in self.reader.events(self.path):
-            if event.time_ns < before:
-                raise BadInput(
-                    self.reader.locate(self.path, event),
-                    f"time goes back, from {before / 1e9:.9f} s to {event.time_ns / 1e9:.9f} s",
-                    expected="events in the order of time",
-                    remedy="sort the file by time",
-                )
-            before = event.time_ns
-            yield event
+        with within(self.path):
+            for event in self.reader.events(self.path):
+                if event.time_ns < before:
+                    raise BadInput(
+                        self.reader.locate(self.path, event),
+                        f"time goes back, from {before / 1e9:.9f} s to {event.time_ns / 1e9:.9f} s",
+                        expected="events in the order of time",
+                        remedy="sort the file by time",
+                    )
+                before = event.time_ns
+                yield event
+
+    def offers(self) -> Set[str]:
+        """The kinds of event and the variables that there may be."""
+        with within(self.path):
+            return self.reader.offers(self.path)
 
     def locate(self, event: Event) -> str:
         """Where an event stands."""

@@ -179,7 +179,7 @@ impl Context {
     }
 
     pub fn switch_path(&mut self, base_station: Addr, release: Option<Addr>, cx: &mut Cx<'_>) {
-        let retry = Backoff::start(cx.now, cx.params.timers.s1_retransmit);
+        let retry = cx.params.timers.s1_retry(cx.now);
         let path = Path { id: self.id, base_station, release, retry };
         cx.send(cx.mme, path.id, Kind::PathSwitchRequest { base_station });
         self.path = Some(path);
@@ -372,7 +372,7 @@ impl ENodeB {
             known.bearer.end(out);
         }
         let bearer = Bearer::attached(host, id, out);
-        let measuring = Some(Backoff::start(now, self.params.timers.rrc_retransmit));
+        let measuring = Some(self.params.timers.rrc_retry(now));
         let context = Context { measuring, ..Context::new(id, Role::Serving, bearer) };
         self.hosts.insert(host, context);
         for kind in [Kind::ConnectionSetup {}, Kind::MeasurementControl {}] {
@@ -391,7 +391,7 @@ impl ENodeB {
         let mut continues = false;
         self.with(host, now, out, |context, cx| {
             continues = context.id >= id && !matches!(context.role, Role::Leaving { .. });
-            let retry = Backoff::start(cx.now, cx.params.timers.rrc_retransmit);
+            let retry = cx.params.timers.rrc_retry(cx.now);
             context.resuming = continues.then_some(Resuming { id, retry });
             true
         });

@@ -108,7 +108,7 @@ impl Mme {
     fn begin(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
         let Some(known) = self.hosts.get_mut(&host) else { return };
         known.id = request.id;
-        let retry = Backoff::start(now, self.params.timers.s1_retransmit);
+        let retry = self.params.timers.s1_retry(now);
         known.change = Some(Change { request, also: Vec::new(), retry });
         self.ask(host, out);
     }

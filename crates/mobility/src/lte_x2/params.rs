@@ -2,7 +2,8 @@
 
 use super::message::Sizes;
 use crate::EventA3;
-use roamlab_engine::{Bytes, Duration, Packets};
+use crate::backoff::Backoff;
+use roamlab_engine::{Bytes, Duration, Packets, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,7 @@ pub struct Params {
     /// Without an end marker direct packets wait this long after the last forwarded one. ASSUMPTION: an
     /// implementation's value. Default 100 ms.
     pub reordering_wait: Duration,
-    /// End markers that the gateway sends on the old path, at least one. Default 1.
+    /// End markers that the gateway sends on the old path, 1 to 1000. Default 1.
     pub end_markers: u32,
     /// The host drops packets that it has got already (PDCP, TS 36.323 §5.1.2). Default true.
     pub drop_duplicates: bool,
@@ -89,6 +90,12 @@ impl Default for Params {
         }
     }
 }
+
+/// Most end markers on a path: TS 36.300 §10.1.2.2.1 says "one or more", an implementation sends a few.
+const MOST_END_MARKERS: u32 = 1000;
+
+/// Least time between two preambles: a subframe (TS 36.211 §5.7.1).
+const SHORTEST_REPETITION: Duration = Duration::from_millis(1);
 
 /// Who has the path switched.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -158,12 +165,15 @@ pub struct Timers {
     pub t301: Duration,
     /// From finding a cell to having its link, after a failure. Default 20 ms.
     pub cell_entry: Duration,
-    /// The preamble, and the answer to it, are repeated. Default 20 ms.
+    /// The preamble, and the answer to it, are repeated after this; at least 1 ms, a subframe. Default 20 ms.
     pub random_access: Duration,
     /// First repetition of what goes over RRC and NAS without an answer, then doubling. Default 200 ms.
     pub rrc_retransmit: Duration,
     /// First repetition of S1 and S11 requests without an answer, then doubling. Default 200 ms.
     pub s1_retransmit: Duration,
+    /// Longest time between two such repetitions; a first one that is longer stays. ASSUMPTION: the standards leave
+    /// repetition to layer 2, SCTP and T3-RESPONSE (TS 29.274 §7.6); 2 s is an implementation's value. Default 2 s.
+    pub retransmit_limit: Duration,
 }
 
 impl Default for Timers {
@@ -181,7 +191,18 @@ impl Default for Timers {
             random_access: ms(20),
             rrc_retransmit: ms(200),
             s1_retransmit: ms(200),
+            retransmit_limit: ms(2_000),
         }
+    }
+}
+
+impl Timers {
+    pub(super) fn rrc_retry(&self, now: Time) -> Backoff {
+        Backoff::start(now, self.rrc_retransmit, self.retransmit_limit)
+    }
+
+    pub(super) fn s1_retry(&self, now: Time) -> Backoff {
+        Backoff::start(now, self.s1_retransmit, self.retransmit_limit)
     }
 }
 
@@ -193,7 +214,7 @@ impl Params {
     pub fn check(&self) -> Result<(), (String, String)> {
         let Timers { reloc_prep, reloc_overall, joining, forwarding_hold, t304, t311, t301, .. } =
             self.timers;
-        let Timers { random_access, rrc_retransmit, s1_retransmit, .. } = self.timers;
+        let Timers { random_access, rrc_retransmit, s1_retransmit, retransmit_limit, .. } = self.timers;
         let spans = [
             ("reordering_wait", self.reordering_wait),
             ("prediction_timeout", self.prediction_timeout),
@@ -207,12 +228,18 @@ impl Params {
             ("timers.random_access", random_access),
             ("timers.rrc_retransmit", rrc_retransmit),
             ("timers.s1_retransmit", s1_retransmit),
+            ("timers.retransmit_limit", retransmit_limit),
         ];
         if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             return Err(((*field).into(), "this time cannot be zero: write for example \"200 ms\"".into()));
         }
-        if self.end_markers == 0 {
-            return Err(("end_markers".into(), "the gateway sends at least one: write 1".into()));
+        if random_access < SHORTEST_REPETITION {
+            let message = "a preamble takes a subframe of 1 ms: write at least \"1 ms\"";
+            return Err(("timers.random_access".into(), message.into()));
+        }
+        if !(1..=MOST_END_MARKERS).contains(&self.end_markers) {
+            let message = format!("the gateway sends 1 to {MOST_END_MARKERS} of them: write 1");
+            return Err(("end_markers".into(), message));
         }
         self.measurement.check().map_err(|(field, message)| (format!("measurement.{field}"), message))
     }

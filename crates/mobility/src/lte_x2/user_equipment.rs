@@ -112,7 +112,7 @@ impl UserEquipment {
     /// A new connection through this base station.
     fn request_service(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
         self.note(Phase::ServiceRequested, out);
-        self.ask(base_station, Backoff::start(now, self.params.timers.rrc_retransmit), now, out);
+        self.ask(base_station, self.params.timers.rrc_retry(now), now, out);
     }
 
     fn ask(&mut self, base_station: Addr, retry: Backoff, now: Time, out: &mut Vec<Action>) {

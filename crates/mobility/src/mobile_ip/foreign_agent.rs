@@ -159,7 +159,11 @@ impl ForeignAgent {
             let update = Update {
                 identification: request.identification,
                 lifetime: request.lifetime,
-                retransmit: Backoff::start(now, self.params.update_retransmit),
+                retransmit: Backoff::start(
+                    now,
+                    self.params.update_retransmit,
+                    self.params.update_retransmit_limit,
+                ),
             };
             self.updates.insert((request.host, previous), update);
             out.push(self.update(request.host, previous, update));

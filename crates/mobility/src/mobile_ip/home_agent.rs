@@ -117,7 +117,8 @@ impl HomeAgent {
         });
         if self.params.route_optimisation && !told_now {
             known.sent = 0;
-            known.retransmit = Some(Backoff::start(now, self.params.correspondent_retransmit));
+            let first = self.params.correspondent_retransmit;
+            known.retransmit = Some(Backoff::start(now, first, self.params.retransmit_limit));
             self.send_update(host, correspondent, now, out);
         }
     }

@@ -79,8 +79,13 @@ impl MobileHost {
         if solicits {
             out.push(self.solicitation(base_station));
         }
-        let solicitation = solicits.then(|| Backoff::start(now, SOLICITATION_INTERVAL));
+        let solicitation =
+            solicits.then(|| Backoff::start(now, SOLICITATION_INTERVAL, LONGEST_SOLICITATION_INTERVAL));
         self.state = State::Listening { base_station, since: now, solicitation, solicited: 1 };
+    }
+
+    fn registration_timer(&self, now: Time) -> Backoff {
+        Backoff::start(now, self.params.registration_retransmit, self.params.retransmit_limit)
     }
 
     fn solicitation(&self, base_station: Addr) -> Action {
@@ -119,7 +124,7 @@ impl MobileHost {
             _ => return,
         }
         self.note(Phase::RegistrationSent, out);
-        let retransmit = Backoff::start(now, self.params.registration_retransmit);
+        let retransmit = self.registration_timer(now);
         self.state = State::Registering { base_station: from, agent, retransmit, handover: true };
         self.send_request(from, agent, now, out);
     }
@@ -165,13 +170,9 @@ impl MobileHost {
                 if timer.at <= now =>
             {
                 out.push(self.solicitation(base_station));
-                let next = if solicited < EARLY_SOLICITATIONS {
-                    Backoff::start(now, timer.interval)
-                } else {
-                    timer.again(now)
-                };
-                let interval = next.interval.min(LONGEST_SOLICITATION_INTERVAL);
-                let solicitation = Some(Backoff::start(now, interval));
+                let early = solicited < EARLY_SOLICITATIONS;
+                let same = Backoff::start(now, timer.interval, timer.limit);
+                let solicitation = Some(if early { same } else { timer.again(now) });
                 self.state = State::Listening { base_station, since, solicitation, solicited: solicited + 1 };
             }
             State::Registering { base_station, agent, retransmit, handover } if retransmit.at <= now => {
@@ -185,7 +186,7 @@ impl MobileHost {
                 self.send_request(base_station, agent, now, out);
             }
             State::Registered { base_station, agent, renew_at } if renew_at <= now => {
-                let retransmit = Backoff::start(now, self.params.registration_retransmit);
+                let retransmit = self.registration_timer(now);
                 self.state = State::Registering { base_station, agent, retransmit, handover: false };
                 self.send_request(base_station, agent, now, out);
             }

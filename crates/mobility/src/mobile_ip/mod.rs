@@ -125,6 +125,13 @@ pub struct Params {
     pub update_retransmit: Duration,
     /// First retransmission of a binding update to a correspondent; each later one waits twice as long. Default 1 s.
     pub correspondent_retransmit: Duration,
+    /// Longest time between two retransmissions of a registration request or of a binding update to a correspondent;
+    /// a first one that is longer stays. RFC 5944 §3.6.3 lets requests double up to the lifetime asked for. ASSUMPTION:
+    /// 8 s, so that an agent has given a request up (`pending_timeout`) before a late one comes. Default 8 s.
+    pub retransmit_limit: Duration,
+    /// The same of binding updates to the old agent and of the forward message. ASSUMPTION: the drafts leave it open;
+    /// 2 s, the hold time of buffers. Default 2 s.
+    pub update_retransmit_limit: Duration,
     /// Least time between two binding warnings, two binding requests, and two unchanged binding updates about the
     /// same host and correspondent. Default 1 s.
     pub warning_interval: Duration,
@@ -156,6 +163,8 @@ impl Default for Params {
             pending_timeout: Duration::from_secs(7),
             update_retransmit: Duration::from_millis(200),
             correspondent_retransmit: Duration::from_secs(1),
+            retransmit_limit: Duration::from_secs(8),
+            update_retransmit_limit: Duration::from_secs(2),
             warning_interval: Duration::from_secs(1),
             binding_lifetime: Duration::from_secs(60),
             binding_request_margin: Duration::from_secs(5),
@@ -165,9 +174,15 @@ impl Default for Params {
     }
 }
 
+/// Least time between two beacons or periodic advertisements. IEEE 802.11 counts beacon intervals in units of 1.024 ms.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+
 impl Params {
-    /// Refuses what cannot run, naming the field.
-    pub fn check(&self) -> Result<(), &'static str> {
+    /// Refuses what cannot run.
+    ///
+    /// # Errors
+    /// The field, and what was expected and what to write.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
         let spans = [
             ("beacon_interval", self.beacon_interval),
             ("advertisement_interval", self.advertisement_interval),
@@ -176,11 +191,23 @@ impl Params {
             ("pending_timeout", self.pending_timeout),
             ("update_retransmit", self.update_retransmit),
             ("correspondent_retransmit", self.correspondent_retransmit),
+            ("retransmit_limit", self.retransmit_limit),
+            ("update_retransmit_limit", self.update_retransmit_limit),
             ("binding_lifetime", self.binding_lifetime),
             ("buffer.hold", self.buffer.hold),
         ];
-        match spans.iter().find(|(_, span)| *span == Duration::ZERO) {
-            Some((field, _)) => Err(field),
+        if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
+            return Err((field, "this time cannot be zero: write for example \"1 s\"".into()));
+        }
+        let periods = [
+            ("beacon_interval", self.beacon_interval),
+            ("advertisement_interval", self.advertisement_interval),
+        ];
+        match periods.iter().find(|(_, period)| *period < SHORTEST_PERIOD) {
+            Some((field, _)) => Err((
+                field,
+                format!("no base station sends that often: write at least \"{SHORTEST_PERIOD}\""),
+            )),
             None => Ok(()),
         }
     }

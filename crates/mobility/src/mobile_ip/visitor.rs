@@ -93,7 +93,7 @@ impl Host {
             self.diverted.insert(old);
             self.drain = Some(Drain {
                 base_station: old,
-                forward: Some(Backoff::start(now, params.update_retransmit)),
+                forward: Some(Backoff::start(now, params.update_retransmit, params.update_retransmit_limit)),
                 give_up: until,
                 detour_until: params.buffer.detour.then_some(until),
             });

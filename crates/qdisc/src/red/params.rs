@@ -205,6 +205,9 @@ red_params! {
 /// The weights by which ns-2 sizes the weight itself.
 const AUTOMATIC_WEIGHTS: [f64; 3] = [0.0, -1.0, -2.0];
 
+/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
+const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
+
 /// ns-2's `targetdelay_` in seconds.
 const TARGET_DELAY: f64 = 0.005;
 
@@ -221,8 +224,10 @@ impl Params {
             );
             return Err(("max_threshold", message));
         }
-        if self.mean_packet == Bytes(0) {
-            return Err(("mean_packet", "a packet has a size: write for example \"512 B\"".into()));
+        if self.mean_packet == Bytes(0) || self.mean_packet > LARGEST_DATAGRAM {
+            let message =
+                format!("a packet has 1 to {} bytes: write for example \"512 B\"", LARGEST_DATAGRAM.0);
+            return Err(("mean_packet", message));
         }
         let weight =
             if by_link && AUTOMATIC_WEIGHTS.contains(&self.queue_weight) { 1.0 } else { self.queue_weight };
@@ -233,6 +238,17 @@ impl Params {
             }
         }
         crate::validate_probability("mark_p_max", self.mark_p_max)
+    }
+
+    /// A threshold that the queue never reaches has no effect.
+    pub(crate) fn doubt(&self) -> Option<BadField> {
+        let thresholds = [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)];
+        let (field, threshold) = thresholds.into_iter().find(|(_, threshold)| *threshold > self.limit)?;
+        let message = format!(
+            "the queue holds {} and never has {threshold}: write at most \"{}\", or a larger `limit`",
+            self.limit, self.limit
+        );
+        Some((field, message))
     }
 
     /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is

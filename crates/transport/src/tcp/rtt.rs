@@ -14,6 +14,8 @@ const RTTVAR_SHIFT: u32 = 2;
 const INITIAL_RTTVAR: Duration = Duration::from_secs(12);
 /// Above this factor ticks forget srtt, so that the next measurement starts afresh (BSD).
 const BACKOFF_CLOBBER: u64 = 8;
+/// Longer measurements count as this many ticks: what is made of one is shifted and added in 64 bits.
+const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
 const BSD_BACKOFF_LIMIT: u64 = 64;
 
@@ -87,7 +89,7 @@ impl RttEstimator {
             Backoff::Rfc2988 => self.rto() < self.max_rto,
         };
         if may_double {
-            self.backoff *= 2;
+            self.backoff = self.backoff.saturating_mul(2);
         }
         if let Averages::Ticks(averages) = &mut self.averages
             && self.backoff > BACKOFF_CLOBBER
@@ -169,7 +171,8 @@ impl TickAverages {
         let tick = self.tick.as_nanos();
         // ns-2 rounds what timestamps measure.
         let into_tick = if self.rounds { tick / 2 } else { (sent + self.phase).as_nanos() % tick };
-        self.latest = (((now.since(sent).as_nanos() + into_tick) / tick) as i64).max(1);
+        let ticks = now.since(sent).as_nanos().saturating_add(into_tick) / tick;
+        self.latest = (ticks.min(LONGEST_TICKS) as i64).max(1);
         if self.srtt == 0 {
             self.srtt = self.latest << SRTT_SHIFT;
             self.rttvar = self.latest << (RTTVAR_SHIFT - 1);
@@ -253,6 +256,23 @@ mod tests {
         let mut early = estimator(Profile::Ns2_2009, Duration::ZERO);
         early.measure(Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
         assert_eq!((early.latest(), early.rto()), (ms(10), ms(200)));
+    }
+
+    #[test]
+    fn extreme_times_do_not_overflow() {
+        let spec = TcpSpec {
+            tick: Some(Duration::from_nanos(1)),
+            max_rto: Some(Duration::MAX),
+            ..TcpSpec::default()
+        };
+        for profile in [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2009] {
+            let mut rtt = RttEstimator::new(&spec.resolve(profile).unwrap(), Duration::ZERO);
+            for sent in [Time::ZERO, Time::MAX, Time::ZERO] {
+                rtt.measure(sent, Time::MAX);
+                (0..70).for_each(|_| rtt.back_off());
+                assert!(rtt.rto() > Duration::ZERO, "{rtt:?}");
+            }
+        }
     }
 
     #[test]

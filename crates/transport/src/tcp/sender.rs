@@ -54,7 +54,8 @@ impl TcpSender {
         }
         let has_syn = matches!(state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let syn = u64::from(state.end == 0 && has_syn);
-        let end = segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count + syn));
+        let end =
+            segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count).saturating_add(syn));
         state.end = u32::try_from(end).unwrap_or(u32::MAX);
         state.permit_window();
     }

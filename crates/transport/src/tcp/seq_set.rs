@@ -64,14 +64,15 @@ impl SeqSet {
     pub fn run_start(&self, seq: u32) -> u32 {
         let (word, bit) = self.place(seq);
         if word >= self.words.len() {
-            return seq + 1;
+            return seq.saturating_add(1);
         }
         // Segments above `seq` count as present in its word.
         let mut above = !(bit | (bit - 1));
         for word in (0..=word).rev() {
             let missing = !(self.words[word] | above);
             if missing != 0 {
-                return (self.word_start(word) + BITS - missing.leading_zeros()).max(self.base).min(seq + 1);
+                let above_missing = self.word_start(word).saturating_add(BITS - missing.leading_zeros());
+                return above_missing.max(self.base).min(seq.saturating_add(1));
             }
             above = 0;
         }
@@ -164,7 +165,7 @@ impl SeqSet {
     }
 
     fn word_start(&self, word: usize) -> u32 {
-        (self.base / BITS + word as u32) * BITS
+        (self.base / BITS + word as u32).saturating_mul(BITS)
     }
 }
 
@@ -213,6 +214,17 @@ mod tests {
                 prop_assert_eq!(set.first_missing(seq), missing(&model, base, seq));
             }
         }
+    }
+
+    #[test]
+    fn the_last_numbers_are_numbers_like_others() {
+        let mut set = SeqSet::default();
+        set.forget_below(u32::MAX - 100);
+        assert_eq!(set.insert_range(u32::MAX - 70, u32::MAX), 70);
+        assert_eq!(set.run_start(u32::MAX - 1), u32::MAX - 70);
+        assert_eq!((set.run_start(u32::MAX), set.first_missing(u32::MAX - 70)), (u32::MAX, u32::MAX));
+        assert!(set.insert(u32::MAX));
+        assert_eq!((set.run_start(u32::MAX), set.first_missing(u32::MAX - 70)), (u32::MAX - 70, u32::MAX));
     }
 
     #[test]

@@ -20,10 +20,7 @@ pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Proble
 }
 
 fn check_mobile_ip(params: &mobile_ip::Params) -> Result<(), Problem> {
-    if let Err(part) = params.check() {
-        let problem = Problem::at(format!("mobility.{part}"), "this time cannot be zero");
-        return Err(problem.help("write for example \"1 s\""));
-    }
+    params.check().map_err(|(field, message)| Problem::told(format!("mobility.{field}"), &message))?;
     if !(1..=63).contains(&params.buffer.mark.0) {
         let message = format!("{} is not a code point that marks anything", params.buffer.mark.0);
         return Err(Problem::at("mobility.buffer.mark", message).help("write a number from 1 to 63"));

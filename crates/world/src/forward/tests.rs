@@ -1,6 +1,7 @@
 //! Marks at the edge of the access network and behind the air link; what a break cuts off.
 
 use crate::build::build;
+use crate::conduct::Conduct;
 use crate::run::Draw;
 use crate::scenario::Scenario;
 use crate::tunnel::{self, TunnelEcn};
@@ -43,14 +44,14 @@ visits = [{ cell = "bs1", at = "0 s", until = "600 ms" }]
 fn world(marks: &str, fate: &str) -> World {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", fate);
     let scenario = Scenario::parse(&text, "lab.toml").unwrap();
-    let mut world = build(&scenario, Draw::default());
+    let mut world = build(&scenario, Draw::default(), &Conduct::default());
     run_until(&mut world, 500_000);
     world
 }
 
 fn run_until(world: &mut World, micros: u64) {
     let end = Time::ZERO + Duration::from_micros(micros);
-    world.run(end, &|| true).unwrap();
+    world.run(end, &Conduct::default()).unwrap();
     world.cx.now = end;
 }
 
@@ -139,7 +140,7 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", "delivered");
     let text = text.replace("kind = \"mobile-ip\"", &format!("kind = \"mobile-ip\", {mobility}"));
     let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
-    let mut world = build(&scenario, Draw::default());
+    let mut world = build(&scenario, Draw::default(), &Conduct::default());
     run_until(&mut world, 600_000);
     let air = world.links.iter().position(|link| link.name == "bs1/air").unwrap();
     world.links.offered().nth(air).unwrap()

@@ -23,6 +23,13 @@ pub fn hint(field: &str, missing: bool) -> Option<String> {
     Some(format!("{verb} for example `{example}`{about}"))
 }
 
+/// Whether there is such a field in some kind of the table around it.
+pub fn has(field: &str) -> bool {
+    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
+    let schema = Schema { root: &root };
+    names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
+}
+
 struct Schema<'a> {
     root: &'a Value,
 }

@@ -118,9 +118,14 @@ type Covers<'a> = &'a dyn Fn(Range<usize>) -> bool;
 
 fn walk_table(table: &DeTable<'_>, covers: Covers<'_>, path: &mut String) {
     for (key, value) in table.iter() {
-        if covers(key.span()) || holds(value.span(), value.get_ref(), covers) {
+        let at_key = covers(key.span());
+        if at_key || holds(value.span(), value.get_ref(), covers) {
             push_key(path, key.get_ref());
-            return walk(value.get_ref(), covers, path);
+            // A header `[a.b.c]` is the place of three tables: the key says which is meant.
+            if !at_key {
+                walk(value.get_ref(), covers, path);
+            }
+            return;
         }
     }
 }
@@ -165,6 +170,15 @@ mod tests {
             assert_eq!(&TEXT[found.value.clone()], text, "{field}");
             assert!(found.whole);
             assert_eq!(field_at(root.get_ref(), found.value.start), field);
+        }
+    }
+
+    #[test]
+    fn a_key_in_a_header_is_the_place_of_its_own_table_only() {
+        let text = "[a.b.c]\nx = 1\n";
+        let root = DeTable::parse(text).unwrap();
+        for (at, field) in [(1, "a"), (3, "a.b"), (5, "a.b.c"), (8, "a.b.c.x")] {
+            assert_eq!(field_at(root.get_ref(), at), field);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::build::build;
+use crate::conduct::Conduct;
 use crate::cx::Place;
 use crate::run::Draw;
 use crate::scenario::Scenario;
@@ -49,12 +50,12 @@ fn positions() -> String {
 /// Built unchecked: a scenario without a protocol that commands its hosts is refused.
 fn world(text: &str) -> World {
     let scenario: Scenario = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario, Draw::default())
+    build(&scenario, Draw::default(), &Conduct::default())
 }
 
 fn run_until(world: &mut World, millis: u64) {
     let end = Time::ZERO + Duration::from_millis(millis);
-    world.run(end, &|| true).unwrap();
+    world.run(end, &Conduct::default()).unwrap();
     world.cx.now = end;
 }
 

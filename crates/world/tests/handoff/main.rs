@@ -1,6 +1,7 @@
 //! The handoff of Mobile IP with buffering in the world: undisturbed, and in trouble.
 
 mod lab;
+mod reached;
 #[path = "../lab/record.rs"]
 mod record;
 mod trouble;

@@ -1,11 +1,11 @@
 //! What the tests of whole runs share.
 
-use roamlab_world::{Column, Draw, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
 
 /// The tables of one run of a scenario text.
 pub fn results(text: &str, draw: Draw) -> Vec<Table> {
     let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, draw, &|| true).unwrap_or_else(|law| panic!("{law}"))
+    run(&scenario, draw, &Conduct::default()).unwrap_or_else(|law| panic!("{law}"))
 }
 
 /// The rows of a table, each with the values of some columns as text; reals by their bits, words as words.

@@ -1,6 +1,7 @@
 //! The record of a run in rows, and the trouble that a run may have with its signalling.
 
-use roamlab_world::{Column, Draw, Scenario, Table, run};
+use roamlab_engine::Rng;
+use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -31,6 +32,51 @@ impl Trouble {
             let _ = writeln!(text, "delay = \"{delay} ms\"");
         }
     }
+}
+
+/// A source of small choices.
+pub struct Dice(Rng);
+
+impl Dice {
+    /// The choices of a case.
+    pub fn of(number: u64, name: &str) -> Dice {
+        Dice(Rng::named(number, 0, name))
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        (self.0.uniform() * end as f64) as u64
+    }
+
+    /// One of the values.
+    pub fn one_of<'a, T>(&mut self, values: &'a [T]) -> &'a T {
+        &values[self.below(values.len() as u64) as usize]
+    }
+}
+
+/// Runs walks 1 to `few`, or to the number that the variable `ROAMLAB_WALKS` gives, on two threads, and reports all that
+/// went wrong. A walk gives how long its host was out of reach, in ns.
+pub fn walks(few: u64, walk: impl Fn(u64) -> Result<u64, String> + Sync) {
+    #[expect(clippy::disallowed_methods, reason = "a test may be asked for more")]
+    let wanted = std::env::var("ROAMLAB_WALKS").ok().and_then(|number| number.parse().ok());
+    let count: u64 = wanted.unwrap_or(few);
+    let part = &|first: u64| {
+        let all = (first..=count).step_by(2).map(|number| (number, walk(number)));
+        all.fold((Vec::new(), 0), |(mut wrong, longest), (number, outcome)| match outcome {
+            Ok(silence) => (wrong, longest.max(silence)),
+            Err(problem) => {
+                wrong.push(format!("walk {number}: {problem}"));
+                (wrong, longest)
+            }
+        })
+    };
+    let [(mut wrong, first), (more, second)] = std::thread::scope(|scope| {
+        let threads = [1, 2].map(|first| scope.spawn(move || part(first)));
+        threads.map(|thread| thread.join().expect("a walk keeps the laws"))
+    });
+    wrong.extend(more);
+    println!("{count} walks, the longest silence {} ms", first.max(second) / MS);
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
 
 /// A data packet that arrived.
@@ -115,7 +161,7 @@ impl Record {
         let scenario =
             Scenario::parse(text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let draw = Draw { seed, run: 0, trace: None };
-        match run(&scenario, draw, &|| true) {
+        match run(&scenario, draw, &Conduct::default()) {
             Ok(tables) => Record::new(&tables, duration_ms * MS),
             Err(violation) => panic!("{violation}\n{text}"),
         }
@@ -161,6 +207,21 @@ impl Record {
     /// Packets that left a buffer at this instant.
     pub fn released_at(&self, time: u64) -> impl Iterator<Item = &Release> {
         self.releases.iter().filter(move |release| release.time == time)
+    }
+
+    /// How long after the host's last entry of a cell the first packet of a flow came through; a complaint if that is
+    /// longer than `bound`, or if none comes in the last second.
+    pub fn reached_again(&self, flow: &str, bound: u64) -> Result<u64, String> {
+        let arrivals: Vec<u64> = self.delivered(flow).map(|delivery| delivery.time).collect();
+        let entered = self.phases.iter().rfind(|noted| &*noted.phase == "link-up").map(|noted| noted.time);
+        let from = entered.ok_or("the host never had a link")?;
+        let first = arrivals.iter().copied().find(|&time| time >= from);
+        match first.map(|time| time - from) {
+            _ if arrivals.iter().all(|time| time + 1_000 * MS < self.end) => Err("lost again".into()),
+            Some(silence) if silence <= bound => Ok(silence),
+            Some(silence) => Err(format!("reached after {} ms only", silence / MS)),
+            None => Err("never reached again".into()),
+        }
     }
 
     /// Losses of a flow's packets, but for copies of packets that have arrived.

@@ -2,6 +2,7 @@
 
 mod lab;
 mod races;
+mod reached;
 #[path = "../lab/record.rs"]
 mod record;
 mod schemes;

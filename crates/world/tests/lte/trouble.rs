@@ -405,7 +405,7 @@ proptest! {
 }
 
 /// Every kind of message that a run may have.
-const MESSAGES: [&str; 27] = [
+pub const MESSAGES: [&str; 27] = [
     "measurement-control",
     "measurement-control-complete",
     "measurement-report",

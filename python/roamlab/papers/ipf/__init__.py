@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import claims, evidence, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
-from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import Batch
-from roamlab.report import Assumption, Parameter, Report, Table
+from roamlab.report import Assumption, Parameter, Report, Row, Table
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -27,9 +27,9 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
     found = evidence.gather(batch, session.runs)
-    anatomy = evidence.anatomy(batch, session.runs)
+    anatomy = evidence.anatomy(batch, session)
     traces = evidence.traces(batch)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})
 
 
@@ -70,18 +70,18 @@ def report(
 
 
 def _points(sweep: Sweep) -> Table:
-    rows = []
+    rows: list[Row] = []
     for count, hosts in dict.fromkeys((count, hosts) for count, hosts, _ in sweep.points):
         runs = {queue: sweep.points[count, hosts, queue] for queue in QUEUES}
         rows.append(
             (
                 str(count),
                 str(hosts),
-                *(mean_text([run.utilisation * 100 for run in runs[queue]]) for queue in QUEUES),
-                mean_text([run.priority for run in runs["mred"]]),
-                *(mean_text([run.priority_lost for run in runs[queue]]) for queue in QUEUES),
-                *(mean_text([run.lost for run in runs[queue]]) for queue in QUEUES),
-                *(mean_text([run.timeouts for run in runs[queue]]) for queue in QUEUES),
+                *(mean_cell([run.utilisation * 100 for run in runs[queue]]) for queue in QUEUES),
+                mean_cell([run.priority for run in runs["mred"]]),
+                *(mean_cell([run.priority_lost for run in runs[queue]]) for queue in QUEUES),
+                *(mean_cell([run.lost for run in runs[queue]]) for queue in QUEUES),
+                *(mean_cell([run.timeouts for run in runs[queue]]) for queue in QUEUES),
             )
         )
     headings = (
@@ -101,18 +101,18 @@ def _points(sweep: Sweep) -> Table:
 
 
 def _standard(found: Evidence) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             figures.NAMES[queue],
-            mean_text([run.jump for run in found.standard[queue]]),
-            mean_text([run.peak_average for run in found.standard[queue]]),
-            mean_text([run.highest_average for run in found.standard[queue]]),
-            mean_text([run.lowest for run in found.standard[queue]]),
-            mean_text([run.before for run in found.standard[queue]]),
-            mean_text([run.after for run in found.standard[queue]]),
-            mean_text([run.moving_bps / 1e3 for run in found.standard[queue]]),
-            mean_text([run.resident_bps / 1e3 for run in found.standard[queue]]),
-            mean_text([run.residents_bps / 1e3 for run in found.standard[queue]]),
+            mean_cell([run.jump for run in found.standard[queue]]),
+            mean_cell([run.peak_average for run in found.standard[queue]]),
+            mean_cell([run.highest_average for run in found.standard[queue]]),
+            mean_cell([run.lowest for run in found.standard[queue]]),
+            mean_cell([run.before for run in found.standard[queue]]),
+            mean_cell([run.after for run in found.standard[queue]]),
+            mean_cell([run.moving_bps / 1e3 for run in found.standard[queue]]),
+            mean_cell([run.resident_bps / 1e3 for run in found.standard[queue]]),
+            mean_cell([run.residents_bps / 1e3 for run in found.standard[queue]]),
         )
         for queue in QUEUES
     ]
@@ -132,13 +132,13 @@ def _standard(found: Evidence) -> Table:
 
 
 def _cases(sweep: Sweep) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             f"{gap:g}",
-            *(mean_text([run.mean_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
-            *(mean_text([run.deviation_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
-            *(mean_text([run.lost for run in sweep.planned[gap, queue]]) for queue in QUEUES),
-            *(mean_text([run.lost_at_arrivals for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_cell([run.mean_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_cell([run.deviation_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_cell([run.lost for run in sweep.planned[gap, queue]]) for queue in QUEUES),
+            *(mean_cell([run.lost_at_arrivals for run in sweep.planned[gap, queue]]) for queue in QUEUES),
         )
         for gap in GAPS_S
     ]

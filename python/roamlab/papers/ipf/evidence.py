@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from roamlab.ensemble import Job, run_all
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
@@ -23,11 +24,11 @@ from roamlab.papers.ipf.experiments import (
     Reading,
 )
 from roamlab.papers.records import queue_trace
-from roamlab.papers.runs import by_reading
+from roamlab.papers.runs import SEED, by_reading
+from roamlab.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from roamlab.papers import Session
     from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
     from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
@@ -113,24 +114,11 @@ def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
     return Evidence(
         reading,
         arrival=batch.each(arrivals, measures.arrival),
-        standard=batch.each(standard, _standard(reading.gap_s)),
+        standard=batch.each(
+            standard,
+            partial(measures.standard, moves=moves(reading.gap_s), visits=first_visits(reading.gap_s)),
+        ),
     )
-
-
-@cache
-def _standard(gap_s: float | None) -> Callable[[Results], Standard]:
-    """Measures the standard case with the handoffs of a reading.
-
-    One function for a gap, so that a run that serves several readings is measured once.
-    """
-    into_cell, visits = moves(gap_s), first_visits(gap_s)
-    return lambda results: measures.standard(results, into_cell, visits)
-
-
-def _planned(gap_s: float) -> Callable[[Results], Planned]:
-    """Measures a case of fig. 15."""
-    into_cell = planned_moves(gap_s)
-    return lambda results: measures.planned(results, into_cell)
 
 
 def sweeps(batch: Batch, runs: int, *, thorough: bool) -> dict[str, Sweep]:
@@ -153,19 +141,20 @@ def _sweep(batch: Batch, reading: Reading, runs: int) -> Sweep:
     planned: dict[tuple[float, str], list[Planned]] = {}
     for gap in GAPS_S:
         scenarios = {(gap, queue): (experiments.plan(gap, queue, reading), runs) for queue in QUEUES}
-        planned |= batch.each(scenarios, _planned(gap))
+        planned |= batch.each(scenarios, partial(measures.planned, moves=planned_moves(gap)))
     return Sweep(reading, batch.each(points, measures.point), planned)
 
 
-def anatomy(batch: Batch, runs: int) -> Anatomy:
-    """Fig. 6, sections II-A and III: a few runs are enough."""
-    few, some = min(runs, 2), alternative_runs(runs)
-    unmarked = {queue: (experiments.unmarked(queue), few) for queue in QUEUES}
+def anatomy(batch: Batch, session: Session) -> Anatomy:
+    """Fig. 6, sections II-A and III: a few runs are enough. Runs that are compared row by row are kept whole."""
+    few, some = min(session.runs, 2), alternative_runs(session.runs)
+    jobs = {queue: [Job(experiments.unmarked(queue), SEED, run) for run in range(few)] for queue in QUEUES}
+    store = Store(session.store / "runs")
     full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}
     ways = {on: (experiments.transfer(on), some) for on in (True, False)}
     policies = {policy: (experiments.spoofed(policy), some) for policy in ("clear", "drop", "honour")}
     return Anatomy(
-        unmarked=batch.each(unmarked, lambda results: results),
+        unmarked={queue: run_all(of_queue, store, session.threads) for queue, of_queue in jobs.items()},
         transfer=batch.each(ways, measures.transfer),
         spoofed=batch.each(policies, measures.spoofed),
         priority_tests=batch.each(full, _tested_priority)["full"],
@@ -176,7 +165,7 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
     """The queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
     scenarios = {f"case {case}": (experiments.arrival(case, "red"), 1) for case in (1, 2)}
     scenarios |= {queue: (experiments.handoffs(VISITS, HOSTS, queue), 1) for queue in QUEUES}
-    return batch.each(scenarios, lambda results: queue_trace(results, AIR))
+    return batch.each(scenarios, partial(queue_trace, queue=AIR))
 
 
 def _tested_priority(results: Results) -> int:

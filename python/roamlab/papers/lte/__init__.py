@@ -13,16 +13,15 @@ from roamlab.chart import chart
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
 from roamlab.papers.lte.measures import PLACES
-from roamlab.papers.reporting import mean_text, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED, Batch
-from roamlab.report import Assumption, Parameter, Report, Table
+from roamlab.report import Assumption, Measured, Parameter, Report, Row, Table
 from roamlab.run import run
 from roamlab.stats import holm
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.lte.evidence import Anatomy, Evidence
-    from roamlab.stats import Interval
 
 RUNS = 200
 
@@ -32,7 +31,7 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.gather(batch, session.runs)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     return report(session, anatomy, found)
 
 
@@ -71,28 +70,20 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
     )
 
 
-def _share_text(share: Interval) -> str:
-    return f"{share.effect:.3f} ({share.low:.3f} … {share.high:.3f})"
-
-
-def _segments_text(value: Interval) -> str:
-    return f"{value.effect:.0f} ({value.low:.0f} … {value.high:.0f})"
-
-
 def _outcomes(found: Evidence) -> Table:
-    rows = []
+    rows: list[Row] = []
     for (scheme, n), runs in found.forwarding.items():
         rows.append(
             (
                 figures.NAMES[scheme],
                 f"1 + {n}",
-                *(_share_text(claims.share_of(case, runs)) for case in figures.CASES),
+                *(Measured(claims.share_of(case, runs), ".3f") for case in figures.CASES),
                 str(sum(run.congestion.timeouts for run in runs)),
                 str(sum(run.congestion.spurious for run in runs)),
                 str(sum(run.end_marker_lost for run in runs)),
-                mean_text([run.lost for run in runs]),
+                mean_cell([run.lost for run in runs]),
                 f"{max(run.longest_round_trip for run in runs) * 1e3:.0f}",
-                mean_text([run.silence_s * 1e3 for run in runs]),
+                mean_cell([run.silence_s * 1e3 for run in runs]),
             )
         )
     headings = (
@@ -110,15 +101,15 @@ def _outcomes(found: Evidence) -> Table:
 
 
 def _model(found: Evidence) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             fit.group,
             str(fit.outside),
             *(f"{fit.frequency[case]:.3f}" for case in model.CASES),
-            _segments_text(fit.simulated),
+            Measured(fit.simulated, ".0f"),
             *(f"{fit.predicted[reading]:.0f}" for reading in model.READINGS),
-            *(_segments_text(fit.residual[reading]) for reading in model.READINGS),
-            _segments_text(fit.before),
+            *(Measured(fit.residual[reading], ".0f") for reading in model.READINGS),
+            Measured(fit.before, ".0f"),
         )
         for fit in modelfit.fits(found)
     ]
@@ -140,15 +131,15 @@ _PAPER_IV = {"droptail": "2.2 / 3.9", "red": "2.2 / 3.6", "mark": "2.1 / 3.3"}
 
 
 def _table4(found: Evidence) -> Table:
-    rows = []
+    rows: list[Row] = []
     for aqm, printed in _PAPER_IV.items():
         runs = next(found.active[case] for case in evidence.FIG12 if case == ("standard", aqm))
         rows.append(
             (
                 aqm,
-                *(mean_text([run.drops.rate[place] for run in runs]) for place in PLACES),
+                *(mean_cell([run.drops.rate[place] for run in runs]) for place in PLACES),
                 printed,
-                mean_text([run.drops.answers for run in runs]),
+                mean_cell([run.drops.answers for run in runs]),
             )
         )
     headings = (
@@ -162,19 +153,19 @@ def _table4(found: Evidence) -> Table:
 
 
 def _fig12(found: Evidence) -> Table:
-    rows = []
+    rows: list[Row] = []
     for scheme, aqm in evidence.FIG12:
         handovers = [run.handover for run in found.active[scheme, aqm]]
         rows.append(
             (
                 figures.NAMES[scheme],
                 aqm,
-                mean_text([run.handover_bytes / 1e3 for run in handovers]),
-                mean_text([run.handover_s * 1e3 for run in handovers]),
-                mean_text([run.handover_bytes / 1e6 / run.handover_s for run in handovers]),
-                mean_text([run.received for run in handovers]),
-                mean_text([run.lost for run in handovers]),
-                *(_share_text(claims.share_of(case, handovers)) for case in figures.CASES),
+                mean_cell([run.handover_bytes / 1e3 for run in handovers]),
+                mean_cell([run.handover_s * 1e3 for run in handovers]),
+                mean_cell([run.handover_bytes / 1e6 / run.handover_s for run in handovers]),
+                mean_cell([run.received for run in handovers]),
+                mean_cell([run.lost for run in handovers]),
+                *(Measured(claims.share_of(case, handovers), ".3f") for case in figures.CASES),
                 str(sum(run.congestion.spurious for run in handovers)),
             )
         )
@@ -193,12 +184,12 @@ def _fig12(found: Evidence) -> Table:
 
 
 def _tunnels(anatomy: Anatomy) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             name,
-            mean_text([run.drops.answers for run in runs]),
-            mean_text([run.drops.tunnel_drops for run in runs]),
-            *(mean_text([run.drops.rate[place] for run in runs]) for place in PLACES),
+            mean_cell([run.drops.answers for run in runs]),
+            mean_cell([run.drops.tunnel_drops for run in runs]),
+            *(mean_cell([run.drops.rate[place] for run in runs]) for place in PLACES),
         )
         for name, runs in anatomy.tunnels.items()
     ]
@@ -213,14 +204,14 @@ def _tunnels(anatomy: Anatomy) -> Table:
 
 
 def _predictions(anatomy: Anatomy) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             name,
             "yes" if comes else "no",
-            mean_text([run.silence_s * 1e3 for run in anatomy.predictions[name, comes]]),
-            mean_text([run.received for run in anatomy.predictions[name, comes]]),
-            mean_text([run.lost for run in anatomy.predictions[name, comes]]),
-            _share_text(claims.share_of("timeout", anatomy.predictions[name, comes])),
+            mean_cell([run.silence_s * 1e3 for run in anatomy.predictions[name, comes]]),
+            mean_cell([run.received for run in anatomy.predictions[name, comes]]),
+            mean_cell([run.lost for run in anatomy.predictions[name, comes]]),
+            Measured(claims.share_of("timeout", anatomy.predictions[name, comes]), ".3f"),
         )
         for name in PREDICTIONS
         for comes in (True, False)
@@ -237,12 +228,12 @@ def _predictions(anatomy: Anatomy) -> Table:
 
 
 def _double(anatomy: Anatomy) -> Table:
-    rows = [
+    rows: list[Row] = [
         (
             str(n),
-            mean_text([run.packets for run in anatomy.double[n]]),
-            mean_text([run.waited_first_s * 1e3 for run in anatomy.double[n]]),
-            mean_text([run.waited_second_s * 1e3 for run in anatomy.double[n]]),
+            mean_cell([run.packets for run in anatomy.double[n]]),
+            mean_cell([run.waited_first_s * 1e3 for run in anatomy.double[n]]),
+            mean_cell([run.waited_second_s * 1e3 for run in anatomy.double[n]]),
         )
         for n in TARGETS
     ]
@@ -253,7 +244,7 @@ def _double(anatomy: Anatomy) -> Table:
 def _holm(found: Evidence) -> Table:
     tests = [(name, test) for name, tested in claims.TESTS.items() for test in tested(found)]
     adjusted = holm([test.p for _, test in tests])
-    rows = [
+    rows: list[Row] = [
         (name, test.measure.what, test.measure.verdict, f"{test.p:.2g}", f"{p:.2g}")
         for (name, test), p in zip(tests, adjusted, strict=True)
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
 from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.papers.records import queue_trace
-from roamlab.papers.reporting import NS2, STARTS, mean_text, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.report import Assumption, Parameter, Report, Table
 from roamlab.run import run
@@ -28,7 +28,7 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     anatomy = evidence.anatomy(batch, session.runs)
     found = evidence.gather(batch, session.runs)
-    batch.make(session.threads)
+    batch.make(session.store, session.threads)
     decided = claims.decide(anatomy, found)
     tables = [_delays(anatomy), _means(found["default"]), readings_table(decided, list(found))]
     for table, name in zip(tables, ("table1", "means", "readings"), strict=True):
@@ -70,11 +70,11 @@ def _means(found: Evidence) -> Table:
     rows = [
         (
             figures.NAMES[queue],
-            mean_text([one.received for one in found.one[queue]]),
-            mean_text([one.drops for one in found.one[queue]]),
-            mean_text([one.cutting for one in found.one[queue]]),
-            mean_text([three.goodput_bps / 1e3 for three in found.three[queue]]),
-            mean_text([three.residents_bps / 1e3 for three in found.three[queue]]),
+            mean_cell([one.received for one in found.one[queue]]),
+            mean_cell([one.drops for one in found.one[queue]]),
+            mean_cell([one.cutting for one in found.one[queue]]),
+            mean_cell([three.goodput_bps / 1e3 for three in found.three[queue]]),
+            mean_cell([three.residents_bps / 1e3 for three in found.three[queue]]),
         )
         for queue in QUEUES
     ]

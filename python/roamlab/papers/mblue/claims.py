@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, within
-from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import (
     ALONE_S,
     FLOWS,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
     from roamlab.papers.mblue.measures import OneHandoff, ThreeHandoffs
-    from roamlab.results import Results
 
 # Table I, in ms.
 T_B, T_N, T_HA, T_CH, T_O, D_CH_FA, ALPHA = 50.0, 12.0, 60.0, 60.0, 1.0, 40.0, 8.0
@@ -50,28 +48,27 @@ def measured_delays(anatomy: Anatomy) -> dict[str, tuple[float, float]]:
     """Each quantity of eq. 1 as simulated, and one serialisation time for each hop on its path, in ms."""
     found = {}
     for on, name in ((True, "route optimisation"), (False, "base protocol")):
-        (results,) = anatomy.outage[on]
-        to_agent, to_home, update = _hops(results)
+        (run,) = anatomy.outage[on]
+        to_agent, to_home, update = _hops(run.sizes)
         notified = to_agent + (update if on else to_home + _ms(84, _WIRE_BPS))
-        learnt = "correspondent-informed" if on else "home-agent-registered"
+        learnt = run.correspondent_s if on else run.agent_s
         probe = 2 * (_ms(64, _AIR_BPS) + 3 * _ms(84, _WIRE_BPS))
         # The last packet lost passed the old agent this long before it was lost on the air.
-        passed = measures.last_loss(results, "probe-down") * 1e3 - D_FA_MH
+        passed = run.last_loss_s * 1e3 - D_FA_MH
         found[f"T_loss, {name}"] = (passed - ALONE_S * 1e3, notified + PROBE_INTERVAL_S * 1e3 + probe)
         found[f"T_h, {name}"] = (
-            (measures.phase(results, learnt) - ALONE_S) * 1e3,
+            (learnt - ALONE_S) * 1e3,
             to_agent + to_home + (update if on else 0.0),
         )
-        round_trip = sum(measures.least_delay(results, f"probe-{way}", 1.5, 5.0) for way in ("down", "up"))
-        found[f"T_RTT, {name}"] = (round_trip * 1e3, probe)
+        found[f"T_RTT, {name}"] = (run.round_trip_s * 1e3, probe)
     return found
 
 
-def _hops(results: Results) -> tuple[float, float, float]:
+def _hops(sizes: dict[str, int]) -> tuple[float, float, float]:
     """Serialisation on the way to the new agent, on to the home agent, and of a binding update over a hop, in ms."""
 
     def size(name: str) -> int:
-        return measures.message_size(results, name)
+        return sizes.get(name, 0)
 
     air = ("beacon", "handoff-request", "agent-advertisement", "registration-request")
     wire = ("notification", "agent-advertisement", "registration-request")

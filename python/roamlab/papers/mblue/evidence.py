@@ -21,7 +21,7 @@ from roamlab.papers.runs import by_reading
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roamlab.papers.mblue.measures import OneHandoff, ThreeHandoffs
+    from roamlab.papers.mblue.measures import OneHandoff, Outage, ThreeHandoffs
     from roamlab.papers.runs import Batch
     from roamlab.results import Results
     from roamlab.scenario import Scenario
@@ -62,7 +62,7 @@ class Evidence:
 class Anatomy:
     """The experiments with the moving host alone."""
 
-    outage: dict[bool, list[Results]]
+    outage: dict[bool, list[Outage]]
     detection: dict[bool, list[float]]
     transfer: dict[str, list[Transfer]]
     many_flows: dict[bool, list[ManyFlows]]
@@ -104,7 +104,7 @@ def anatomy(batch: Batch, runs: int) -> Anatomy:
     few = alternative_runs(runs)
     ways = {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
-        outage=both(experiments.outage, 1, lambda results: results),
+        outage=both(experiments.outage, 1, measures.outage),
         detection=both(experiments.detection, few, _detection),
         transfer=batch.each(ways, _transfer),
         many_flows=both(experiments.many_flows, few, _many_flows),

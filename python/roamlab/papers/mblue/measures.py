@@ -13,7 +13,7 @@ from roamlab.metrics import arrivals, count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, total
 from roamlab.papers.records import forwarded as marked_releases
-from roamlab.results import rows_of
+from roamlab.results import rows_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,20 +50,20 @@ def received(results: Results, flow: str, start: float, end: float) -> int:
 
 def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
     """Packets lost at the new base station within `span` s after a handoff."""
-    at_air = results.drops.filter(text("place") == AIR)
-    return count(seconds(at_air), handoff, handoff + span)
+    return count(seconds(results.drops)[where(results.drops, "place", AIR)], handoff, handoff + span)
 
 
 def overflows_after(results: Results, handoff: float) -> int:
     """Of these within 1 s, those because the queue was physically full."""
-    full = text("reason").is_in(["queue-overflow", "marked-overflow"])
-    return count(seconds(results.drops.filter((text("place") == AIR) & full)), handoff, handoff + 1.0)
+    drops = results.drops
+    full = where(drops, "place", AIR) & where(drops, "reason", "queue-overflow", "marked-overflow")
+    return count(seconds(drops)[full], handoff, handoff + 1.0)
 
 
 def marked_drops(results: Results, handoff: float) -> int:
     """Forwarded packets lost at the new base station within 1 s."""
-    marked = results.drops.filter((text("place") == AIR) & pl.col("marked"))
-    return count(seconds(marked), handoff, handoff + 1.0)
+    marked = where(results.drops, "place", AIR) & results.drops["marked"].to_numpy()
+    return count(seconds(results.drops)[marked], handoff, handoff + 1.0)
 
 
 def forwarded(results: Results, handoff: float) -> int:
@@ -200,3 +200,31 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
     size = rows["size_bytes"].max()
     return int(size) if isinstance(size, int) else 0
+
+
+@dataclass(frozen=True)
+class Outage:
+    """The run of equation 1, after the lone host has moved."""
+
+    sizes: dict[str, int]
+    """The largest message of each name, in bytes."""
+    agent_s: float
+    """When the home agent had registered the host."""
+    correspondent_s: float
+    """When the correspondent was informed."""
+    last_loss_s: float
+    """When the last probe towards the host was lost."""
+    round_trip_s: float
+    """The least one-way delays of the probes before the move, added."""
+
+
+def outage(results: Results) -> Outage:
+    """Measures a run with a probe each way."""
+    names = results.signalling["message"].cast(pl.String).unique().sort()
+    return Outage(
+        sizes={name: message_size(results, name) for name in names},
+        agent_s=phase(results, "home-agent-registered"),
+        correspondent_s=phase(results, "correspondent-informed"),
+        last_loss_s=last_loss(results, "probe-down"),
+        round_trip_s=sum(least_delay(results, f"probe-{way}", 1.5, 5.0) for way in ("down", "up")),
+    )

@@ -94,6 +94,22 @@ fn lost_messages_are_repeated_when_the_chart_says() {
     assert_eq!(bus.sent(HOST, FA_B, "registration-request", ms(LEAVES)), times(&[58, 1_058, 3_058]));
 }
 
+/// Seven losses: by doubling alone the seventh repetition would come 25.4 s after the first message.
+#[test]
+fn seven_lost_updates_to_the_old_agent_take_nine_seconds() {
+    let mut bus = handover();
+    let mut left = 7;
+    bus.lose = Box::new(move |now, from, to, sent| {
+        let hit = now >= ms(LEAVES) && (from, to, sent.name()) == (FA_B, FA_A, "binding-update") && left > 0;
+        left -= u32::from(hit);
+        hit
+    });
+    bus.run_until(ms(60_000));
+    let updates = bus.sent(FA_B, FA_A, "binding-update", ms(LEAVES));
+    let gaps: Vec<_> = updates.windows(2).map(|pair| (pair[1] - pair[0]).as_nanos() / 1_000_000).collect();
+    assert_eq!(gaps, [200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+}
+
 #[test]
 fn an_update_to_a_correspondent_is_repeated_until_it_is_acknowledged() {
     let mut bus = handover();

@@ -38,7 +38,7 @@ impl Algorithm for Vegas {
             self.increment = 0.0;
         }
         // A window that is not used does not grow.
-        let outstanding = f64::from(ack.nxt - ack.una + 1);
+        let outstanding = f64::from(ack.nxt - ack.una) + 1.0;
         if window.cwnd - outstanding <= 2.0 {
             window.cwnd += self.increment;
         }
@@ -69,7 +69,7 @@ impl Vegas {
             let base_rtt = self.base_rtt.filter(|&base| rtt >= base && carried > 1).unwrap_or(rtt);
             self.base_rtt = Some(base_rtt);
             let actual = f64::from(carried) / rtt;
-            let expected = f64::from(ack.nxt - ack.una + 1) / base_rtt;
+            let expected = (f64::from(ack.nxt - ack.una) + 1.0) / base_rtt;
             let queued = ((expected - actual) * base_rtt + 0.5) as i64;
             self.adjust(window, queued, params);
         }

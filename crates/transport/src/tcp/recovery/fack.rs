@@ -105,7 +105,8 @@ impl Fack {
             if !self.ignores_sacks {
                 state.permit_window();
             }
-        } else if !self.ignores_sacks && self.board.highest_end() > state.una + state.params.dupack_threshold
+        } else if !self.ignores_sacks
+            && self.board.highest_end() > state.una.saturating_add(state.params.dupack_threshold)
         {
             self.recovering = true;
             if !state.may_fast_retransmit() {

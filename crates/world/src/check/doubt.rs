@@ -1,0 +1,76 @@
+//! What a scenario may say and hardly means: it runs, and part of it has no effect.
+
+use crate::locate::{Problem, quoted_key};
+use crate::scenario::Scenario;
+use roamlab_engine::Duration;
+use roamlab_mobility::{MobilitySpec, mobile_ip::RoTrigger};
+use std::collections::BTreeSet;
+
+/// All that is doubtful, in the order of the fields.
+pub fn doubts(scenario: &Scenario) -> Vec<Problem> {
+    let queues = super::queues(scenario).into_iter().filter_map(|(path, queue)| {
+        let (field, message) = queue?.doubt()?;
+        Some(Problem::told(format!("{path}.{field}"), &message))
+    });
+    let mut doubts = never_happens(scenario);
+    doubts.extend(queues);
+    doubts.extend(unvisited_cells(scenario));
+    doubts.extend(nobody_warns(scenario));
+    doubts
+}
+
+/// What is due when the run is over.
+fn never_happens(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let mut doubts = Vec::new();
+    let mut due = |at: Duration, field: &dyn Fn() -> String, what: &str| {
+        if at >= end {
+            let message = format!("{what} at {at} never comes: the run ends at {end}");
+            doubts.push(
+                Problem::at(field(), message).help("lengthen `run.duration`, or write an earlier time"),
+            );
+        }
+    };
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (number, change) in link.changes.iter().enumerate() {
+            due(change.at, &|| format!("links[{index}].changes[{number}].at"), "this change");
+        }
+    }
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        for (number, visit) in host.visits.iter().enumerate() {
+            due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
+        }
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
+    }
+    if let Some(MobilitySpec::LteX2(params)) = &scenario.mobility {
+        for (number, prediction) in params.predictions.iter().flatten().enumerate() {
+            due(prediction.at, &|| format!("mobility.predictions[{number}].at"), "this prediction");
+        }
+    }
+    doubts
+}
+
+fn unvisited_cells(scenario: &Scenario) -> Vec<Problem> {
+    let visited: BTreeSet<&str> = scenario.hosts.iter().flat_map(|host| scenario.cells_of(host)).collect();
+    let idle = scenario.cells.keys().filter(|name| !visited.contains(name.as_str()));
+    let doubt = |name: &String| {
+        let problem = Problem::at(format!("cells.{}", quoted_key(name)), "no host visits this cell");
+        problem.help("add a visit to it, or remove the cell")
+    };
+    idle.map(doubt).collect()
+}
+
+/// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
+fn nobody_warns(scenario: &Scenario) -> Option<Problem> {
+    let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else { return None };
+    let alone =
+        params.route_optimisation && !params.smooth_handoff && params.ro_trigger == RoTrigger::Warning;
+    let message = "without smooth handoff no old agent knows that a host has left, and none warns the home agent: \
+                   correspondents that know a care-of address send there until their binding ends";
+    alone.then(|| {
+        Problem::at("mobility.ro_trigger", message)
+            .help("write \"both\" or \"registration\", or `smooth_handoff = true`")
+    })
+}

@@ -1,0 +1,117 @@
+//! How a run is conducted: who may stop it, how much memory it may take, what is kept. Nothing here changes what happens.
+
+use crate::probe::Probes;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::Packet;
+use std::fmt;
+
+/// How far a run has come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Events that have happened.
+    pub events: u64,
+}
+
+/// How a run is conducted.
+#[derive(Copy, Clone)]
+pub struct Conduct<'a> {
+    /// Asked each 2^14 events; when it says no, the run ends there, with the tables so far.
+    pub keep_going: &'a dyn Fn(Progress) -> bool,
+    /// What record and packets may take in memory; `None`: what there is.
+    pub memory: Option<Bytes>,
+    /// The tables that are wanted; `None`: all. No others are recorded.
+    pub tables: Option<&'a [String]>,
+}
+
+impl Default for Conduct<'_> {
+    fn default() -> Self {
+        Conduct { keep_going: &|_| true, memory: None, tables: None }
+    }
+}
+
+impl fmt::Debug for Conduct<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Conduct { memory, tables, .. } = self;
+        f.debug_struct("Conduct").field("memory", memory).field("tables", tables).finish_non_exhaustive()
+    }
+}
+
+impl Conduct<'_> {
+    /// Whether this table is wanted.
+    pub fn wants(&self, table: &str) -> bool {
+        self.tables.is_none_or(|tables| tables.iter().any(|name| name == table))
+    }
+}
+
+/// What one part of a run takes in memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The table, or "packets under way".
+    pub name: &'static str,
+    /// Its rows.
+    pub rows: usize,
+    /// Bytes that it takes, or will take before long if it grows on.
+    pub bytes: u64,
+    /// What to write so that it does not grow.
+    pub help: &'static str,
+}
+
+/// A run would take more memory than it may.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryLimit {
+    /// When.
+    pub time: Time,
+    /// What it may take.
+    pub limit: Bytes,
+    /// The part that takes most.
+    pub largest: Part,
+}
+
+impl std::error::Error for MemoryLimit {}
+
+impl fmt::Display for MemoryLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MemoryLimit { time, limit, largest: Part { name, rows, help, .. } } = self;
+        let limit = megabytes(limit.0);
+        write!(f, "at {time}: the run would take more than its {limit} of memory, most of it for {rows} ")?;
+        match *name {
+            PACKETS => write!(f, "{PACKETS}")?,
+            table => write!(f, "rows of the table `{table}`")?,
+        }
+        write!(f, "\n  help: {help}, shorten `run.duration`, or let the run take more memory")
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes.div_ceil(1_000_000))
+}
+
+const PACKETS: &str = "packets under way";
+
+/// More rows than a table gets between two looks at it, as a rule.
+const SLACK: usize = 1 << 16;
+
+/// What a vector of this length and capacity takes, or will after its next growth, if that is near.
+pub fn bytes_soon(length: usize, capacity: usize, size: usize) -> u64 {
+    let growth = if length + SLACK > capacity { 2 } else { 1 };
+    (growth * capacity * size) as u64
+}
+
+/// Refuses a run whose record and packets, of which there are `packets`, take more than `limit`.
+pub fn check_memory(probes: &Probes, packets: usize, limit: Bytes, time: Time) -> Result<(), MemoryLimit> {
+    let held = Part {
+        name: PACKETS,
+        rows: packets,
+        bytes: bytes_soon(packets, packets, size_of::<Packet>()),
+        help: "lower the limits of queues and buffers",
+    };
+    let parts = probes.parts().into_iter().chain([held]);
+    let (mut total, mut largest) = (0, held);
+    for part in parts {
+        total += part.bytes;
+        largest = if part.bytes > largest.bytes { part } else { largest };
+    }
+    if total <= limit.0 { Ok(()) } else { Err(MemoryLimit { time, limit, largest }) }
+}

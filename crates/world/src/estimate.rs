@@ -1,0 +1,194 @@
+//! What a run will amount to, roughly, before it begins: events and memory, from the rates of links and sources.
+
+use crate::scenario::{FlowSpec, Scenario};
+use roamlab_engine::Duration;
+use roamlab_mobility::MobilitySpec;
+use roamlab_traffic::AppSpec;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// What a run may amount to if links are used as far as the flows can, and nothing is lost.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// Events.
+    pub events: u64,
+    /// Bytes that its record takes.
+    pub memory: u64,
+}
+
+/// Events for each packet and link: its transmission ends, and it arrives; a share for timers and applications.
+const EVENTS_PER_HOP: f64 = 2.0;
+/// Bytes of a row of the tables, with what vectors hold in reserve.
+const DELIVERY: f64 = 1.5 * 53.0;
+const TCP_CHANGE: f64 = 1.5 * 80.0;
+const QUEUE_SAMPLE: f64 = 1.5 * 44.0;
+const PACKET_EVENT: f64 = 1.5 * 86.0;
+const SIGNAL: f64 = 1.5 * 150.0;
+
+/// One direction of a link.
+struct Edge<'a> {
+    to: &'a str,
+    rate: f64,
+    delay: u64,
+    recorded: bool,
+}
+
+type Graph<'a> = BTreeMap<&'a str, Vec<Edge<'a>>>;
+
+/// A flow on its way: the edges, each as a node and a place in its list.
+struct Load<'a> {
+    flow: &'a FlowSpec,
+    path: Vec<(&'a str, usize)>,
+    /// Demand in bit/s, and bits of a packet.
+    demand: f64,
+    packet_bits: f64,
+    seconds: f64,
+}
+
+/// The estimate of a checked scenario.
+pub fn estimate(scenario: &Scenario) -> Estimate {
+    let graph = graph(scenario);
+    let mut trees = BTreeMap::new();
+    let mut loads = Vec::new();
+    for flow in &scenario.flows {
+        let [from, to] = [flow.path[0].as_str(), flow.path[1].as_str()];
+        let tree = trees.entry(from).or_insert_with(|| paths_from(&graph, from));
+        loads.extend(load(scenario, &graph, flow, path(tree, from, to)));
+    }
+    let mut offered: BTreeMap<(&str, usize), f64> = BTreeMap::new();
+    for load in &loads {
+        load.path.iter().for_each(|&edge| *offered.entry(edge).or_default() += load.demand);
+    }
+    let (mut events, mut memory) = signalling(scenario);
+    for load in &loads {
+        let share = |edge: &(&str, usize)| (graph[edge.0][edge.1].rate / offered[edge]).min(1.0);
+        let share = load.path.iter().map(share).fold(1.0, f64::min);
+        let fits = load.demand * share * load.seconds / load.packet_bits;
+        let packets = fits.min(file(load.flow, load.packet_bits));
+        let queues = load.path.iter().filter(|edge| graph[edge.0][edge.1].recorded).count() as f64;
+        let tcp = load.flow.tcp.is_some();
+        let ways = if tcp { 2.0 } else { 1.0 };
+        events += packets * load.path.len() as f64 * EVENTS_PER_HOP * ways;
+        let record = &scenario.record;
+        let rows = |wanted: bool, rows: f64| if wanted { rows } else { 0.0 };
+        memory += packets
+            * (rows(record.deliveries, DELIVERY)
+                + rows(record.tcp && tcp, TCP_CHANGE)
+                + rows(record.packets, PACKET_EVENT * (ways + queues))
+                + 2.0 * queues * QUEUE_SAMPLE);
+    }
+    Estimate { events: events as u64, memory: memory as u64 }
+}
+
+fn graph(scenario: &Scenario) -> Graph<'_> {
+    let mut graph = Graph::new();
+    let named = scenario.record.queues.as_ref();
+    let recorded = |name: String, by_default: bool| named.map_or(by_default, |queues| queues.contains(&name));
+    let mut add = |from, to, rate: roamlab_engine::Rate, delay: Duration, recorded| {
+        let rate = rate.as_bps() as f64;
+        graph.entry(from).or_default().push(Edge { to, rate, delay: delay.as_nanos(), recorded });
+    };
+    for link in &scenario.links {
+        let [left, right] = [link.between[0].as_str(), link.between[1].as_str()];
+        let there = recorded(format!("{left}->{right}"), link.queue.is_some());
+        let back = recorded(format!("{right}->{left}"), link.reverse_queue.is_some());
+        add(left, right, link.rate, link.delay, there);
+        add(right, left, link.rate, link.delay, back);
+    }
+    for (name, cell) in &scenario.cells {
+        let (router, backhaul) = (cell.router.as_str(), &cell.backhaul);
+        let there = recorded(format!("{router}->{name}"), backhaul.queue.is_some());
+        let back = recorded(format!("{name}->{router}"), backhaul.reverse_queue.is_some());
+        add(router, name, backhaul.rate, backhaul.delay, there);
+        add(name, router, backhaul.rate, backhaul.delay, back);
+    }
+    // ASSUMPTION: a host stays where it begins.
+    for host in &scenario.hosts {
+        let Some(name) = scenario.cells_of(host).first().copied() else { continue };
+        let cell = &scenario.cells[name];
+        let down = recorded(format!("{name}/air"), true);
+        let up = recorded(format!("{}->{name}", host.name), false);
+        add(name, &host.name, cell.rate, cell.delay, down);
+        add(&host.name, name, cell.rate, cell.delay, up);
+    }
+    graph
+}
+
+/// Of each node the edge by which the shortest way from `source` comes (Dijkstra).
+fn paths_from<'a>(graph: &Graph<'a>, source: &'a str) -> BTreeMap<&'a str, (&'a str, usize)> {
+    let (mut by, mut best) = (BTreeMap::new(), BTreeMap::from([(source, 0)]));
+    let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
+    while let Some(Reverse((distance, node))) = heap.pop() {
+        if best[node] != distance {
+            continue;
+        }
+        for (place, edge) in graph.get(node).into_iter().flatten().enumerate() {
+            let far = distance.saturating_add(edge.delay).saturating_add(1);
+            if best.get(edge.to).is_none_or(|&known| far < known) {
+                best.insert(edge.to, far);
+                by.insert(edge.to, (node, place));
+                heap.push(Reverse((far, edge.to)));
+            }
+        }
+    }
+    by
+}
+
+fn path<'a>(tree: &BTreeMap<&'a str, (&'a str, usize)>, from: &str, to: &'a str) -> Vec<(&'a str, usize)> {
+    let mut path = Vec::new();
+    let mut at = to;
+    while at != from {
+        let Some(&edge) = tree.get(at) else { return Vec::new() };
+        path.push(edge);
+        at = edge.0;
+    }
+    path
+}
+
+fn load<'a>(
+    scenario: &Scenario,
+    graph: &Graph<'a>,
+    flow: &'a FlowSpec,
+    path: Vec<(&'a str, usize)>,
+) -> Option<Load<'a>> {
+    let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
+    let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
+    let tcp = flow.tcp.as_ref().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+    let (demand, packet_bits, stop) = match (&flow.app, tcp) {
+        (AppSpec::Cbr(cbr), _) => (cbr.rate.as_bps() as f64, 8.0 * cbr.packet.0 as f64, cbr.stop),
+        (AppSpec::Ftp(ftp), tcp) => {
+            let tcp = tcp?;
+            let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;
+            let round_trip = 2e-9 * edges().map(|edge| edge.delay as f64).sum::<f64>()
+                + edges().map(|edge| bits / edge.rate).sum::<f64>();
+            (f64::from(tcp.window.0) * bits / round_trip, bits, ftp.stop)
+        }
+    };
+    let end = stop.unwrap_or(Duration::MAX).min(scenario.run.duration);
+    let seconds = end.saturating_sub(flow.app.start()).as_secs_f64();
+    Some(Load { flow, demand: demand.min(narrowest).max(f64::MIN_POSITIVE), packet_bits, seconds, path })
+}
+
+/// Packets of a flow's file, or those that it sends at most.
+fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
+    let (size, packets) = match &flow.app {
+        AppSpec::Ftp(ftp) => (ftp.size, ftp.packets),
+        AppSpec::Cbr(cbr) => (None, cbr.packets),
+    };
+    let by_size = size.map_or(f64::INFINITY, |size| (8.0 * size.0 as f64 / packet_bits).max(1.0));
+    packets.map_or(by_size, |packets| f64::from(packets.0))
+}
+
+/// Events and bytes of what comes by the clock: beacons, advertisements, measurements.
+fn signalling(scenario: &Scenario) -> (f64, f64) {
+    let times = |period: Duration| scenario.run.duration.as_secs_f64() / period.as_secs_f64();
+    let measurements = scenario.radio.measurement.as_ref().map_or(0.0, |spec| times(spec.period));
+    let broadcasts = match &scenario.mobility {
+        Some(MobilitySpec::MobileIp(params)) if params.local_handoff => times(params.beacon_interval),
+        Some(MobilitySpec::MobileIp(params)) => times(params.advertisement_interval),
+        _ => 0.0,
+    };
+    let broadcasts = broadcasts * scenario.cells.len() as f64;
+    let measurements = measurements * scenario.hosts.len() as f64;
+    (measurements + broadcasts * (1.0 + EVENTS_PER_HOP), broadcasts * SIGNAL)
+}

@@ -1,0 +1,111 @@
+//! How a run is conducted changes nothing in it: what it may take of memory, what is kept, who watches; and what a
+//! scenario says and hardly means, and what it may amount to.
+
+use roamlab_engine::Bytes;
+use roamlab_world::{Conduct, Draw, Failure, Scenario, Table, estimate, run};
+use std::cell::Cell;
+
+const VALID: &str = include_str!("bad_scenarios/valid.toml");
+const HANDOVER: &str = include_str!("../../../examples/handover.toml");
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn tables(text: &str, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
+    run(&scenario(text), Draw { seed: 1, ..Draw::default() }, conduct)
+}
+
+#[test]
+fn a_run_ends_with_an_error_before_its_record_takes_more_than_it_may() {
+    let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"10000 h\"");
+    assert_ne!(text, HANDOVER);
+    let limit = Bytes(20_000_000);
+    let conduct = Conduct { memory: Some(limit), ..Conduct::default() };
+    let Err(Failure::Memory(found)) = tables(&text, &conduct) else { panic!("it ends otherwise") };
+    assert!(found.largest.rows > 10_000 && found.largest.bytes < limit.0, "{found}");
+    let report = found.to_string();
+    assert!(report.contains("20 MB") && report.contains("rows of the table `queue`"), "{report}");
+    assert!(report.contains("help: name fewer queues in `record.queues`"), "{report}");
+}
+
+#[test]
+fn tables_that_are_not_wanted_are_not_recorded_and_change_no_other() {
+    let all = tables(HANDOVER, &Conduct::default()).unwrap();
+    for wanted in ["flows", "drops", "tcp", "deliveries"] {
+        let names = [wanted.to_owned()];
+        let conduct = Conduct { tables: Some(&names), ..Conduct::default() };
+        let some = tables(HANDOVER, &conduct).unwrap();
+        assert_eq!(some.len(), 1);
+        assert_eq!(Some(&some[0]), all.iter().find(|table| table.name == wanted));
+    }
+    // Without the large tables a run of 40 s fits where it otherwise would not.
+    let names = ["flows".to_owned()];
+    let memory = Some(Bytes(6_000_000));
+    assert!(tables(HANDOVER, &Conduct { memory, ..Conduct::default() }).is_err());
+    assert!(tables(HANDOVER, &Conduct { memory, tables: Some(&names), ..Conduct::default() }).is_ok());
+}
+
+#[test]
+fn progress_goes_on_and_ends_a_run_that_is_not_wanted_any_more() {
+    let seen = Cell::new((0, 0));
+    let keep_going = |progress: roamlab_world::Progress| {
+        let (looks, now) = seen.get();
+        assert!(progress.now.as_nanos() > now && progress.events >= 1 << 14);
+        seen.set((looks + 1, progress.now.as_nanos()));
+        looks < 2
+    };
+    tables(HANDOVER, &Conduct { keep_going: &keep_going, ..Conduct::default() }).unwrap();
+    assert_eq!(seen.get().0, 3);
+}
+
+#[test]
+fn estimates_are_upper_bounds_of_the_right_order() {
+    for text in [HANDOVER, include_str!("../../../examples/lte.toml")] {
+        let events = Cell::new(0);
+        let keep_going = |progress: roamlab_world::Progress| {
+            events.set(progress.events);
+            true
+        };
+        tables(text, &Conduct { keep_going: &keep_going, ..Conduct::default() }).unwrap();
+        let guess = estimate(&scenario(text));
+        assert!((events.get()..events.get() * 10).contains(&guess.events), "{guess:?} {}", events.get());
+        let longer = scenario(&text.replacen("duration = \"", "duration = \"1", 1));
+        assert!(estimate(&longer).memory > 2 * guess.memory, "{guess:?}");
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_warned_of_by_field() {
+    // The table's RED has its default thresholds, 40 and 80 packets.
+    let valid = VALID.replacen("limit = \"60 pkt\"", "limit = \"90 pkt\"", 1);
+    let none = scenario(&valid).warnings(&valid, "lab.toml");
+    assert!(none.is_empty(), "{none:?}");
+    let cases = [
+        ("at = \"1 s\"", "at = \"100 s\"", "hosts[0].visits[1].at", 40),
+        ("start = \"0.1 s\"", "start = \"2 s\"", "flows[0].app.start", 46),
+        ("limit = \"90 pkt\"", "limit = \"60 pkt\"", "links[1].queue.max_threshold", 17),
+        (
+            "route_optimisation = true",
+            "smooth_handoff = false\nro_trigger = \"warning\"",
+            "mobility.ro_trigger",
+            32,
+        ),
+        ("cell = \"bs1\", at = \"0 s\" }, { cell = \"bs1\", at = \"1 s\"", "", "cells.bs1", 19),
+    ];
+    for (find, replace, field, line) in cases {
+        let text = match replace {
+            "" => valid.replacen(
+                "[{ cell = \"bs1\", at = \"0 s\" }, { cell = \"bs1\", at = \"1 s\" }]",
+                "[]",
+                1,
+            ),
+            _ => valid.replacen(find, replace, 1),
+        };
+        assert_ne!(text, valid, "{find}");
+        let warnings = scenario(&text).warnings(&text, "lab.toml");
+        let [warning] = warnings.as_slice() else { panic!("{find}: {warnings:?}") };
+        assert_eq!((warning.problem.field.as_str(), warning.line), (field, line));
+        assert!(!warning.problem.help.is_empty(), "{warning}");
+    }
+}

@@ -1,0 +1,106 @@
+"""What papers measure, kept: values as text, and by what they are found again."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from roamlab.results import Results
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def encode(value: Any) -> str:
+    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays and the papers' dataclasses."""
+    return json.dumps(_tagged(value), separators=(",", ":"))
+
+
+def decode(text: str) -> Any:
+    """The value again, to the last bit; numbers of NumPy are Python's."""
+    return json.loads(text, object_hook=_untagged)
+
+
+def name_of(take: Callable[[Results], Any]) -> str:
+    """What determines what a measure gives of a run: its name, its arguments and its code.
+
+    Raises `TypeError` if it is no function of a module, nor a `functools.partial` of one.
+    """
+    arguments = []
+    while isinstance(take, partial):
+        arguments.append([list(take.args), take.keywords])
+        take = take.func
+    if "<" in take.__qualname__:
+        raise TypeError(f"{take.__qualname__} is no function of a module: it cannot be found again")
+    return f"{take.__module__}.{take.__qualname__} {json.dumps(arguments)} {_code(take.__module__)}"
+
+
+@cache
+def _code(module: str) -> str:
+    """Hash of what `sources` gives."""
+    digest = hashlib.sha256()
+    for name, content in sorted(sources(module).items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def sources(module: str) -> dict[str, bytes]:
+    """The files of a module of this package and of those that it imports, and so on, by the modules' names."""
+    found: dict[str, bytes] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        path = _PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+        if name in found or not path.is_file():
+            continue
+        found[name] = path.read_bytes()
+        for node in ast.walk(ast.parse(found[name])):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                wanted += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def _tagged(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list):
+        return [_tagged(entry) for entry in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_tagged(entry) for entry in value]}
+    if isinstance(value, dict):
+        return {"pairs": [[_tagged(key), _tagged(entry)] for key, entry in value.items()]}
+    if isinstance(value, np.ndarray):
+        content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+        return {"array": content, "dtype": value.dtype.str, "shape": value.shape}
+    if is_dataclass(value):
+        kind = type(value)
+        of = {field.name: _tagged(getattr(value, field.name)) for field in fields(value)}
+        return {"kind": f"{kind.__module__}.{kind.__qualname__}", "of": list(of.items())}
+    raise TypeError(f"a {type(value).__name__} cannot be kept")
+
+
+def _untagged(found: dict[str, Any]) -> Any:
+    if "tuple" in found:
+        return tuple(found["tuple"])
+    if "pairs" in found:
+        return dict(found["pairs"])
+    if "array" in found:
+        content = np.frombuffer(base64.b64decode(found["array"]), dtype=found["dtype"])
+        return content.reshape(found["shape"]).copy()
+    module, _, name = found["kind"].rpartition(".")
+    if not module.startswith("roamlab.papers."):
+        raise ValueError(f"{found['kind']} is no paper's")
+    return getattr(import_module(module), name)(**dict(found["of"]))

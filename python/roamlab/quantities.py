@@ -1,0 +1,32 @@
+"""Numbers with units, for people: `1.768 Mbit/s`, not `1.768e+06 bit/s`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
+}
+
+
+def scale(values: Iterable[float], unit: str) -> tuple[float, str]:
+    """What to divide values in `unit` by, and the unit that they have then; the same for all of a table."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    for factor, name in _PREFIXES.get(unit, ()):
+        if largest >= factor:
+            return factor, name
+    return 1.0, unit
+
+
+def number(value: float) -> str:
+    """Four digits, or all before the point; without a power of ten where that can be."""
+    if math.isfinite(value) and 1e4 <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.4g}"

@@ -1,0 +1,167 @@
+"""What papers measure is kept, found again to the last bit, and goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import math
+import struct
+import subprocess
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import COMMAND
+from roamlab import _roamlab
+from roamlab.papers import keeping
+from roamlab.papers.keeping import decode, encode, name_of
+from roamlab.papers.lte import measures as lte
+from roamlab.papers.mblue import evidence, experiments
+from roamlab.papers.mblue import measures as mblue
+from roamlab.papers.records import QueueTrace
+from roamlab.papers.runs import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text() | st.booleans() | st.tuples(st.integers()), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_any_value_comes_back(value: Any) -> None:
+    found = decode(encode(value))
+    assert (found, repr(found)) == (value, repr(value))
+
+
+def test_numbers_come_back_to_the_last_bit() -> None:
+    for value in (math.nan, math.inf, -math.inf, -0.0, 5e-324, np.float64(0.1), 1 / 3):
+        assert struct.pack("d", decode(encode(value))) == struct.pack("d", value)
+    assert type(decode(encode(np.int64(3)))) is int
+
+
+def test_dataclasses_and_arrays_come_back() -> None:
+    times = np.array([0.1, math.nan, 3.0])
+    trace = QueueTrace(times, times, times[::2], times[:0], np.arange(4.0).reshape(2, 2))
+    found = decode(encode({"red": [trace]}))["red"][0]
+    assert type(found) is QueueTrace
+    for name in ("times", "packets", "average", "probability", "marked"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(trace, name))
+    congestion = lte.Congestion(1, 0, 2)
+    assert decode(encode(congestion)) == congestion
+
+
+def test_only_the_papers_values_are_kept() -> None:
+    with pytest.raises(TypeError, match="Path cannot be kept"):
+        encode(keeping._PACKAGE)
+    with pytest.raises(ValueError, match="is no paper's"):
+        decode('{"kind": "subprocess.Popen", "of": [["args", "ls"]]}')
+
+
+def test_the_name_holds_what_determines_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [
+        name_of(mblue.outage),
+        name_of(lte.handover),
+        name_of(partial(lte.handover, largest=20)),
+        name_of(partial(lte.handover, largest=28)),
+    ]
+    keeping._code.cache_clear()
+    monkeypatch.setattr(keeping, "sources", lambda module: {module: b"changed"})
+    names.append(name_of(lte.handover))
+    keeping._code.cache_clear()
+    assert len(set(names)) == 5
+    with pytest.raises(TypeError, match="is no function of a module"):
+        name_of(lambda results: results)
+
+
+def test_the_code_is_that_of_measures_not_of_claims_and_figures() -> None:
+    found = {name.removeprefix("roamlab.") for name in keeping.sources("roamlab.papers.mblue.evidence")}
+    paper = {name.removeprefix("papers.mblue.") for name in found if name.startswith("papers.mblue.")}
+    assert paper == {"evidence", "measures", "experiments"}
+    assert {"metrics", "results", "papers.records"} <= found
+
+
+def _wanted(batch: Batch) -> dict[str, list[Any]]:
+    scenarios = {queue: (experiments.one_handoff(queue), 2) for queue in ("red", "mblue")}
+    return batch.each(scenarios, evidence._one_handoff)
+
+
+def test_what_was_measured_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, made = _roamlab.run_many, 0
+
+    def interrupted(jobs: Any, threads: int, sink: Callable[..., None]) -> None:
+        def once(index: int, tables: Any) -> None:
+            nonlocal made
+            made += 1
+            sink(index, tables)
+            if made == 1:
+                raise KeyboardInterrupt
+
+        real(jobs, 1, once)
+
+    monkeypatch.setattr(_roamlab, "run_many", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _made(tmp_path)
+    first = _made(tmp_path)
+    assert made == 4, "the run before the interrupt is not made again"
+    assert "runs: 1 of 4 found in the store" in capsys.readouterr().err
+    assert _made(tmp_path) == first == _made(tmp_path / "another")
+    assert made == 8
+    # Damage to the store: what is lost is made again.
+    for path in (tmp_path / "measures/shards").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert _made(tmp_path) == first
+    assert made == 12
+
+
+def _made(store: Path) -> dict[str, list[Any]]:
+    batch = Batch()
+    found = _wanted(batch)
+    batch.make(store, threads=1)
+    return found
+
+
+PAIR = """
+scenario = "handover.toml"
+replications = 8
+metrics = ["flows.*.goodput_bps"]
+baseline = "64 pkt"
+[set]
+"run.duration" = "11 s"
+[grid]
+"mobility.buffer.limit" = ["4 pkt", "64 pkt"]
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["sweep", "pair.toml"], ["reproduce", "mblue", "--runs", "1"]], ids=["sweep", "reproduce"]
+)
+def test_two_at_once_into_one_folder_both_end_well(tmp_path: Path, root: Path, arguments: list[str]) -> None:
+    (tmp_path / "handover.toml").write_bytes((root / "examples/handover.toml").read_bytes())
+    (tmp_path / "pair.toml").write_text(PAIR)
+    for _ in range(2):
+        both = [
+            subprocess.Popen(
+                [COMMAND, *arguments, "--out", "result"],
+                cwd=tmp_path,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(2)
+        ]
+        errors = [one.communicate(timeout=300)[1] for one in both]
+        assert [one.returncode for one in both] == [0, 0], errors
+    assert not list(tmp_path.rglob(".roamlab-*"))

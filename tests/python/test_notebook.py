@@ -1,0 +1,116 @@
+"""What a session in Python or in a notebook sees. With the real engine."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import polars as pl
+import pytest
+
+import roamlab as rl
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def base() -> rl.Scenario:
+    scenario = rl.load(ROOT / "examples/handover.toml")
+    return scenario.set_all(
+        {"run.duration": "3 s", "hosts.mh.visits.1.at": "1.5 s", "flows.moving.app.start_within": "500 ms"}
+    )
+
+
+@pytest.fixture(scope="module")
+def runs(base: rl.Scenario, tmp_path_factory: pytest.TempPathFactory) -> rl.Runs:
+    design = {"mobility.buffer.limit": ["4 pkt", "64 pkt"], "mobility.buffer.mark_forwarded": [True, False]}
+    metrics = ["flows.moving.goodput_bps", "flows.moving.timeouts"]
+    return base.sweep(design, replications=3, metrics=metrics, store=tmp_path_factory.mktemp("store"))
+
+
+def test_the_package_offers_its_names_and_no_others() -> None:
+    program = "import roamlab as rl; print(*dir(rl)); print(rl.__version__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names, number = done.stdout.splitlines()
+    assert {"run", "load", "sweep", "smallest", "__version__"} <= set(names.split())
+    assert not {"Any", "ModuleType", "sys", "import_module"} & set(names.split())
+    assert number == version("roamlab")
+
+
+def test_reprs_are_short_and_pages_are_safe(base: rl.Scenario, runs: rl.Runs) -> None:
+    results = base.run()
+    evil = rl.Scenario(base.text, "<script>")
+    for shown in (base, results, runs):
+        assert len(repr(shown)) < 250
+        assert "examples/handover.toml" in repr(shown)
+        assert "<table" in shown._repr_html_() or "<pre>" in shown._repr_html_()
+    assert "2 cells, 1 hosts, 1 flows" in repr(base)
+    assert "seed 1, run 0" in repr(results)
+    assert "12 runs of 4 points" in repr(runs)
+    assert "<script>" not in evil._repr_html_()
+    assert "<script>" not in evil.run()._repr_html_()
+
+
+def test_results_survive_a_pickle(base: rl.Scenario) -> None:
+    results = rl.run(base, seed=3)
+    again = pickle.loads(pickle.dumps(results))
+    assert again.manifest == results.manifest
+    assert again.loaders.keys() == results.loaders.keys()
+    for name in results.loaders:
+        assert again.table(name).equals(results.table(name))
+
+
+def test_a_figure_shows_itself_and_pyplot_does_not_know_it(base: rl.Scenario, runs: rl.Runs) -> None:
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    for figure in (base.run().plot_queue("bs2/air"), runs.plot("flows.moving.goodput_bps")):
+        assert figure._repr_png_().startswith(b"\x89PNG")
+    assert plt.get_fignums() == []
+
+
+def test_frames_keep_the_types_of_axes(runs: rl.Runs) -> None:
+    axes = {"mobility.buffer.limit": pl.String, "mobility.buffer.mark_forwarded": pl.Boolean}
+    assert {name: runs.points.schema[name] for name in axes} == axes
+    assert runs.frame.columns == ["point", "run", *axes, "metric", "value"]
+    assert {name: runs.frame.schema[name] for name in axes} == axes
+    assert runs.frame.height == 4 * 3 * 2
+    assert runs.wide.columns == ["point", "run", *axes, *runs.metrics]
+    assert runs.wide.height == 4 * 3
+    for point, run, *values in runs.wide.select("point", "run", *runs.metrics).iter_rows():
+        assert values == [runs.values(metric, point)[run] for metric in runs.metrics]
+
+
+def test_numbers_and_tables_on_axes(base: rl.Scenario, tmp_path: Path) -> None:
+    queues = [{"kind": "droptail"}, {"kind": "red"}]
+    runs = base.sweep(
+        {"cells.bs2.queue": queues, "flows.moving.tcp.dupack_threshold": [2, 3]},
+        replications=1,
+        store=tmp_path,
+    )
+    assert runs.points["cells.bs2.queue"].to_list() == ["droptail", "droptail", "red", "red"]
+    assert runs.points["flows.moving.tcp.dupack_threshold"].dtype == pl.Int64
+    runs = base.sweep(
+        [{"run": {"duration": "2 s"}}, {"run": {"duration": "3 s"}}], replications=1, store=tmp_path
+    )
+    assert runs.frame.columns[:3] == ["point", "run", "[run]"], (
+        "a table of the scenario is no number of a run"
+    )
+
+
+def test_a_plot_has_a_line_for_each_value_of_the_other_axes(runs: rl.Runs) -> None:
+    (axes,) = runs.plot("flows.moving.goodput_bps").axes
+    assert axes.get_xlabel() == "mobility.buffer.limit [pkt]"
+    assert axes.get_ylabel() == "flows.moving.goodput_bps [Mbit/s]"
+    lines = [container.lines[0].get_xydata().tolist() for container in axes.containers]
+    means = runs.means("flows.moving.goodput_bps")["mean"].to_list()
+    assert [[at for at, _ in line] for line in lines] == [[4.0, 64.0], [4.0, 64.0]]
+    assert [value * 1e6 for line in lines for _, value in line] == pytest.approx(
+        [means[0], means[2], means[1], means[3]]
+    )

@@ -1,0 +1,342 @@
+"""Folders of results: replaced in one step, and with nothing in them lost that is a user's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import COMMAND, ROOT
+from roamlab import output
+from roamlab.cli import cli
+from roamlab.errors import BadInput
+from roamlab.output import LIST, refuse_foreign, sweep_drafts, whole_folder, write_chart, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHORT = ["--runs", "2", "--metric", "flows.*.goodput_bps"]
+
+WRITES: dict[str, tuple[list[str], str, bool]] = {
+    "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
+    "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
+    "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
+    "run": (["run", "handover.toml"], "manifest.json", False),
+    "chart": (["chart", "made"], "chart.svg", True),
+}
+"""Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
+that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
+
+SWEEP = """
+scenario = "handover.toml"
+replications = 2
+[set]
+"run.duration" = "12 s"
+[grid]
+"mobility.buffer.limit" = ["4 pkt", "64 pkt"]
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a short scenario, a changed one, a sweep and a run folder `made`."""
+    folder = tmp_path_factory.mktemp("work")
+    text = (ROOT / "examples/handover.toml").read_text().replace('duration = "20 s"', 'duration = "12 s"')
+    (folder / "handover.toml").write_text(text)
+    (folder / "other.toml").write_text(text.replace('limit = "64 pkt"', 'limit = "8 pkt"'))
+    (folder / "sweep.toml").write_text(SWEEP)
+    done = _call(folder, "run", "handover.toml", "--out", "first")
+    assert done.returncode == 0, done.stderr
+    next((folder / "first").iterdir()).rename(folder / "made")
+    return folder
+
+
+def _call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+        timeout=300,
+    )
+
+
+def test_every_command_that_writes_is_among_those_tried() -> None:
+    writing = {name for name, command in cli.commands.items() if {"out", "store"} & _options(command)}
+    assert writing == set(WRITES)
+
+
+def _options(command: object) -> set[str]:
+    return {parameter.name for parameter in command.params}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", list(WRITES))
+def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
+    """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
+    arguments, made, refuses = WRITES[name]
+    out = tmp_path / (made if name == "chart" else "out")
+    call = [*arguments, "--out", str(out), *(["--store", str(tmp_path / "store")] if name != "run" else [])]
+    if name == "chart":
+        call = call[:-2]
+    mine = out if name == "chart" else out / made
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("[]")
+    first = _call(work, *call)
+    assert first.returncode == (2 if refuses else 0), first.stderr
+    assert mine.read_text() == "[]"
+    if refuses:
+        assert str(out) in first.stderr
+        assert "--out" in first.stderr
+        mine.unlink()
+        done = _call(work, *call)
+        assert done.returncode == 0, done.stderr
+        before = _contents(out)
+    # What is a user's, beside a result of ours: a file, one in a folder, a changed result.
+    if name == "chart":
+        out.write_text(out.read_text() + "<!-- mine -->")
+        assert _call(work, *call).returncode == 2
+        assert out.read_text().endswith("<!-- mine -->")
+        return
+    others = [out / relative for relative in ("notes.txt", "figures/notes.txt", f"{made}.bak")]
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        other.write_text("do not lose me")
+    again = _call(work, *call)
+    assert again.returncode == (2 if refuses else 0), again.stderr
+    assert [other.read_text() for other in others] == ["do not lose me"] * 3
+    if refuses:
+        for other in others:
+            other.unlink()
+        assert _contents(out) == before
+    if refuses:
+        (out / made).write_text("changed by hand")
+        assert _call(work, *call).returncode == 2
+        assert (out / made).read_text() == "changed by hand"
+
+
+def test_paths_of_any_kind(work: Path, tmp_path: Path) -> None:
+    """Bytes that are not UTF-8, what Matplotlib takes for a formula, and rich for a style; blanks."""
+    name = os.fsdecode(rb"a $\frac$ [red]\xff")
+    for file in ("handover", "other", "sweep"):
+        content = (work / f"{file}.toml").read_text().replace('"handover.toml"', '"../handover.toml"')
+        (tmp_path / f"{name}-{file}.toml").write_text(content)
+    (tmp_path.parent / "handover.toml").write_text((work / "handover.toml").read_text())
+    scenario, other = f"{name}-handover.toml", f"{name}-other.toml"
+    calls = [
+        ["run", scenario, "--out", name],
+        ["compare", scenario, other, *SHORT, "--out", f"{name}-2", "--store", f"{name}-store"],
+        ["sweep", f"{name}-sweep.toml", "--store", f"{name}-store"],
+        ["reproduce", "mblue", "--runs", "1", "--out", f"{name}-3", "--store", f"{name}-store"],
+    ]
+    for call in calls:
+        done = _call(tmp_path, *call)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    (made,) = (tmp_path / name).iterdir()
+    chart = _call(tmp_path, "chart", f"{name}/{made.name}", "--out", f"{name}.svg")
+    assert chart.returncode == 0, chart.stderr
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    if path.is_file():
+        return {"": path.read_bytes()}
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def _result(folder: Path, text: str = "new") -> None:
+    with whole_folder(folder) as draft:
+        (draft / "figures").mkdir()
+        (draft / "figures/one.svg").write_text(text)
+        (draft / "data.json").write_text(text)
+
+
+def test_a_result_replaces_a_result(tmp_path: Path) -> None:
+    for text in ("first", "second", "third"):
+        _result(tmp_path / "out", text)
+        assert (tmp_path / "out/data.json").read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_without_an_exchange_by_the_system_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "_exchanged", lambda *_: False)
+    test_a_result_replaces_a_result(tmp_path)
+
+
+def test_a_kill_between_the_two_steps_leaves_the_old_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _result(tmp_path / "out", "old")
+    program = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+from roamlab import output
+from test_output import _result
+rename = Path.rename
+def once(self, target):
+    if self.name == "out":
+        rename(self, target)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+output._exchanged = lambda *_: False
+Path.rename = once
+_result(Path("out"), "new")
+"""
+    killed = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    sweep_drafts(tmp_path)
+    assert (tmp_path / "out/data.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_file_that_comes_at_the_last_moment_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _result(tmp_path / "out", "old")
+    real = output._exchange
+
+    def late(draft: Path, place: Path) -> None:
+        (place / "thesis.tex").write_text("do not lose me")
+        real(draft, place)
+
+    monkeypatch.setattr(output, "_exchange", late)
+    _result(tmp_path / "out", "new")
+    assert (tmp_path / "out/data.json").read_text() == "new"
+    (kept,) = tmp_path.glob("out.*/thesis.tex")
+    assert kept.read_text() == "do not lose me"
+    assert str(kept.parent) in capsys.readouterr().err
+    sweep_drafts(tmp_path)
+    assert kept.exists()
+
+
+def test_a_link_stays_and_the_result_stands_where_it_leads(tmp_path: Path) -> None:
+    (tmp_path / "disk/results").mkdir(parents=True)
+    link = tmp_path / "out"
+    link.symlink_to("disk/results")
+    for text in ("first", "second"):
+        _result(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "disk/results/data.json").read_text() == text
+    (tmp_path / "dangling").symlink_to("disk/new")
+    _result(tmp_path / "dangling")
+    assert (tmp_path / "disk/new/data.json").exists()
+    assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["new", "results"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda out: (out / "mine").write_text(""), "it holds mine, which is not ours"),
+        (lambda out: (out / "mine").mkdir(), "it holds mine, which is not ours"),
+        (lambda out: (out / "figures/mine").symlink_to("/"), "it holds figures/mine, which is not ours"),
+        (lambda out: (out / "data.json").write_text("edited"), "data.json in it was changed"),
+        (lambda out: (out / LIST).unlink(), "which is not ours"),
+        (lambda out: (out / LIST).write_text("{}"), "which is not ours"),
+        (lambda out: (out / LIST).write_text("[" * 100_000), "which is not ours"),
+        (lambda out: (out / LIST).write_text('{"files": {}, "signature": "made up"}'), "which is not ours"),
+    ],
+)
+def test_what_is_not_as_it_was_written_is_refused(
+    tmp_path: Path, make: Callable[[Path], object], said: str
+) -> None:
+    out = tmp_path / "out"
+    _result(out)
+    make(out)
+    before = sorted(out.rglob("*"))
+    for attempt in (lambda: refuse_foreign(out), lambda: _result(out)):
+        with pytest.raises(BadInput, match=said) as caught:
+            attempt()
+        assert str(caught.value).startswith(str(out))
+    assert sorted(out.rglob("*")) == before
+
+
+def test_a_file_of_ours_that_is_gone_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    _result(tmp_path / "out")
+    (tmp_path / "out/data.json").unlink()
+    _result(tmp_path / "out", "again")
+    assert (tmp_path / "out/data.json").read_text() == "again"
+
+
+def test_the_working_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match="working directory"):
+        _result(Path())
+
+
+def test_a_folder_that_is_to_hold_the_store_is_refused_before_any_run(work: Path) -> None:
+    for call in (["sweep", "sweep.toml"], ["reproduce", "mblue"], ["compare", "handover.toml", "other.toml"]):
+        done = _call(work, *call, "--out", "new", "--store", "new/store")
+        assert (done.returncode, done.stderr.splitlines()[0]) == (
+            2,
+            "error: new: it holds the store of runs, new/store",
+        )
+    assert not (work / "new").exists()
+
+
+def test_drafts_of_the_dead_are_swept_and_those_of_the_living_stay(tmp_path: Path) -> None:
+    program = """
+import os, signal
+from pathlib import Path
+from roamlab.output import draft_folder
+with draft_folder(Path()) as draft:
+    (draft / "half").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+    (dead,) = tmp_path.iterdir()
+    mine = tmp_path / ".roamlab-notes"
+    mine.mkdir()
+    with output.draft_folder(tmp_path) as alive:
+        sweep_drafts(tmp_path)
+        assert (dead.exists(), alive.exists(), mine.exists()) == (False, True, True)
+    assert [path.name for path in tmp_path.iterdir()] == [mine.name]
+
+
+def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
+    _result(tmp_path / "out", "old")
+
+    def fail() -> None:
+        with whole_folder(tmp_path / "out") as draft:
+            (draft / "half").touch()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert (tmp_path / "out/data.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_modes_are_as_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        _result(tmp_path / "out")
+        write_whole(tmp_path / "file", b"")
+        write_chart(tmp_path / "chart.svg", "<svg/>")
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"out": 0o775, "file": 0o664, "chart.svg": 0o664}
+
+
+def test_many_writers_to_one_folder_all_end_well(tmp_path: Path) -> None:
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+from test_output import _result
+for n in range(30):
+    _result(Path("out"), f"{{sys.argv[1]}} {{n}}")
+    text = {{path.read_text() for path in Path("out").rglob("*.json")}}
+"""
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(n)], cwd=tmp_path) for n in range(4)]
+    assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
+    assert (tmp_path / "out/data.json").read_text() == (tmp_path / "out/figures/one.svg").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

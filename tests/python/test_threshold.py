@@ -1,0 +1,114 @@
+"""The search for a threshold: right where the answer is known, and as often right as it says."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import roamlab as rl
+from conftest import ROOT
+from roamlab import threshold
+from roamlab.threshold import smallest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Coin:
+    """Stands in for sweeps: a run meets the condition with a probability that grows with the value."""
+
+    def __init__(self, seed: int, chance: Any) -> None:
+        self.seed, self.chance = seed, chance
+        self.made: dict[str, int] = {}
+
+    def sweep(self, _base: object, design: dict[str, list[str]], *, replications: int, **_: object) -> Any:
+        (value,) = next(iter(design.values()))
+        self.made[value] = max(self.made.get(value, 0), replications)
+        rng = random.Random(f"{self.seed}/{value}")
+        chance = self.chance(int(value.split()[0]))
+        found = [float(rng.random() >= chance) for _ in range(replications)]
+        return SimpleNamespace(values=lambda *_: found)
+
+
+def search(monkeypatch: pytest.MonkeyPatch, coin: Coin, **options: Any) -> rl.Threshold:
+    monkeypatch.setattr(threshold, "sweep", coin.sweep)
+    base = rl.load(ROOT / "examples/handover.toml")
+    options = {"where": "flows.moving.timeouts == 0", "between": ("1 pkt", "100 pkt"), **options}
+    return smallest(base, "mobility.buffer.limit", **options)
+
+
+def test_a_sharp_threshold_is_found_between_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for edge in (2, 37, 99, 100):
+        coin = Coin(1, lambda value, edge=edge: float(value >= edge))
+        found = search(monkeypatch, coin)
+        assert (found.above, found.at_most) == (f"{edge - 1} pkt", f"{edge} pkt")
+        assert len(coin.made) <= 9
+        assert found.tried["value"].to_list() == sorted(coin.made, key=lambda value: int(value.split()[0]))
+    assert "above 99 pkt, at most 100 pkt (95% confidence)" in repr(found)
+    assert "<table" in found._repr_html_()
+
+
+def test_a_threshold_beyond_the_ends_is_said_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(monkeypatch, Coin(1, lambda _: 1.0))
+    assert (found.above, found.at_most) == (None, "1 pkt")
+    found = search(monkeypatch, Coin(1, lambda _: 0.0))
+    assert (found.above, found.at_most) == ("100 pkt", None)
+    assert "not found among the values tried" in repr(found)
+
+
+def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The share that meets grows slowly through 0.9, which it passes between 60 and 61 pkt."""
+    missed = 0
+    for seed in range(200):
+        found = search(
+            monkeypatch, Coin(seed, lambda value: min(1.0, 0.9 + (value - 60.5) / 100)), budget=128
+        )
+        above = 0 if found.above is None else int(found.above.split()[0])
+        at_most = 101 if found.at_most is None else int(found.at_most.split()[0])
+        assert above < at_most
+        missed += not above < 60.5 < at_most
+    # At most 5 % of 200 by the rule; 20 would be six standard deviations beyond.
+    assert missed <= 10
+
+
+def test_a_rule_that_cannot_be_used_names_its_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    coin = Coin(1, lambda _: 1.0)
+    for options, said in (
+        ({"where": "flows.moving.timeouts"}, "where = 'flows.moving.timeouts'"),
+        ({"where": "flows.moving.timeuots == 0"}, "there is no metric"),
+        ({"where": "flows.*.timeouts == 0"}, "one metric"),
+        ({"between": ("1 pkt", "2 kB")}, "between = "),
+        ({"between": (5, 1)}, "between = "),
+        ({"step": 0}, "step = 0"),
+        ({"share": 1.0}, "share = 1.0"),
+        ({"budget": 3}, "budget = 3"),
+    ):
+        with pytest.raises(rl.BadInput, match=said.replace("*", r"\*")):
+            search(monkeypatch, coin, **options)
+    assert coin.made == {}
+
+
+def test_the_example_needs_this_much_buffer(tmp_path: Path) -> None:
+    """With the real engine: below it the buffer overflows and the sender times out, from it on it does not."""
+    base = rl.load(ROOT / "examples/handover.toml").set_all(
+        {"run.duration": "14 s", "flows.moving.app.start_within": "1 s"}
+    )
+    found = base.smallest(
+        "mobility.buffer.limit",
+        where="flows.moving.timeouts == 0",
+        between=("32 pkt", "64 pkt"),
+        step=8,
+        budget=64,
+        store=tmp_path,
+    )
+    assert (found.above, found.at_most) == ("48 pkt", "56 pkt")
+    with pytest.raises(rl.BadInput, match="every run defines"):
+        base.set("hosts.mh.visits", [{"cell": "bs1", "at": "0 s"}]).smallest(
+            "mobility.buffer.limit",
+            where="flows.moving.disruption_s < 1",
+            between=("1 pkt", "4 pkt"),
+            store=tmp_path,
+        )
