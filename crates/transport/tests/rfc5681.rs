@@ -119,7 +119,7 @@ fn a_timeout_goes_back_and_a_second_one_leaves_ssthresh_alone() {
 
 #[test]
 fn a_lost_syn_costs_the_initial_window() {
-    let mut sender = TcpSender::new(&Script::params(TcpSpec::default()), Duration::ZERO);
+    let mut sender = TcpSender::new(Script::params(TcpSpec::default()), Duration::ZERO);
     sender.offer(None);
     let mut script = Script { sender, now: Time::ZERO };
     assert_eq!(script.sends(), [0]);

@@ -14,7 +14,7 @@ fn sender(profile: Profile, variant: Variant, holes: u32) -> TcpSender {
         initial_window: Some(Packets(OUTSTANDING)),
         ..TcpSpec::default()
     };
-    let mut sender = TcpSender::new(&spec.resolve(profile).unwrap(), Duration::ZERO);
+    let mut sender = TcpSender::new(spec.resolve(profile).unwrap(), Duration::ZERO);
     sender.offer(None);
     while sender.poll_transmit(Time::ZERO).is_some() {}
     sender.on_segment(&ack(1, &[]), Ecn::NotEct, Time::ZERO + Duration::from_millis(1));

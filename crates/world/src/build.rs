@@ -27,6 +27,9 @@ use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpRece
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+/// The knobs of a flow that runs over TCP.
+type TcpKnobs = Option<Arc<TcpParams>>;
+
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Draw, conduct: &Conduct<'_>) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
@@ -276,7 +279,7 @@ impl<'a> Builder<'a> {
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
         let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
-        let mut tcps: Vec<Option<Arc<TcpParams>>> = Vec::with_capacity(specs.len());
+        let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
             // Flows beside each other are mostly alike.
@@ -285,7 +288,7 @@ impl<'a> Builder<'a> {
         }
         let phases = self.clock_phases(&tcps);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
-        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &Option<Arc<TcpParams>>), Duration)| {
+        let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
             let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
@@ -293,8 +296,8 @@ impl<'a> Builder<'a> {
     }
 
     /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
-    fn clock_phases(&self, tcps: &[Option<Arc<TcpParams>>]) -> Vec<Duration> {
-        let tick = |tcp: &Option<Arc<TcpParams>>| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
+    fn clock_phases(&self, tcps: &[TcpKnobs]) -> Vec<Duration> {
+        let tick = |tcp: &TcpKnobs| tcp.as_ref().map_or(Duration::ZERO, |params| params.tick);
         let flows = self.scenario.flows.iter().zip(tcps);
         let Some(mut shared) = self.streams.shared() else {
             let own = |spec: &FlowSpec| self.streams.named(&format!("{}/tcp", spec.name));
@@ -311,7 +314,7 @@ impl<'a> Builder<'a> {
         });
         let agents: Vec<ns2::Agent> = agents.collect();
         let phases = ns2::clock_phases(&mut shared, self.nodes.len() as u32, &agents);
-        let part = |(phase, tcp): (f64, &Option<Arc<TcpParams>>)| {
+        let part = |(phase, tcp): (f64, &TcpKnobs)| {
             Duration::from_nanos((phase * tick(tcp).as_nanos() as f64) as u64)
         };
         phases.into_iter().zip(tcps).map(part).collect()

@@ -108,8 +108,8 @@ pub struct FlowStats {
 
 /// The order in which a flow's packets arrive (RFC 4737 §4: a packet is reordered if one sent later came first).
 ///
-/// The numbers of a flow have gaps wherever other packets were made in between, so that runs of them would be as many as
-/// they are; what is kept is the numbers themselves.
+/// Serial numbers are the run's, so a flow's have gaps where other packets were made in between: there are no runs of
+/// consecutive ones to keep instead.
 #[derive(Debug, Default)]
 struct Arrivals {
     latest: u64,

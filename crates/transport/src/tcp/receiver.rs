@@ -362,7 +362,7 @@ mod tests {
 
     fn receiver(delay: Duration) -> TcpReceiver {
         let spec = TcpSpec { delayed_ack: Some(delay), ..TcpSpec::default() };
-        TcpReceiver::new(&spec.resolve(Profile::Rfc).unwrap())
+        TcpReceiver::new(spec.resolve(Profile::Rfc).unwrap())
     }
 
     fn acks(receiver: &mut TcpReceiver, now: Time) -> Vec<u32> {

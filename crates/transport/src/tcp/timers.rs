@@ -2,7 +2,7 @@
 
 use roamlab_engine::{Duration, Time};
 
-/// One timer: when it goes off; at the end of time if it does not run.
+/// One timer: when it goes off. One that would go off at the end of time does not run.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Timer(Time);
 
