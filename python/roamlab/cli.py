@@ -83,7 +83,7 @@ def run(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 
     store = Store(out)
     loaded = load(scenario)
-    _say_estimate(loaded)
+    click.echo(_estimate(loaded))
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     _print_summary(results)
     _print_warnings(results.warnings)
@@ -190,7 +190,7 @@ def check(scenario: Path) -> None:
     loaded = load(scenario)
     click.echo(json.dumps(loaded.parameters, indent=2, ensure_ascii=False))
     _print_warnings(loaded.warnings)
-    _say_estimate(loaded)
+    click.echo(_estimate(loaded), err=True)
 
 
 @cli.command()
@@ -369,11 +369,11 @@ def _print_warnings(warnings: list[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _say_estimate(scenario: Scenario) -> None:
+def _estimate(scenario: Scenario) -> str:
     """What a run may amount to, before it begins."""
     _, events, memory = scenario.advice
     size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
-    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=True)
+    return f"estimate: up to about {events:.1e} events, {size} of records"
 
 
 def _print_summary(results: Results) -> None:
