@@ -27,7 +27,8 @@ def check(text: str, name: str) -> str:
         raise ScenarioError(f"{name}:{error.lineno}:{error.colno}: {error.msg}") from None
     if unknown := set(data) - {"run", "cells", "flows", "title"}:
         raise ScenarioError(f"{name}: unknown field {sorted(unknown)[0]}")
-    return json.dumps({"run": {"duration": "10 s"}} | data, default=str)
+    run = {"duration": "10 s"} | data.get("run", {})
+    return json.dumps(data | {"run": run}, default=str)
 
 
 def schema() -> str:

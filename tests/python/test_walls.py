@@ -28,7 +28,8 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-world"},
 }
 _FOR_TESTS = {"insta", "proptest", "serde_json", "toml", "flate2"}
-# Benchmarks and fuzz targets may look into every crate; nobody imports them. The binding's build script hashes the sources.
+# Benchmarks and fuzz targets may look into every crate; nobody imports them.
+# The binding's build script hashes the sources.
 _OUTSIDE = {"roamlab-benches", "roamlab-fuzz"}
 _TO_BUILD = {"roamlab-python": {"sha2"}}
 
