@@ -1,4 +1,4 @@
-"""`readers.py TARGET SECONDS [SEED]`: random edits of the files that Python reads; any answer but a report fails.
+"""`readers.py TARGET SECONDS [SEED]`: random edits of files that Python reads. Any answer but a report is a failure.
 
 Targets: `sweep` (sweep files), `manifest` (manifests of run folders), `trace` (ns-2 traces and variables).
 """

@@ -147,7 +147,7 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
 
     store = Store(out)
     loaded = load(scenario)
-    _say_estimate(loaded)
+    click.echo(_estimate(loaded))
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)
     # The newest run is the one that was asked for last, though it may have been made before.
@@ -296,7 +296,7 @@ def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same 
     loaded = load(scenario)
     _print_json(loaded.parameters)
     _print_warnings(loaded.warnings)
-    _say_estimate(loaded)
+    click.echo(_estimate(loaded), err=True)
 
 
 @cli.command()
@@ -490,11 +490,11 @@ def _print_warnings(warnings: list[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _say_estimate(scenario: Scenario) -> None:
+def _estimate(scenario: Scenario) -> str:
     """What a run may amount to, before it begins."""
     _, events, memory = scenario.advice
     size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
-    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=True)
+    return f"estimate: up to about {events:.1e} events, {size} of records"
 
 
 def main() -> None:

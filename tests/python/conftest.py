@@ -35,6 +35,7 @@ start = "0.1 s"
 def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Put the stand-in in the engine's place for one test; returns the patcher for further changes."""
     for name in (
+        "advise",
         "check",
         "schema",
         "catalogue",

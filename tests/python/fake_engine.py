@@ -62,7 +62,13 @@ def tcp_profile(profile: str, variant: str) -> str | None:
     return json.dumps([row | {"differs": True}]) if (profile, variant) == ("ns2", "reno") else None
 
 
-def run(text: str, name: str, seed: int, run: int, trace: int | None) -> dict[str, dict[str, Any]]:
+def advise(text: str, name: str) -> tuple[list[str], int, int]:
+    return ([f"{name}: a title has no effect"] if "title" in tomli.loads(text) else []), 1000, 2_000_000
+
+
+def run(
+    text: str, name: str, seed: int, run: int, trace: int | None, *_limits: object
+) -> dict[str, dict[str, Any]]:
     if "law" in json.loads(check(text, name))["run"]:
         raise SimulationError("packets: created 3, delivered 2, dropped 0, inside 0")
     stops = ["app.offer", "tcp.poll_transmit"] if trace == 7 else []
@@ -114,6 +120,7 @@ def run_many(
     threads: int,
     sink: Callable[[int, dict[str, Any]], None],
     wanted: list[str] | None = None,
+    *_limits: object,
 ) -> None:
     assert threads >= 1
     for index, job in reversed(list(enumerate(jobs))):

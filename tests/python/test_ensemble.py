@@ -40,7 +40,7 @@ def test_an_interrupted_set_goes_on_where_it_stopped(
     asked: list[int] = []
 
     def two_then_interrupt(
-        jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, Any], None]
+        jobs: list[tuple[str, str, int, int]], threads: int, sink: Callable[[int, Any], None], *_: Any
     ) -> None:
         for index, job in enumerate(jobs):
             if len(asked) == 2:

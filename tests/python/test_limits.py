@@ -59,6 +59,7 @@ def test_what_has_no_effect_is_said_by_check_by_run_and_in_the_manifest(tmp_path
     assert "field `flows[0].app.start`" in said.stderr
     assert "estimate: up to about" in said.stderr
     said = CliRunner().invoke(cli.cli, ["run", str(path), "--out", str(tmp_path / "runs")])
+    assert "estimate: up to about" in said.stdout
     assert "field `flows[0].app.start`" in said.stderr
     assert "no handover" in said.stderr
     (manifest,) = (tmp_path / "runs").rglob("manifest.json")

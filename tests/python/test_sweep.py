@@ -40,7 +40,7 @@ def noisy(engine: pytest.MonkeyPatch) -> list[tuple[str, int, int]]:
     ran: list[tuple[str, int, int]] = []
     noise = [0.0, 3.0, -3.0, 6.0, -6.0, 1.0, -1.0]
 
-    def run_many(jobs: Any, threads: int, sink: Callable[..., None], wanted: Any = None) -> None:
+    def run_many(jobs: Any, threads: int, sink: Callable[..., None], *_: Any) -> None:
         for index, (text, name, seed, run) in enumerate(jobs):
             kind = "blue" if "blue" in text else "red"
             ran.append((kind, seed, run))
@@ -265,7 +265,7 @@ def test_metrics_have_names_and_units() -> None:
         "ns",
     ]
     assert Measurement().tables == ["flows"]
-    assert Measurement(("jain",)).tables is None
+    assert Measurement(("jain", "flows.a.loss_ratio")).tables == ["drops", "flows"]
     assert len(Measurement().metrics) == len(TOTALS)
     assert Measurement(("jain",)).digest != Measurement(("synchronisation",)).digest
 
