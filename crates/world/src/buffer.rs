@@ -1,4 +1,4 @@
-//! A base station's buffer for one mobile host.
+//! A node's buffer for one mobile host.
 //!
 //! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait; once it is released
 //! it is a pipe: packets pass straight through, in the order in which they came.
@@ -6,7 +6,7 @@
 use crate::cx::{Cx, Place};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Via;
-use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_packet::{DropReason, Dscp, PacketId};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
@@ -36,8 +36,6 @@ pub enum Mode {
 /// A buffer for one host.
 #[derive(Debug)]
 pub struct HostBuffer {
-    /// The host.
-    pub host: Addr,
     /// What it does now.
     pub mode: Mode,
     /// What the host has got, by the serial number of the first copy: as far as it has said so.
@@ -50,9 +48,9 @@ pub struct HostBuffer {
 
 impl HostBuffer {
     /// An empty buffer of at most `limit` packets.
-    pub fn new(host: Addr, limit: usize) -> HostBuffer {
+    pub fn new(limit: usize) -> HostBuffer {
         let (packets, behind) = (VecDeque::new(), VecDeque::new());
-        HostBuffer { host, mode: Mode::Attached, received: BTreeSet::new(), limit, packets, behind }
+        HostBuffer { mode: Mode::Attached, received: BTreeSet::new(), limit, packets, behind }
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
     use crate::event::NodeId;
     use roamlab_engine::{Bytes, Time};
-    use roamlab_packet::{Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
     const HERE: Place = Place::Node(NodeId(0));
     const HOST: Addr = Addr::new(1, 1);
@@ -142,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_full_buffer_loses_what_comes_and_keeps_the_order_of_the_rest() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(2));
         for packet in packets(4, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
@@ -155,7 +153,7 @@ mod tests {
 
     #[test]
     fn copies_make_room_oldest_first_for_copies_and_for_packets() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(2));
         let sent = packets(3, &mut cx);
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
@@ -172,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_buffer_without_room_holds_nothing() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 0));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(0));
         let mut sent = packets(2, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));

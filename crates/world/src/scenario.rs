@@ -372,6 +372,11 @@ impl Scenario {
         crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
     }
 
+    /// The mobility protocols, from the outermost to the innermost.
+    pub fn protocols(&self) -> impl Iterator<Item = &MobilitySpec> {
+        self.mobility.iter()
+    }
+
     /// The scenario with every default filled in, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()

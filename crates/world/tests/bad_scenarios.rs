@@ -145,7 +145,6 @@ const SENSE: &[Edit] = &[
     ("two links between the same nodes", "[\"fa1\", \"ha\"]", "[\"fa1\", \"ch\"]"),
     ("a link from a node to itself", "[\"fa1\", \"ha\"]", "[\"ha\", \"ha\"]"),
     ("nodes that no path joins", "[\"fa1\", \"ha\"]", "[\"ha2\", \"ha\"]"),
-    ("home agent at the access router", "home = \"ha\"", "home = \"fa1\""),
     ("a flow to itself", "path = [\"ch\", \"mh\"]\ntcp", "path = [\"mh\", \"mh\"]\ntcp"),
     ("ftp without tcp", "tcp = { variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n", ""),
     ("overlapping visits", "at = \"1 s\" }", "at = \"1 s\" }, { cell = \"bs1\", at = \"1010 ms\" }"),

@@ -50,10 +50,9 @@
 
 use super::bearer::{Bearer, Outlet};
 use super::message::{Kind, Message};
-use super::{Params, ours};
+use super::{Action, Input, Params, Phase};
 use crate::backoff::Backoff;
-use crate::message::Identification;
-use crate::{Action, Agent, Input, L2Trigger, Phase};
+use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -477,7 +476,8 @@ impl ENodeB {
 }
 
 impl Agent for ENodeB {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
@@ -488,11 +488,7 @@ impl Agent for ENodeB {
                     context.bearer.forwarded(now, &self.params);
                 }
             }
-            Input::Message { from, message } => {
-                if let Some(message) = ours(message) {
-                    self.hear(from, message, now, out);
-                }
-            }
+            Input::Message { from, message } => self.hear(from, message, now, out),
         }
     }
 

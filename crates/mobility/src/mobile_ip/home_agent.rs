@@ -14,9 +14,8 @@
 //! Updates that registrations, warnings and packets cause go to one correspondent at most once a warning interval, unless
 //! the binding has changed. A binding request is answered always.
 
-use super::{Backoff, Params};
-use crate::message::{Identification, ReplyCode};
-use crate::{Action, Agent, Input, Message, Phase, Via};
+use super::{Action, Backoff, Input, Message, Params, Phase, ReplyCode};
+use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -171,7 +170,8 @@ struct Request {
 }
 
 impl Agent for HomeAgent {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {

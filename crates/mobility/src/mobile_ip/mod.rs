@@ -60,7 +60,6 @@
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 
 use crate::backoff::Backoff;
-use crate::message::SizeOptions;
 use roamlab_engine::{Duration, Packets};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
@@ -70,14 +69,22 @@ mod base_station;
 mod correspondent;
 mod foreign_agent;
 mod home_agent;
+mod install;
+mod message;
 mod mobile_host;
+mod phase;
 mod visitor;
 
 pub use base_station::BaseStation;
 pub use correspondent::Correspondent;
 pub use foreign_agent::ForeignAgent;
 pub use home_agent::HomeAgent;
+pub use message::{Message, ReplyCode, SizeOptions};
 pub use mobile_host::MobileHost;
+pub use phase::Phase;
+
+type Input = crate::Input<Message>;
+type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;
@@ -280,7 +287,7 @@ impl Default for BufferParams {
 
 crate::roles! {
     /// A role of Mobile IP at one node.
-    MobileIp with Params:
+    MobileIp:
     /// At a mobile host.
     MobileHost,
     /// At a base station.

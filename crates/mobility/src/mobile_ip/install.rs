@@ -1,0 +1,77 @@
+//! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
+
+use super::{
+    BaseStation, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params, Phase,
+};
+use crate::{Buffering, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Duration, Rng};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Protocol for Params {
+    type Role = MobileIp;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";
+    const TITLE: &'static str = "Mobile IP";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn check(&self, _: &Topology) -> Result<(), Refusal> {
+        if let Err(part) = Params::check(self) {
+            return Err(Refusal::at(part, "this time cannot be zero").help("write for example \"1 s\""));
+        }
+        if !(1..=63).contains(&self.buffer.mark.0) {
+            let message = format!("{} is not a code point that marks anything", self.buffer.mark.0);
+            return Err(Refusal::at("buffer.mark", message).help("write a number from 1 to 63"));
+        }
+        check_sizes([("beacon", self.sizes.beacon), ("local", self.sizes.local)])
+    }
+
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<MobileIp> {
+        // A phase uniform in an interval, from the stream of the component that has it.
+        let phase = |component: String, interval: Duration| stream(&component).uniform_duration(interval);
+        let mut installed = Installation::empty();
+        let mut taken = BTreeSet::new();
+        for host in &topology.hosts {
+            let (home, address) = (topology.address(&host.home), topology.address(&host.name));
+            if taken.insert(home) {
+                installed.place(home, HomeAgent::new(home, self));
+            }
+            taken.insert(address);
+            installed.place(address, MobileHost::new(address, home, self));
+        }
+        let mut stations: BTreeMap<&str, Vec<Addr>> = BTreeMap::new();
+        for cell in &topology.cells {
+            let (router, address) = (topology.address(&cell.router), topology.address(&cell.name));
+            stations.entry(&cell.router).or_default().push(address);
+            let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
+            let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
+            let role = BaseStation::new(address, router, phase, latency, self).into();
+            installed.roles.push(Placement { at: address, role, buffering: self.buffering() });
+        }
+        for (router, stations) in stations {
+            let phase = phase(format!("{router}/advertisement"), self.advertisement_interval);
+            let address = topology.address(router);
+            taken.insert(address);
+            installed.place(address, ForeignAgent::new(address, &stations, phase, self));
+        }
+        // Fixed ends of flows are correspondents, unless they have a role already.
+        for end in topology.flow_ends.iter().filter(|_| self.route_optimisation) {
+            let address = topology.address(end);
+            if taken.insert(address) {
+                installed.place(address, Correspondent::new(self));
+            }
+        }
+        installed.mark = Some(self.buffer.mark);
+        installed.discards_unknown = true;
+        installed
+    }
+}
+
+impl Params {
+    fn buffering(&self) -> Option<Buffering> {
+        let keeps = if self.buffer.layer2_ack { Keeps::Unacknowledged } else { Keeps::Sent };
+        self.buffers().then_some(Buffering { limit: self.buffer.limit, keeps })
+    }
+}
