@@ -1,7 +1,7 @@
 //! What a protocol asks of the world when it is installed: its roles at nodes, and capabilities by name.
 
 use roamlab_engine::{Bytes, Packets, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::Addr;
 
 /// A protocol's roles, and the capabilities that it asks the world for.
 #[derive(Clone, Debug)]
@@ -12,9 +12,6 @@ pub struct Installation<R> {
     pub tunnel_overhead: Option<Bytes>,
     /// Bytes that a tunnel from a base station adds; `None`: as `network.tunnel_overhead` says.
     pub forwarding_overhead: Option<Bytes>,
-    /// The code point that marks forwarded packets, and that the edge of the access network polices; `None`: that of
-    /// [`Dscp::FORWARDED`].
-    pub mark: Option<Dscp>,
     /// The layer 2 of hosts drops packets that it has got already.
     pub drops_duplicates: bool,
     /// Base stations are told of these handovers in advance, right or wrong.
@@ -77,7 +74,6 @@ impl<R> Installation<R> {
             roles: Vec::new(),
             tunnel_overhead: None,
             forwarding_overhead: None,
-            mark: None,
             drops_duplicates: false,
             predictions: Vec::new(),
             discards_unknown: false,
@@ -96,7 +92,6 @@ impl<R> Installation<R> {
             roles,
             tunnel_overhead,
             forwarding_overhead,
-            mark,
             drops_duplicates,
             predictions,
             discards_unknown,
@@ -107,7 +102,6 @@ impl<R> Installation<R> {
             roles: roles.into_iter().map(place).collect(),
             tunnel_overhead,
             forwarding_overhead,
-            mark,
             drops_duplicates,
             predictions,
             discards_unknown,

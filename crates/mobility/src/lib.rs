@@ -8,6 +8,7 @@ use roamlab_packet::{Addr, Dscp};
 use std::collections::BTreeSet;
 
 mod backoff;
+mod domain;
 pub mod event_a3;
 mod identification;
 mod installation;
@@ -21,6 +22,7 @@ mod topology;
 #[cfg(test)]
 mod transitions;
 
+pub use domain::Domain;
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{Buffering, Installation, Keeps, Placement, Prediction};

@@ -1,8 +1,8 @@
 //! What a protocol's folder provides: its parameters, and through them its roles, messages and phases.
 
-use crate::{Agent, Installation, Topology};
+use crate::{Agent, Domain, Installation, Topology};
 use roamlab_engine::{Bytes, Rng};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Dscp};
 
 /// A mobility protocol; its parameters stand for it.
 pub trait Protocol: Sized {
@@ -19,6 +19,15 @@ pub trait Protocol: Sized {
     const TITLE: &'static str;
     /// It tells hosts which cell to go to; otherwise they go as their visits say.
     const COMMANDS_HOSTS: bool;
+
+    /// The part of the network that it is about.
+    fn domain(&self) -> &Domain;
+
+    /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
+    /// marks none.
+    fn mark(&self) -> Option<Dscp> {
+        None
+    }
 
     /// Refuses what cannot run on this topology, whose addresses are not known yet.
     ///

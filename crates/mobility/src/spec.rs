@@ -1,8 +1,9 @@
 //! The table of mobility protocols: a row for each folder.
 
-use crate::{Action, Agent, Input, Installation, Message, Protocol, Refusal, Signal, Step, Topology};
+use crate::{Action, Agent, Domain, Input, Installation, Message, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Rng, Time};
+use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
@@ -53,6 +54,20 @@ macro_rules! protocols {
             pub fn commands_hosts(&self) -> bool {
                 match self {
                     $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::COMMANDS_HOSTS,)+
+                }
+            }
+
+            /// The part of the network that it is about.
+            pub fn domain(&self) -> &Domain {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::domain(params),)+
+                }
+            }
+
+            /// The code point that it marks forwarded packets with.
+            pub fn mark(&self) -> Option<Dscp> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::mark(params),)+
                 }
             }
 

@@ -4,14 +4,16 @@ use roamlab_engine::{Duration, Rate};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
-/// Nodes, cells, hosts and ends of flows, by their names in the scenario.
+/// A protocol's domain in its network: nodes, cells, hosts and ends of flows, by their names in the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Topology {
     /// Nodes that links join, in the order of their names.
     pub routers: Vec<String>,
-    /// Cells, in the order of their names.
+    /// The node where packets for the hosts come in, if the scenario says so.
+    pub gateway: Option<String>,
+    /// Cells of the domain, in the order of their names.
     pub cells: Vec<CellSite>,
-    /// Mobile hosts, in the order of the scenario.
+    /// Mobile hosts of the domain, in the order of the scenario.
     pub hosts: Vec<HostSite>,
     /// Both ends of all flows, in the order of their names.
     pub flow_ends: Vec<String>,
@@ -39,6 +41,8 @@ pub struct CellSite {
 /// A mobile host.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostSite {
+    /// Its place in the scenario's list.
+    pub number: usize,
     /// Its name.
     pub name: String,
     /// The node that its home address belongs to.

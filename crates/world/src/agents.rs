@@ -65,9 +65,11 @@ pub fn install(
     let address = |name: &str| nodes[ids[name].0 as usize].addr;
     let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
     let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
-    for (number, spec) in scenario.protocols().enumerate() {
+    for (number, (table, spec)) in scenario.protocols().enumerate() {
         let topology = Topology { addresses: addresses.clone(), ..topology(scenario, spec) };
-        let installed = spec.install(&topology, &|component| streams.named(component));
+        // Of two protocols each has streams of its own, and a second one changes nothing for the first.
+        let prefix = if number == 0 { String::new() } else { format!("{table}/") };
+        let installed = spec.install(&topology, &|component| streams.named(&format!("{prefix}{component}")));
         let id = DomainId(number as u16);
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
@@ -88,23 +90,27 @@ pub fn install(
             discards_unknown: installed.discards_unknown,
             delivers_to_self: installed.delivers_to_self,
         });
-        setting.mark = installed.mark.unwrap_or(setting.mark);
+        setting.mark = spec.mark().unwrap_or(setting.mark);
         setting.predictions.extend(installed.predictions);
     }
     setting
 }
 
 /// The part of the network that a protocol is about, without addresses.
-pub fn topology(scenario: &Scenario, _: &MobilitySpec) -> Topology {
+pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
+    let domain = spec.domain();
     let routers: BTreeSet<&String> = scenario.links.iter().flat_map(|link| &link.between).collect();
     let flow_ends: BTreeSet<&String> = scenario.flows.iter().flat_map(|flow| &flow.path).collect();
-    let cells = scenario.cells.iter().map(|(name, cell)| CellSite {
+    let cells = scenario.cells.iter().filter(|(name, _)| domain.has_cell(name));
+    let cells = cells.map(|(name, cell)| CellSite {
         name: name.clone(),
         router: cell.router.clone(),
         rate: cell.rate,
         delay: cell.delay,
     });
-    let hosts = scenario.hosts.iter().map(|host| HostSite {
+    let hosts = scenario.hosts.iter().enumerate().filter(|(_, host)| domain.has_host(&host.name));
+    let hosts = hosts.map(|(number, host)| HostSite {
+        number,
         name: host.name.clone(),
         home: host.home.clone(),
         visits: host
@@ -115,6 +121,7 @@ pub fn topology(scenario: &Scenario, _: &MobilitySpec) -> Topology {
     });
     Topology {
         routers: routers.into_iter().cloned().collect(),
+        gateway: domain.gateway.clone(),
         cells: cells.collect(),
         hosts: hosts.collect(),
         flow_ends: flow_ends.into_iter().cloned().collect(),

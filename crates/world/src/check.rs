@@ -28,7 +28,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
     check_hosts(scenario, &routers)?;
-    mobility::check(scenario)?;
+    mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;

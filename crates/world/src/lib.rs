@@ -25,6 +25,7 @@ mod names;
 pub mod node;
 pub mod ns2;
 pub mod probe;
+mod protocols;
 pub mod route;
 mod run;
 pub mod scenario;

@@ -227,6 +227,7 @@ const LTE: &[Edit] = &[
         "home = \"gw\"\nvisits = [{ cell = \"enb2\"",
         "home = \"server\"\nvisits = [{ cell = \"enb2\"",
     ),
+    ("a gateway that is no home", "mme = \"mme\"", "domain = { gateway = \"server\" }"),
     ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
     ("unknown scheme", "\"standard\"", "\"normal\""),
     ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),

@@ -4,7 +4,7 @@ use super::{
     Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
 };
 use crate::{
-    Buffering, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
+    Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
 };
 use roamlab_engine::{Duration, Rng, Time};
 
@@ -16,6 +16,10 @@ impl Protocol for Params {
     const EXAMPLE: &'static str = "{ kind = \"lte-x2\", path_switch = \"standard\" }";
     const TITLE: &'static str = "LTE";
     const COMMANDS_HOSTS: bool = true;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
@@ -72,10 +76,14 @@ impl Protocol for Params {
 impl Params {
     /// Where gateway and MME stand.
     fn check_places(&self, topology: &Topology) -> Result<(), Refusal> {
-        let home = topology.hosts.first().map(|host| &host.home);
-        if let Some(other) = topology.hosts.iter().position(|host| Some(&host.home) != home) {
-            let message = format!("\"{}\" is the home of another host", topology.hosts[0].home);
-            let refusal = Refusal::elsewhere(format!("hosts[{other}].home"), message);
+        let first = topology.hosts.first().map(|host| &host.home);
+        let home = topology.gateway.as_ref().or(first);
+        if let Some(other) = topology.hosts.iter().find(|host| Some(&host.home) != home) {
+            let message = match &topology.gateway {
+                Some(gateway) => format!("\"{gateway}\" is the serving gateway"),
+                None => format!("\"{}\" is the home of another host", topology.hosts[0].home),
+            };
+            let refusal = Refusal::elsewhere(format!("hosts[{}].home", other.number), message);
             return Err(refusal.help("write the same node: the home of all hosts is the serving gateway"));
         }
         match &self.mme {

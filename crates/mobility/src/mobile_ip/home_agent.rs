@@ -2,7 +2,7 @@
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
-//! | none | registration request | route to a tunnel, reply 0, updates | bound |
+//! | none | relayed registration request | route to a tunnel, reply 0, updates | bound |
 //! | bound | registration request, newer | the same; updates only if the care-of address changed | bound |
 //! | bound | registration request, not newer | reply 133 | bound |
 //! | none, bound | packet of a correspondent | remembers it; bound: update | same |
@@ -180,7 +180,7 @@ impl Agent for HomeAgent {
             Input::Message { from, message } => match message {
                 Message::RegistrationRequest {
                     host, home_agent, care_of, lifetime, identification, ..
-                } if home_agent == self.address => {
+                } if home_agent == self.address && from != host => {
                     self.register(from, Request { host, care_of, lifetime, identification }, now, out);
                 }
                 Message::BindingWarning { host, target } => {

@@ -3,9 +3,9 @@
 use super::{
     BaseStation, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params, Phase,
 };
-use crate::{Buffering, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
 use roamlab_engine::{Duration, Rng};
-use roamlab_packet::Addr;
+use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Protocol for Params {
@@ -17,7 +17,19 @@ impl Protocol for Params {
     const TITLE: &'static str = "Mobile IP";
     const COMMANDS_HOSTS: bool = false;
 
-    fn check(&self, _: &Topology) -> Result<(), Refusal> {
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn mark(&self) -> Option<Dscp> {
+        Some(self.buffer.mark)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        if topology.gateway.is_some() {
+            let message = "Mobile IP has no gateway: its home agents stand at the homes of its hosts";
+            return Err(Refusal::at("domain.gateway", message).help("remove this"));
+        }
         if let Err(part) = Params::check(self) {
             return Err(Refusal::at(part, "this time cannot be zero").help("write for example \"1 s\""));
         }
@@ -63,7 +75,9 @@ impl Protocol for Params {
                 installed.place(address, Correspondent::new(self));
             }
         }
-        installed.mark = Some(self.buffer.mark);
+        // A home agent and a foreign agent at one node talk to each other.
+        let mut homes = topology.hosts.iter().map(|host| &host.home);
+        installed.delivers_to_self = homes.any(|home| topology.cells.iter().any(|cell| cell.router == *home));
         installed.discards_unknown = true;
         installed
     }

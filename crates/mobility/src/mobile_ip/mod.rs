@@ -59,6 +59,7 @@
 //! DEVIATION: no de-registration: no cell belongs to a home network. No simultaneous bindings. The acknowledge to a
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 
+use crate::Domain;
 use crate::backoff::Backoff;
 use roamlab_engine::{Duration, Packets};
 use roamlab_packet::Dscp;
@@ -93,6 +94,9 @@ mod tests;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
+    /// The part of the network that it is about; absent: all.
+    #[serde(skip_serializing_if = "Domain::is_whole")]
+    pub domain: Domain,
     /// Correspondents learn the care-of address and tunnel to it themselves; off: all packets go through the home
     /// agent. Default true.
     pub route_optimisation: bool,
@@ -148,6 +152,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
+            domain: Domain::default(),
             route_optimisation: true,
             smooth_handoff: true,
             ro_trigger: RoTrigger::Both,

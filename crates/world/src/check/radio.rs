@@ -26,10 +26,15 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
 
 /// A host that measures goes where an agent says, and needs one that does.
 fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
-    if scenario.radio.measurement.is_none() || scenario.protocols().any(MobilitySpec::commands_hosts) {
+    let protocols: Vec<&MobilitySpec> = scenario.protocols().map(|(_, spec)| spec).collect();
+    let commanded = |host: &HostSpec| {
+        protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
+    };
+    if scenario.radio.measurement.is_none() || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }
-    let titles: Vec<&str> = scenario.protocols().map(MobilitySpec::title).collect();
+    let others = protocols.iter().filter(|spec| !spec.commands_hosts());
+    let titles: Vec<&str> = others.map(|spec| spec.title()).collect();
     let stays = match titles.as_slice() {
         [] => "there is no protocol that tells a host to change cells".to_owned(),
         titles => format!("{} tells no host to change cells", titles.join(" or ")),
