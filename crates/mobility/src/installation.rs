@@ -1,7 +1,9 @@
 //! What a protocol asks of the world when it is installed: its roles at nodes, and capabilities by name.
 
-use roamlab_engine::{Bytes, Packets, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Addr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A protocol's roles, and the capabilities that it asks the world for.
 #[derive(Clone, Debug)]
@@ -34,11 +36,17 @@ pub struct Placement<R> {
     pub buffering: Option<Buffering>,
 }
 
-/// The buffers of a role at a node, one for each host.
+/// The buffers of a role at a node, one for each host. Any node can have them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Buffering {
     /// Packets that one host's buffer holds.
     pub limit: Packets,
+    /// Which packet a full buffer loses.
+    pub drop: BufferDrop,
+    /// A packet that has waited this long is lost; `None`: it waits until the role says otherwise.
+    pub longest_wait: Option<Duration>,
+    /// In which order a buffer is emptied.
+    pub flush: BufferFlush,
     /// (At a base station) which of the packets that it has sent it still has.
     pub keeps: Keeps,
 }
@@ -54,6 +62,35 @@ pub enum Keeps {
     InFlight,
     /// None.
     Nothing,
+}
+
+/// Which packet a full buffer loses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferDrop {
+    /// The one that comes.
+    Newest,
+    /// The one that has waited longest.
+    Oldest,
+}
+
+/// In which order a buffer is emptied.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferFlush {
+    /// In the order of arrival.
+    OldestFirst,
+    /// Against it.
+    NewestFirst,
+}
+
+impl Buffering {
+    /// Buffers that lose what comes when they are full, keep packets as long as they are told to, and give them back in
+    /// the order of arrival.
+    pub fn plain(limit: Packets, keeps: Keeps) -> Buffering {
+        let (drop, flush) = (BufferDrop::Newest, BufferFlush::OldestFirst);
+        Buffering { limit, drop, longest_wait: None, flush, keeps }
+    }
 }
 
 /// A prediction that a host will turn to another cell.

@@ -25,7 +25,7 @@ mod transitions;
 pub use domain::Domain;
 pub use event_a3::EventA3;
 pub use identification::Identification;
-pub use installation::{Buffering, Installation, Keeps, Placement, Prediction};
+pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
 pub use message::Message;
 pub use protocol::{Help, Protocol, Refusal, Signal, Step};
 use protocol::{check_sizes, phases};

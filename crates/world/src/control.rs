@@ -232,7 +232,7 @@ impl World {
             Via::Air => Mode::Attached,
             _ => Mode::Released { via, mark },
         };
-        for packet in buffer.take_all() {
+        for packet in buffer.flush() {
             self.pass(node, packet, served, (via, mark));
         }
     }
@@ -302,8 +302,7 @@ impl World {
             Mode::Ordering { .. } => buffer.take_all(),
             _ => VecDeque::new(),
         };
-        buffer.mode = Mode::Collecting;
-        buffer.received.clear();
+        buffer.collect(self.cx.now);
         let place = Place::Node(node);
         if let Some(cell) = serves {
             let air = self.cells[cell.0 as usize].air;
@@ -324,6 +323,7 @@ impl World {
         for packet in held {
             buffer.push(packet, place, &mut self.cx);
         }
+        self.watch_buffer(node, served);
     }
 
     pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
@@ -334,3 +334,6 @@ impl World {
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });
     }
 }
+
+#[cfg(test)]
+mod tests;

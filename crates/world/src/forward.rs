@@ -1,7 +1,7 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
 use crate::agents::Slot;
-use crate::buffer::Mode;
+use crate::buffer::{HostBuffer, Mode};
 use crate::cx::Place;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::{End, InFlight};
@@ -307,7 +307,10 @@ impl World {
         };
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark)),
-            Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
+            Mode::Attached | Mode::Collecting => {
+                buffer.push(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
+            }
             Mode::Ordering { .. } if self.cx.is_marked(&packet) => {
                 self.pass(node, packet, served, (Via::Air, None));
             }
@@ -318,6 +321,7 @@ impl World {
                     self.cx.scheduler.push(until, Event::Ordered { node });
                 }
                 buffer.push(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
             }
         }
     }
@@ -327,14 +331,38 @@ impl World {
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         match self.nodes[node.0 as usize].buffer_for(served) {
-            Some(buffer) => buffer.push_behind(packet, place, &mut self.cx),
+            Some(buffer) => {
+                buffer.push_behind(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
+            }
             None => self.cx.lose(packet, DropReason::Detached, place),
         }
     }
 
-    /// A base station has waited long enough for forwarded packets: what came directly follows them.
+    /// Looks at a buffer again when its first packet has waited too long.
+    pub(crate) fn watch_buffer(&mut self, node: NodeId, served: Served) {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { return };
+        let Some(due) = buffer.next_expiry() else { return };
+        if buffer.watched.is_none_or(|watched| due < watched) {
+            buffer.watched = Some(due);
+            self.cx.scheduler.push(due, Event::Ordered { node });
+        }
+    }
+
+    /// Packets in a buffer may have waited too long; or a base station has waited long enough for forwarded packets, and
+    /// what came directly follows them.
     pub(crate) fn order_restored(&mut self, node: NodeId) {
         let now = self.cx.now;
+        let here = &mut self.nodes[node.0 as usize];
+        let watched = |buffer: &HostBuffer| buffer.watched.is_some_and(|time| time <= now);
+        let all: Vec<Served> =
+            here.buffers.iter().filter(|(_, buffer)| watched(buffer)).map(|(served, _)| *served).collect();
+        for served in all {
+            let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { continue };
+            buffer.watched = None;
+            buffer.expire(Place::Node(node), &mut self.cx);
+            self.watch_buffer(node, served);
+        }
         let here = &mut self.nodes[node.0 as usize];
         let due = |mode: Mode| matches!(mode, Mode::Ordering { until: Some(until), .. } if until <= now);
         let all: Vec<Served> =
@@ -346,7 +374,7 @@ impl World {
             here.routes.set_host(served.host, None, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };
             buffer.mode = Mode::Attached;
-            for packet in buffer.take_all() {
+            for packet in buffer.flush() {
                 self.pass(node, packet, served, (Via::Air, None));
             }
         }

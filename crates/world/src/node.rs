@@ -44,8 +44,8 @@ impl Node {
 
     /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
     pub fn buffer_for(&mut self, served: Served) -> Option<&mut HostBuffer> {
-        let limit = self.agents.get(served.slot.0 as usize)?.buffering.as_ref()?.limit.0 as usize;
-        Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(limit)))
+        let shape = self.agents.get(served.slot.0 as usize)?.buffering.as_ref()?;
+        Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
     }
 }
 

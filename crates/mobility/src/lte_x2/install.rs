@@ -117,7 +117,7 @@ impl Params {
             Forwarding::Lossless => Keeps::InFlight,
             Forwarding::Seamless | Forwarding::None => Keeps::Nothing,
         };
-        Buffering { limit: self.buffer_limit, keeps }
+        Buffering::plain(self.buffer_limit, keeps)
     }
 
     /// The predictions of the scenario, in its order; those that follow from visits by host.

@@ -2,9 +2,9 @@
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
-//! | idle | link up | service request | requesting |
 //! | requesting | time is up | service request, newer | requesting |
 //! | requesting | connection setup of the last request | | connected |
+//! | idle, requesting, connected, accessing, re-establishing, or detached elsewhere than at the target | link up | service request | requesting |
 //! | connected | measurement control | has event A3 evaluated, confirms | connected |
 //! | connected | neighbour better | measurement report | connected |
 //! | connected | handover command, newer | leaves for the target, starts T304 | detached |

@@ -1,7 +1,8 @@
 //! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
 
 use super::{
-    BaseStation, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params, Phase,
+    BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
+    Phase,
 };
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
 use roamlab_engine::{Duration, Rng};
@@ -86,6 +87,7 @@ impl Protocol for Params {
 impl Params {
     fn buffering(&self) -> Option<Buffering> {
         let keeps = if self.buffer.layer2_ack { Keeps::Unacknowledged } else { Keeps::Sent };
-        self.buffers().then_some(Buffering { limit: self.buffer.limit, keeps })
+        let BufferParams { limit, drop, longest_wait, flush, .. } = self.buffer;
+        self.buffers().then_some(Buffering { limit, drop, longest_wait, flush, keeps })
     }
 }

@@ -59,8 +59,8 @@
 //! DEVIATION: no de-registration: no cell belongs to a home network. No simultaneous bindings. The acknowledge to a
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 
-use crate::Domain;
 use crate::backoff::Backoff;
+use crate::{BufferDrop, BufferFlush, Domain};
 use roamlab_engine::{Duration, Packets};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
@@ -190,6 +190,7 @@ impl Params {
             ("correspondent_retransmit", self.correspondent_retransmit),
             ("binding_lifetime", self.binding_lifetime),
             ("buffer.hold", self.buffer.hold),
+            ("buffer.longest_wait", self.buffer.longest_wait.unwrap_or(self.buffer.hold)),
         ];
         match spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             Some((field, _)) => Err(field),
@@ -255,6 +256,13 @@ pub struct BufferParams {
     pub at: BufferAt,
     /// Packets that one host's buffer holds; what comes later is dropped. Default 64 pkt, one window.
     pub limit: Packets,
+    /// Which packet a full buffer loses. Default "newest": the one that comes.
+    pub drop: BufferDrop,
+    /// In which order the buffer is emptied. Default "oldest-first".
+    pub flush: BufferFlush,
+    /// A packet that has waited this long is lost; absent: it waits as long as the buffer is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<Duration>,
     /// The old base station marks what it forwards, so that the new one's queue can tell. Default true.
     pub mark_forwarded: bool,
     /// The code point it marks with, and that the edge of the access network polices. Default 3 (000011).
@@ -280,6 +288,9 @@ impl Default for BufferParams {
         BufferParams {
             at: BufferAt::BaseStation,
             limit: Packets(64),
+            drop: BufferDrop::Newest,
+            flush: BufferFlush::OldestFirst,
+            longest_wait: None,
             mark_forwarded: true,
             mark: Dscp::FORWARDED,
             hold: Duration::from_secs(2),

@@ -76,6 +76,7 @@ fn up(base_station: Addr) -> Input {
 fn user_equipment() {
     let better = |base_station| Input::Trigger(L2Trigger::NeighbourBetter { base_station });
     let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
+    let received = Input::Trigger(L2Trigger::Received { to: HERE, packets: [7, 9].into() });
     let command = |millis| hear(HERE, millis, Kind::HandoverCommand { target: THERE });
     let requesting = [(1, up(HERE))];
     let connected = [&requesting[..], &[(20, hear(HERE, 1, Kind::ConnectionSetup {}))]].concat();
@@ -106,6 +107,7 @@ fn user_equipment() {
         ("neighbour better: there", NOW, better(THERE)),
         ("neighbour better: here", NOW, better(HERE)),
         ("cell found: there", NOW, Input::Trigger(L2Trigger::CellFound { base_station: THERE })),
+        ("layer 2: 7 and 9 received", NOW, received),
         ("connection setup 1", NOW, hear(HERE, 1, Kind::ConnectionSetup {})),
         ("connection setup 0: late", NOW, hear(HERE, 0, Kind::ConnectionSetup {})),
         ("measurement control of here", NOW, hear(HERE, 1, Kind::MeasurementControl {})),
@@ -271,14 +273,16 @@ fn base_stations_with_an_early_path_switch() {
     let left = and(&ready, &[(930, hear(GATEWAY, 900, Kind::EndMarker {}))]);
     let drained = and(&left, &[(935, Input::Trigger(L2Trigger::Drained { host: UE }))]);
     let commanded = and(&left, &[(950, report(THERE))]);
+    let gone = and(&ready, &[(930, gone())]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: true }))];
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
-    let states: [Setup<'_, Message>; 8] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("predicted: request sent", &preparing),
         ("predicted late: already reported", &wanted),
         ("predicted: path switch requested", &ready),
         ("predicted: path has left", &left),
         ("predicted: path has left, drained", &drained),
+        ("predicted: the host is gone", &gone),
         ("predicted: command sent", &commanded),
         ("predicted: prepared", &prepared),
         ("predicted: cancelled", &cancelled),
