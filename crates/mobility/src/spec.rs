@@ -98,6 +98,7 @@ macro_rules! protocols {
         }
 
         /// A role of any mobility protocol at one node, with the protocol's parameters.
+        #[expect(clippy::large_enum_variant, reason = "nodes hold them in lists")]
         #[derive(Clone, Debug)]
         pub enum MobilityAgent {
             $(
