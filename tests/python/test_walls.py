@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import ROOT
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _RECORDS = {"schemars", "serde"}
@@ -70,3 +74,39 @@ def test_the_layers_have_an_order() -> None:
 @pytest.mark.parametrize("method", ["Instant::now", "SystemTime::now", "env::var", "File::open", "f64::exp"])
 def test_models_are_kept_from_the_machine(root: Path, method: str) -> None:
     assert f'{method}"' in (root / "clippy.toml").read_text(encoding="utf-8")
+
+
+_PROTOCOLS = sorted(page.parent.name for page in (ROOT / "crates/mobility/src").glob("*/mod.rs"))
+# A module of tests ends its file.
+_TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{.*", re.MULTILINE | re.DOTALL)
+
+
+def _sources(root: Path) -> Iterator[tuple[Path, str]]:
+    """What is no test: the crates' code, and the Python package without its papers."""
+    for source in sorted(root.glob("crates/*/src/**/*.rs")):
+        if "tests" not in source.parts and source.name != "tests.rs":
+            yield source, _TESTS.sub("", source.read_text(encoding="utf-8"))
+    for source in sorted(root.glob("python/roamlab/**/*.py")):
+        if "papers" not in source.parts:
+            yield source, source.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", _PROTOCOLS)
+def test_a_mobility_protocol_is_named_in_its_folder_and_in_one_row(root: Path, folder: str) -> None:
+    """The folder, the name in scenarios ("mobile-ip") and the variant (`MobileIp`); beside the row its `mod` line."""
+    variant = "".join(part.capitalize() for part in folder.split("_"))
+    named = re.compile(rf"\b({folder}|{folder.replace('_', '-')}|{variant})\b")
+    places = [
+        (source.relative_to(root).as_posix(), line.strip())
+        for source, text in _sources(root)
+        if folder not in source.parts
+        for line in text.splitlines()
+        if named.search(line)
+    ]
+    assert places == [
+        ("crates/mobility/src/lib.rs", f"pub mod {folder};"),
+        (
+            "crates/mobility/src/spec.rs",
+            f'"{folder.replace("_", "-")}" => {folder} as {variant}:',
+        ),
+    ]

@@ -1,4 +1,4 @@
-//! Control-plane state machines: one file per mobility protocol.
+//! Control-plane state machines: one folder per mobility protocol, and one row in the table of `spec.rs`.
 //!
 //! An agent is a protocol's role at one node. It never calls anything: it gets an [`Input`] and answers with
 //! [`Action`]s, so it cannot touch state that a real message would have had to carry.
@@ -8,31 +8,40 @@ use roamlab_packet::{Addr, Dscp};
 use std::collections::BTreeSet;
 
 mod backoff;
+mod domain;
 pub mod event_a3;
+mod identification;
+mod installation;
 pub mod lte_x2;
-pub mod message;
+mod message;
 pub mod mobile_ip;
+mod protocol;
 mod roles;
 mod spec;
+mod topology;
 #[cfg(test)]
 mod transitions;
 
+pub use domain::Domain;
 pub use event_a3::EventA3;
-pub use lte_x2::LteX2;
-pub use message::{Identification, Message};
-pub use mobile_ip::MobileIp;
+pub use identification::Identification;
+pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
+pub use message::Message;
+pub use protocol::{Help, Protocol, Refusal, Signal, Step};
+use protocol::{check_sizes, phases};
 use roles::roles;
-pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS};
+pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
+pub use topology::{CellSite, HostSite, Stay, Topology};
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
-pub enum Input {
+pub enum Input<M = Message> {
     /// A signalling message for this node arrived.
     Message {
         /// Who sent it (inner source address).
         from: Addr,
         /// What it says.
-        message: Message,
+        message: M,
     },
     /// Layer 2 of this node reports.
     Trigger(L2Trigger),
@@ -53,7 +62,7 @@ pub enum Input {
 }
 
 /// What layer 2 tells the mobility protocol.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum L2Trigger {
     /// (At a mobile host) it can now hear this base station.
     LinkUp {
@@ -98,6 +107,14 @@ pub enum L2Trigger {
         /// The base station.
         base_station: Addr,
     },
+    /// (At a mobile host) which packets layer 2 has received, the last 2048: the answer to
+    /// [`Action::ReportReceived`], at once.
+    Received {
+        /// Who is to be told, as asked.
+        to: Addr,
+        /// By the serial number of their first copy.
+        packets: BTreeSet<u64>,
+    },
 }
 
 /// Where packets for a host go.
@@ -115,109 +132,15 @@ pub enum Via {
     Behind,
 }
 
-/// A phase of a handover, for the record.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Phase {
-    /// The mobile host heard the beacon (or advertisement) that told it that it has moved.
-    MovementDetected,
-    /// The mobile host sent its first registration request through the new agent.
-    RegistrationSent,
-    /// The new agent relayed the registration request to the home agent and told the old agents.
-    NewAgentNotified,
-    /// The old agent learnt the new care-of address: losses end here.
-    OldAgentInformed,
-    /// The old base station began to forward its buffer.
-    ForwardingStarted,
-    /// The home agent accepted the registration.
-    HomeAgentRegistered,
-    /// A correspondent learnt the new care-of address.
-    CorrespondentInformed,
-    /// The mobile host got its registration reply: the handover is complete.
-    Registered,
-    /// The old base station let its state for the host go.
-    ForwardingEnded,
-    /// The host reported a better neighbour.
-    NeighbourReported,
-    /// The source was told that the host will report a neighbour.
-    HandoverPredicted,
-    /// What was predicted did not come, or another target came.
-    PredictionFailed,
-    /// The target has acknowledged the source's request.
-    HandoverPrepared,
-    /// The target has not admitted the host.
-    HandoverRejected,
-    /// The source has given the handover up.
-    HandoverCancelled,
-    /// The source has sent the handover command: the handover begins.
-    HandoverCommanded,
-    /// The host has got its answer to random access.
-    AccessGranted,
-    /// The target has the host's confirmation.
-    HandoverConfirmed,
-    /// The gateway has switched the path.
-    PathSwitched,
-    /// Who asked for the path switch knows that it is done.
-    PathSwitchAcknowledged,
-    /// The end marker has come through: direct packets follow the forwarded ones.
-    OrderRestored,
-    /// It has not, and direct packets have waited long enough.
-    ReorderingTimedOut,
-    /// The source knows that the target has the host.
-    SourceReleased,
-    /// The host has lost its link, or could not complete a handover.
-    LinkFailed,
-    /// A base station that has the host's context has taken it.
-    Reestablished,
-    /// The host asks for a new connection.
-    ServiceRequested,
-    /// The host has a new connection.
-    ServiceRestored,
-}
-
-impl Phase {
-    /// The phase as it stands in records and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phase::MovementDetected => "movement-detected",
-            Phase::RegistrationSent => "registration-sent",
-            Phase::NewAgentNotified => "new-agent-notified",
-            Phase::OldAgentInformed => "old-agent-informed",
-            Phase::ForwardingStarted => "forwarding-started",
-            Phase::HomeAgentRegistered => "home-agent-registered",
-            Phase::CorrespondentInformed => "correspondent-informed",
-            Phase::Registered => "registered",
-            Phase::ForwardingEnded => "forwarding-ended",
-            Phase::NeighbourReported => "neighbour-reported",
-            Phase::HandoverPredicted => "handover-predicted",
-            Phase::PredictionFailed => "prediction-failed",
-            Phase::HandoverPrepared => "handover-prepared",
-            Phase::HandoverRejected => "handover-rejected",
-            Phase::HandoverCancelled => "handover-cancelled",
-            Phase::HandoverCommanded => "handover-commanded",
-            Phase::AccessGranted => "access-granted",
-            Phase::HandoverConfirmed => "handover-confirmed",
-            Phase::PathSwitched => "path-switched",
-            Phase::PathSwitchAcknowledged => "path-switch-acknowledged",
-            Phase::OrderRestored => "order-restored",
-            Phase::ReorderingTimedOut => "reordering-timed-out",
-            Phase::SourceReleased => "source-released",
-            Phase::LinkFailed => "link-failed",
-            Phase::Reestablished => "reestablished",
-            Phase::ServiceRequested => "service-requested",
-            Phase::ServiceRestored => "service-restored",
-        }
-    }
-}
-
 /// What an agent wants done, in order.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Action {
+pub enum Action<M = Message, P = &'static str> {
     /// Send a message from this node; routed like any packet ([`Addr::BROADCAST`]: over the air to all).
     Send {
         /// Destination.
         to: Addr,
         /// What to say.
-        message: Message,
+        message: M,
     },
     /// Packets for `host` go this way from now on, replacing the route with the same `host` and `from`.
     SetRoute {
@@ -286,13 +209,10 @@ pub enum Action {
         /// The event.
         event: EventA3,
     },
-    /// (At a mobile host) tell this base station which packets layer 2 has received, the last 2048
-    /// ([`lte_x2::Kind::StatusReport`]).
+    /// (At a mobile host) ask layer 2 which packets it has received, to report them ([`L2Trigger::Received`]).
     ReportReceived {
-        /// The base station.
+        /// Who is to be told; comes back with the answer.
         to: Addr,
-        /// Identification of the message.
-        id: Identification,
     },
     /// (At a base station) tell the agent when nothing is left for the host on the air link, waiting or in flight
     /// ([`L2Trigger::Drained`]). Forgotten when the host's packets are held back.
@@ -326,17 +246,61 @@ pub enum Action {
         /// The host's home address.
         host: Addr,
         /// Which phase.
-        phase: Phase,
+        phase: P,
     },
+}
+
+impl<M> Input<M> {
+    /// The input with its message turned into another type, if that can be.
+    pub(crate) fn try_map<N>(self, message: impl FnOnce(M) -> Option<N>) -> Option<Input<N>> {
+        Some(match self {
+            Input::Message { from, message: what } => Input::Message { from, message: message(what)? },
+            Input::Trigger(trigger) => Input::Trigger(trigger),
+            Input::Deadline => Input::Deadline,
+            Input::Data { host, source, tunnelled, lost } => Input::Data { host, source, tunnelled, lost },
+        })
+    }
+}
+
+impl<M, P> Action<M, P> {
+    /// The action with its message or phase turned into another type.
+    pub(crate) fn map<N, Q>(self, message: impl FnOnce(M) -> N, phase: impl FnOnce(P) -> Q) -> Action<N, Q> {
+        match self {
+            Action::Send { to, message: what } => Action::Send { to, message: message(what) },
+            Action::Note { host, phase: which } => Action::Note { host, phase: phase(which) },
+            Action::SetRoute { host, from, via, watch } => Action::SetRoute { host, from, via, watch },
+            Action::ClearRoute { host, from } => Action::ClearRoute { host, from },
+            Action::StartBuffering { host } => Action::StartBuffering { host },
+            Action::Release { host, via, mark } => Action::Release { host, via, mark },
+            Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },
+            Action::ReleaseBehind { host, via } => Action::ReleaseBehind { host, via },
+            Action::DiscardBuffer { host } => Action::DiscardBuffer { host },
+            Action::EndBearer { host } => Action::EndBearer { host },
+            Action::Measure { event } => Action::Measure { event },
+            Action::ReportReceived { to } => Action::ReportReceived { to },
+            Action::AwaitDrained { host } => Action::AwaitDrained { host },
+            Action::SkipReceived { host, received } => Action::SkipReceived { host, received },
+            Action::Leave => Action::Leave,
+            Action::Enter { base_station, after } => Action::Enter { base_station, after },
+            Action::Search => Action::Search,
+        }
+    }
 }
 
 /// A mobility protocol's role at one node.
 pub trait Agent: Sized {
-    /// Parameters of the role.
-    type Params;
+    /// The protocol's messages.
+    type Message;
+    /// The protocol's phases.
+    type Phase;
 
     /// Reacts to `input`; what is to be done is appended to `out`.
-    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>);
+    fn on(
+        &mut self,
+        input: Input<Self::Message>,
+        now: Time,
+        out: &mut Vec<Action<Self::Message, Self::Phase>>,
+    );
 
     /// When the agent wants [`Input::Deadline`]; `None`: never.
     fn next_deadline(&self) -> Option<Time>;

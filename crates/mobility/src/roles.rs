@@ -2,7 +2,7 @@
 
 /// Makes the enum of a protocol's roles, and hands everything on to the role that there is.
 macro_rules! roles {
-    ($(#[$doc:meta])* $protocol:ident with $params:ty: $($(#[$role_doc:meta])* $role:ident,)+) => {
+    ($(#[$doc:meta])* $protocol:ident: $($(#[$role_doc:meta])* $role:ident,)+) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub enum $protocol {
@@ -15,8 +15,9 @@ macro_rules! roles {
             }
         })+
 
+        #[cfg(test)]
         impl $protocol {
-            /// The role's state for `host` in one word, for records and tables.
+            /// The role's state for `host` in one word.
             pub fn state(&self, host: roamlab_packet::Addr) -> &'static str {
                 match self {
                     $($protocol::$role(role) => role.state(host),)+
@@ -25,14 +26,10 @@ macro_rules! roles {
         }
 
         impl $crate::Agent for $protocol {
-            type Params = $params;
+            type Message = Message;
+            type Phase = Phase;
 
-            fn on(
-                &mut self,
-                input: $crate::Input,
-                now: roamlab_engine::Time,
-                out: &mut Vec<$crate::Action>,
-            ) {
+            fn on(&mut self, input: Input, now: roamlab_engine::Time, out: &mut Vec<Action>) {
                 match self {
                     $($protocol::$role(role) => role.on(input, now, out),)+
                 }

@@ -1,73 +1,146 @@
-//! The table of mobility protocols: how a scenario names them.
+//! The table of mobility protocols: a row for each folder.
 
-use crate::{Action, Agent, Input, LteX2, MobileIp, lte_x2, mobile_ip};
-use roamlab_engine::Time;
+use crate::{Action, Agent, Domain, Input, Installation, Message, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};
-use roamlab_packet::Addr;
+use roamlab_engine::{Rng, Time};
+use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::sync::Arc;
 
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
         /// A mobility protocol as a scenario describes it: `kind` names it, the other fields are its parameters.
-        #[expect(clippy::large_enum_variant, reason = "a scenario has one")]
+        #[expect(clippy::large_enum_variant, reason = "a scenario has few")]
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum MobilitySpec {
             $(
                 #[doc = $summary]
                 #[serde(rename = $name)]
-                $variant($module::Params),
+                $variant(crate::$module::Params),
             )+
         }
 
         /// Names and one-line summaries of all mobility protocols.
         pub const PROTOCOLS: &[(&str, &str)] = &[$(($name, $summary),)+];
 
-        /// A role of any mobility protocol at one node.
-        #[expect(clippy::large_enum_variant, reason = "nodes box it")]
-        #[derive(Clone, Debug)]
-        pub enum MobilityAgent {
-            $(#[doc = $summary] $variant($variant),)+
+        /// The names of all messages.
+        pub fn message_names() -> impl Iterator<Item = &'static str> {
+            [$(<crate::$module::Message as Signal>::NAMES,)+].into_iter().flatten().copied()
         }
 
-        impl MobilityAgent {
-            /// The role's state for `host` in one word, for records and tables.
-            pub fn state(&self, host: Addr) -> &'static str {
+        /// The names of the protocols that tell hosts which cell to go to.
+        pub fn commanders() -> impl Iterator<Item = &'static str> {
+            let rows = [$(($name, <crate::$module::Params as Protocol>::COMMANDS_HOSTS),)+];
+            rows.into_iter().filter(|(_, commands)| *commands).map(|(name, _)| name)
+        }
+
+        /// What a message says: that of one protocol.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub(crate) enum Content {
+            $($variant(crate::$module::Message),)+
+        }
+
+        impl MobilitySpec {
+            /// The protocol's name in reports.
+            pub fn title(&self) -> &'static str {
                 match self {
-                    $(MobilityAgent::$variant(agent) => agent.state(host),)+
+                    $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::TITLE,)+
                 }
             }
 
-            /// Reacts to `input`; what is to be done is appended to `out`.
+            /// Whether it tells hosts which cell to go to.
+            pub fn commands_hosts(&self) -> bool {
+                match self {
+                    $(MobilitySpec::$variant(_) => <crate::$module::Params as Protocol>::COMMANDS_HOSTS,)+
+                }
+            }
+
+            /// The part of the network that it is about.
+            pub fn domain(&self) -> &Domain {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::domain(params),)+
+                }
+            }
+
+            /// The code point that it marks forwarded packets with.
+            pub fn mark(&self) -> Option<Dscp> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::mark(params),)+
+                }
+            }
+
+            /// Refuses what cannot run on this topology, whose addresses are not known yet.
+            ///
+            /// # Errors
+            /// The first field that is refused, and what to write instead.
+            pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::check(params, topology),)+
+                }
+            }
+
+            /// Gives nodes their agents, and says what the protocol wants of the world.
+            pub fn install(
+                &self,
+                topology: &Topology,
+                stream: &dyn Fn(&str) -> Rng,
+            ) -> Installation<MobilityAgent> {
+                match self {
+                    $(MobilitySpec::$variant(params) => {
+                        let shared = Arc::new(params.clone());
+                        let agent = |role| MobilityAgent::$variant(role, Arc::clone(&shared));
+                        params.install(topology, stream).map(agent)
+                    })+
+                }
+            }
+        }
+
+        /// A role of any mobility protocol at one node, with the protocol's parameters.
+        #[expect(clippy::large_enum_variant, reason = "nodes hold them in lists")]
+        #[derive(Clone, Debug)]
+        pub enum MobilityAgent {
+            $(
+                #[doc = $summary]
+                $variant(<crate::$module::Params as Protocol>::Role, Arc<crate::$module::Params>),
+            )+
+        }
+
+        impl MobilityAgent {
+            /// Reacts to `input`; what is to be done is appended to `out`. Another protocol's message changes nothing.
             pub fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
                 match self {
-                    $(MobilityAgent::$variant(agent) => agent.on(input, now, out),)+
+                    $(MobilityAgent::$variant(role, params) => {
+                        let own = |message: Message| match message.into_content() {
+                            Content::$variant(message) => Some(message),
+                            _ => None,
+                        };
+                        let Some(input) = input.try_map(own) else { return };
+                        let mut actions = Vec::new();
+                        role.on(input, now, &mut actions);
+                        let seal = |message| Message::new(message, &**params, Content::$variant);
+                        out.extend(actions.into_iter().map(|action| action.map(seal, Step::name)));
+                    })+
                 }
             }
 
             /// When the agent wants [`Input::Deadline`]; `None`: never.
             pub fn next_deadline(&self) -> Option<Time> {
                 match self {
-                    $(MobilityAgent::$variant(agent) => agent.next_deadline(),)+
+                    $(MobilityAgent::$variant(role, _) => role.next_deadline(),)+
                 }
             }
         }
 
-        $(impl From<$variant> for MobilityAgent {
-            fn from(agent: $variant) -> MobilityAgent {
-                MobilityAgent::$variant(agent)
-            }
-        })+
-
         impl Family for MobilitySpec {
             const WHAT: &'static str = "a mobility protocol";
-            const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";
+            const EXAMPLE: &'static str = [$(<crate::$module::Params as Protocol>::EXAMPLE,)+][0];
             const NAMES: &'static [&'static str] = &[$($name,)+];
 
             fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
                 match kind {
-                    $($name => $module::Params::deserialize(fields).map(MobilitySpec::$variant),)+
+                    $($name => crate::$module::Params::deserialize(fields).map(MobilitySpec::$variant),)+
                     _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
                 }
             }

@@ -1,31 +1,34 @@
 //! Transition tables of roles, for their snapshots.
 
-use crate::{Action, Agent, Input, Message, Via};
+use crate::{Action, Agent, Input, Signal, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 
 /// A state, and how to reach it: inputs with their times in ms.
-pub type Setup<'a> = (&'a str, &'a [(u64, Input)]);
+pub type Setup<'a, M> = (&'a str, &'a [(u64, Input<M>)]);
 
 /// How a protocol's states, nodes and messages are written.
-pub struct Words<A> {
+pub struct Words<A: Agent> {
     /// The state in one word.
     pub state: fn(&A) -> &'static str,
     /// The name of a node.
     pub name: fn(Addr) -> String,
     /// What a message says beside its name.
-    pub detail: fn(&Message) -> String,
+    pub detail: fn(&A::Message) -> String,
 }
 
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
-pub fn transitions<A: Agent + Clone>(
+pub fn transitions<A>(
     agent: &A,
     words: &Words<A>,
-    states: &[Setup<'_>],
+    states: &[Setup<'_, A::Message>],
     after: Time,
-    inputs: &[(&str, Time, Input)],
-) -> String {
+    inputs: &[(&str, Time, Input<A::Message>)],
+) -> String
+where
+    A: Agent<Message: Signal + Clone, Phase: Debug> + Clone,
+{
     let mut text = String::new();
     for (state, setup) in states {
         let mut reached = agent.clone();
@@ -46,7 +49,7 @@ pub fn transitions<A: Agent + Clone>(
     text
 }
 
-impl<A> Words<A> {
+impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
     fn via(&self, via: &Via) -> String {
         match via {
             Via::Neighbour(next) => (self.name)(*next),
@@ -57,7 +60,7 @@ impl<A> Words<A> {
         }
     }
 
-    fn describe(&self, action: &Action) -> String {
+    fn describe(&self, action: &Action<A::Message, A::Phase>) -> String {
         let name = self.name;
         let source = |from: &Option<Addr>| from.map_or(String::new(), |from| format!(" from {}", name(from)));
         match action {
@@ -77,7 +80,7 @@ impl<A> Words<A> {
             Action::DiscardBuffer { .. } => "discard buffer".into(),
             Action::EndBearer { .. } => "end bearer".into(),
             Action::Measure { .. } => "measure".into(),
-            Action::ReportReceived { to, .. } => format!("status report to {}", name(*to)),
+            Action::ReportReceived { to } => format!("status report to {}", name(*to)),
             Action::AwaitDrained { .. } => "await empty air".into(),
             Action::SkipReceived { received, .. } => format!("skip {received:?}"),
             Action::Leave => "leave".into(),

@@ -1,12 +1,12 @@
-//! A base station's buffer for one mobile host.
+//! A node's buffer for one mobile host.
 //!
 //! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait; once it is released
 //! it is a pipe: packets pass straight through, in the order in which they came.
 
 use crate::cx::{Cx, Place};
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::Via;
-use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Via};
+use roamlab_packet::{DropReason, Dscp, PacketId};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
@@ -33,76 +33,135 @@ pub enum Mode {
     },
 }
 
+/// A packet that waits.
+#[derive(Debug)]
+struct Held {
+    since: Time,
+    packet: PacketId,
+}
+
 /// A buffer for one host.
 #[derive(Debug)]
 pub struct HostBuffer {
-    /// The host.
-    pub host: Addr,
     /// What it does now.
     pub mode: Mode,
     /// What the host has got, by the serial number of the first copy: as far as it has said so.
     pub received: BTreeSet<u64>,
-    limit: usize,
-    packets: VecDeque<PacketId>,
+    /// When it is looked at next for packets that have waited too long, if it is.
+    pub watched: Option<Time>,
+    shape: Buffering,
+    packets: VecDeque<Held>,
     /// What waits until all that comes into the buffer has gone.
-    behind: VecDeque<PacketId>,
+    behind: VecDeque<Held>,
 }
 
 impl HostBuffer {
-    /// An empty buffer of at most `limit` packets.
-    pub fn new(host: Addr, limit: usize) -> HostBuffer {
+    /// An empty buffer.
+    pub fn new(shape: Buffering) -> HostBuffer {
         let (packets, behind) = (VecDeque::new(), VecDeque::new());
-        HostBuffer { host, mode: Mode::Attached, received: BTreeSet::new(), limit, packets, behind }
+        let (mode, received) = (Mode::Attached, BTreeSet::new());
+        HostBuffer { mode, received, watched: None, shape, packets, behind }
+    }
+
+    fn limit(&self) -> usize {
+        self.shape.limit.0 as usize
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
     pub fn keep_copy(&mut self, original: &PacketId, place: Place, cx: &mut Cx) {
-        if self.limit == 0 {
+        if self.limit() == 0 {
             return;
         }
-        if self.packets.len() >= self.limit
+        if self.packets.len() >= self.limit()
             && let Some(oldest) = self.packets.pop_front()
         {
-            cx.lose(oldest, DropReason::CopyReleased, place);
+            cx.lose(oldest.packet, DropReason::CopyReleased, place);
         }
-        let copy = cx.pool.duplicate(original);
-        self.packets.push_back(copy);
+        let packet = cx.pool.duplicate(original);
+        self.packets.push_back(Held { since: cx.now, packet });
     }
 
-    /// Takes a packet in, or loses it if the buffer is full. Copies make room, oldest first.
+    /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies make room, oldest first.
     pub fn push(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
-        if self.len() < self.limit {
-            self.packets.push_back(packet);
-            return;
-        }
-        let is_copy = |id: &PacketId| cx.pool.original(&cx.pool[id]) != cx.pool[id].serial;
-        if let Some(oldest_copy) = self.packets.iter().position(is_copy)
+        let is_copy =
+            |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
+        if self.len() >= self.limit()
+            && let Some(oldest_copy) = self.packets.iter().position(is_copy)
             && let Some(copy) = self.packets.remove(oldest_copy)
         {
-            cx.lose(copy, DropReason::CopyReleased, place);
-            self.packets.push_back(packet);
-        } else {
-            cx.lose(packet, DropReason::BufferOverflow, place);
+            cx.lose(copy.packet, DropReason::CopyReleased, place);
+        }
+        if let Some(held) = self.admit(packet, place, cx) {
+            self.packets.push_back(held);
         }
     }
 
-    /// Takes a packet into the line behind, or loses it if the buffer is full.
+    /// Takes a packet into the line behind, if the buffer is full at the cost of another or not at all.
     pub fn push_behind(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
-        if self.len() < self.limit {
-            self.behind.push_back(packet);
-        } else {
-            cx.lose(packet, DropReason::BufferOverflow, place);
+        if let Some(held) = self.admit(packet, place, cx) {
+            self.behind.push_back(held);
         }
+    }
+
+    /// The packet, if there is room for it; else one is lost, by the drop policy.
+    fn admit(&mut self, packet: PacketId, place: Place, cx: &mut Cx) -> Option<Held> {
+        if self.len() >= self.limit() {
+            let oldest = match self.shape.drop {
+                BufferDrop::Newest => None,
+                BufferDrop::Oldest => self.packets.pop_front().or_else(|| self.behind.pop_front()),
+            };
+            let Some(oldest) = oldest else {
+                cx.lose(packet, DropReason::BufferOverflow, place);
+                return None;
+            };
+            cx.lose(oldest.packet, DropReason::BufferOverflow, place);
+        }
+        Some(Held { since: cx.now, packet })
+    }
+
+    /// When the first packet will have waited too long.
+    pub fn next_expiry(&self) -> Option<Time> {
+        let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached)?;
+        let first = [self.packets.front(), self.behind.front()].into_iter().flatten();
+        first.map(|held| held.since + longest).min()
+    }
+
+    /// Loses what has waited too long.
+    pub fn expire(&mut self, place: Place, cx: &mut Cx) {
+        while self.next_expiry().is_some_and(|time| time <= cx.now) {
+            let ages = [self.packets.front(), self.behind.front()].map(|held| held.map(|held| held.since));
+            let behind = ages[1].is_some_and(|since| ages[0].is_none_or(|first| since < first));
+            let line = if behind { &mut self.behind } else { &mut self.packets };
+            if let Some(held) = line.pop_front() {
+                cx.lose(held.packet, DropReason::BufferExpired, place);
+            }
+        }
+    }
+
+    /// The host has left now: packets wait, and copies that were kept begin to.
+    pub fn collect(&mut self, now: Time) {
+        self.mode = Mode::Collecting;
+        self.received.clear();
+        self.packets.iter_mut().for_each(|held| held.since = now);
     }
 
     /// What waits behind, in order.
     pub fn take_behind(&mut self) -> VecDeque<PacketId> {
-        std::mem::take(&mut self.behind)
+        std::mem::take(&mut self.behind).into_iter().map(|held| held.packet).collect()
     }
 
-    /// Everything inside but what waits behind, in order.
+    /// Everything inside but what waits behind, in the order of arrival.
     pub fn take_all(&mut self) -> VecDeque<PacketId> {
-        std::mem::take(&mut self.packets)
+        std::mem::take(&mut self.packets).into_iter().map(|held| held.packet).collect()
+    }
+
+    /// The same in the order in which the buffer is emptied.
+    pub fn flush(&mut self) -> VecDeque<PacketId> {
+        let mut packets = self.take_all();
+        if self.shape.flush == BufferFlush::NewestFirst {
+            packets.make_contiguous().reverse();
+        }
+        packets
     }
 
     /// The number of packets inside.
@@ -120,11 +179,16 @@ impl HostBuffer {
 mod tests {
     use super::*;
     use crate::event::NodeId;
-    use roamlab_engine::{Bytes, Time};
-    use roamlab_packet::{Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_engine::{Bytes, Packets, Time};
+    use roamlab_mobility::Keeps;
+    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
     const HERE: Place = Place::Node(NodeId(0));
     const HOST: Addr = Addr::new(1, 1);
+
+    fn plain(limit: u32) -> Buffering {
+        Buffering::plain(Packets(limit), Keeps::Sent)
+    }
 
     /// Packets with the serial numbers 1 to `count`.
     fn packets(count: u64, cx: &mut Cx) -> Vec<PacketId> {
@@ -142,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_full_buffer_loses_what_comes_and_keeps_the_order_of_the_rest() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(2)));
         for packet in packets(4, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
@@ -155,7 +219,7 @@ mod tests {
 
     #[test]
     fn copies_make_room_oldest_first_for_copies_and_for_packets() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 2));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(2)));
         let sent = packets(3, &mut cx);
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
@@ -172,11 +236,61 @@ mod tests {
 
     #[test]
     fn a_buffer_without_room_holds_nothing() {
-        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(HOST, 0));
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(0)));
         let mut sent = packets(2, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));
         sent.drain(..).for_each(|packet| buffer.push(packet, HERE, &mut cx));
         assert_eq!((buffer.len(), cx.probes.drops.serial.len()), (0, 2));
+    }
+
+    #[test]
+    fn the_oldest_makes_room_if_so_asked_also_for_what_waits_behind() {
+        let shape = Buffering { drop: BufferDrop::Oldest, ..plain(2) };
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let mut sent = packets(5, &mut cx);
+        let last = sent.split_off(3);
+        sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
+        last.into_iter().for_each(|packet| buffer.push_behind(packet, HERE, &mut cx));
+        assert_eq!(cx.probes.drops.serial, [1, 2, 3]);
+        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferOverflow));
+        let behind: Vec<u64> = buffer.take_behind().iter().map(|id| cx.pool[id].serial).collect();
+        assert_eq!((inside(&mut buffer, &cx), behind), (vec![], vec![4, 5]));
+    }
+
+    #[test]
+    fn it_is_emptied_against_the_order_of_arrival_if_so_asked() {
+        let shape = Buffering { flush: BufferFlush::NewestFirst, ..plain(3) };
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        packets(3, &mut cx).into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
+        let flushed: Vec<u64> = buffer.flush().iter().map(|id| cx.pool[id].serial).collect();
+        assert_eq!(flushed, [3, 2, 1]);
+    }
+
+    #[test]
+    fn what_has_waited_too_long_is_lost_and_copies_begin_to_wait_when_the_host_leaves() {
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        let shape = Buffering { longest_wait: Some(Duration::from_millis(10)), ..plain(9) };
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        let sent = packets(3, &mut cx);
+        buffer.keep_copy(&sent[0], HERE, &mut cx);
+        assert_eq!(buffer.next_expiry(), None, "nothing waits yet");
+        buffer.collect(ms(5));
+        let mut sent = sent.into_iter();
+        for (at, behind) in [(6, false), (7, true), (8, false)] {
+            cx.now = ms(at);
+            let packet = sent.next().unwrap();
+            if behind {
+                buffer.push_behind(packet, HERE, &mut cx);
+            } else {
+                buffer.push(packet, HERE, &mut cx);
+            }
+        }
+        assert_eq!(buffer.next_expiry(), Some(ms(15)));
+        cx.now = ms(17);
+        buffer.expire(HERE, &mut cx);
+        assert_eq!(cx.probes.drops.serial, [4, 1, 2], "the copy, and those of 6 ms and 7 ms");
+        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferExpired));
+        assert_eq!((inside(&mut buffer, &cx), buffer.next_expiry()), (vec![(3, 3)], None));
     }
 }

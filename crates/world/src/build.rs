@@ -200,6 +200,7 @@ impl<'a> Builder<'a> {
             measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
+            drops_duplicates: false,
             received: BTreeSet::new(),
         }
     }
@@ -355,14 +356,13 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let flows = self.flows();
         let faults = self.faults();
-        let setting = agents::install(scenario, &mut self.nodes, &cells, &self.ids, &self.streams);
+        let setting = agents::install(scenario, &mut self.nodes, &self.ids, &self.streams);
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         cx.probes.losses = vec![0; flows.len()];
         schedule_start(&mut cx, &self.links, &self.nodes, &flows);
-        let predictions = agents::predictions(scenario, &self.ids, &self.nodes);
-        for (number, prediction) in predictions.iter().enumerate() {
+        for (number, prediction) in setting.predictions.iter().enumerate() {
             cx.scheduler.push(prediction.at, Event::Prediction { number: number as u32 });
         }
         let mut world = World {
@@ -373,17 +373,14 @@ impl<'a> Builder<'a> {
             cells,
             flows,
             ways: self.ways,
-            tunnel_overhead: setting.tunnel_overhead,
-            forwarding_overhead: setting.forwarding_overhead,
-            drops_duplicates: setting.drops_duplicates,
+            domains: setting.domains,
             tunnel_ecn: scenario.network.tunnel_ecn,
-            buffering: setting.buffering,
-            sizing: setting.sizing,
             in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),
-            predictions,
+            predictions: setting.predictions,
+            broken: None,
             events: 0,
             packet_hops: 0,
         };
@@ -399,7 +396,7 @@ fn blank_node(name: &str, addr: Addr) -> Node {
         addr,
         routes: RouteTable::default(),
         neighbours: BTreeMap::new(),
-        agent: None,
+        agents: Vec::new(),
         agent_armed: Vec::new(),
         serves: None,
         is_access_router: false,

@@ -1,6 +1,5 @@
 //! What a scenario can name, for `roamlab list`.
 
-use roamlab_mobility::Message;
 use roamlab_packet::DropReason;
 use roamlab_transport::{KNOBS, Profile, TcpSpec, Variant};
 use serde::de::DeserializeOwned;
@@ -25,7 +24,7 @@ pub fn catalogue() -> String {
         "applications": pairs(roamlab_traffic::App::ALL),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "messages": names(&mut Message::names()),
+        "messages": names(&mut roamlab_mobility::message_names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });
     catalogue.to_string()

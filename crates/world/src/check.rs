@@ -197,11 +197,6 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
             return Err(problem.help(known(&host.home, routers.iter().copied())));
         }
-        if let Some((cell, _)) = scenario.cells.iter().find(|(_, cell)| cell.router == host.home) {
-            let message = format!("\"{}\" is the access router of cell \"{cell}\"", host.home);
-            let problem = Problem::at(field("home"), message);
-            return Err(problem.help("a home agent and a foreign agent need a node each"));
-        }
         for (number, visit) in host.visits.iter().enumerate() {
             if !scenario.cells.contains_key(&visit.cell) {
                 let field = field(&format!("visits[{number}].cell"));
@@ -288,7 +283,7 @@ fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         let field = |part: &str| format!("faults[{index}].{part}");
-        let names = roamlab_mobility::Message::names;
+        let names = roamlab_mobility::message_names;
         if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
             return Err(problem.help(known(&fault.message, names())));

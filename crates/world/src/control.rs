@@ -1,46 +1,77 @@
 //! The control plane: mobility agents get their inputs and have their actions done.
+//!
+//! An action that its node cannot carry out violates a law: the run ends with a report. Where an action finds nothing
+//! to do instead, a comment says why that may be.
 
+use crate::agents::{DomainId, Slot};
 use crate::buffer::Mode;
 use crate::cx::Place;
 use crate::event::{Event, NodeId};
 use crate::fault::Fate;
-use crate::node::Mobile;
+use crate::node::{Mobile, Served};
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
+<<<<<<< HEAD
 use crate::world::{Keeps, World};
 use roamlab_mobility::{Action, Identification, Input, L2Trigger, Message, MobilityAgent, Via, lte_x2};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos};
+=======
+use crate::world::World;
+use roamlab_engine::Duration;
+use roamlab_mobility::{Action, Input, Keeps, L2Trigger, Message, Via};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos};
+>>>>>>> protocols
 use std::collections::{BTreeSet, VecDeque};
 
 impl World {
-    /// Gives a node's agent an input and does what it asks for.
-    pub(crate) fn agent_input(&mut self, node: NodeId, input: Input) {
-        let Some(agent) = &mut self.nodes[node.0 as usize].agent else { return };
+    /// Gives one of a node's agents an input and does what it asks for.
+    pub(crate) fn agent_input(&mut self, node: NodeId, slot: Slot, input: Input) {
         let mut actions = Vec::new();
-        agent.on(input, self.cx.now, &mut actions);
+        self.nodes[node.0 as usize].agents[slot.0 as usize].agent.on(input, self.cx.now, &mut actions);
         self.arm_agent(node);
         for action in actions {
-            self.act(node, action);
+            self.act(node, slot, action);
         }
     }
 
-    /// An agent's deadline may have come.
+    /// Gives an input about a host to the agents of its domains at a node.
+    pub(crate) fn tell(&mut self, node: NodeId, host: Addr, input: &Input) {
+        for slot in 0..self.nodes[node.0 as usize].agents.len() {
+            let domain = self.nodes[node.0 as usize].agents[slot].domain;
+            if self.domains[domain.0 as usize].hosts.contains(&host) {
+                self.agent_input(node, Slot(slot as u16), input.clone());
+            }
+        }
+    }
+
+    /// Gives a message to the agents of its domain at a node.
+    pub(crate) fn hand_over(&mut self, node: NodeId, domain: DomainId, from: Addr, message: &Message) {
+        for slot in 0..self.nodes[node.0 as usize].agents.len() {
+            if self.nodes[node.0 as usize].agents[slot].domain == domain {
+                let message = message.clone();
+                self.agent_input(node, Slot(slot as u16), Input::Message { from, message });
+            }
+        }
+    }
+
+    /// The deadline of some agent of a node may have come.
     pub(crate) fn agent_wake(&mut self, node: NodeId) {
-        let state = &mut self.nodes[node.0 as usize];
-        state.agent_armed.pop();
-        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
-        if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
-            self.agent_input(node, Input::Deadline);
-        } else {
-            self.arm_agent(node);
+        self.nodes[node.0 as usize].agent_armed.pop();
+        for slot in 0..self.nodes[node.0 as usize].agents.len() {
+            let deadline = self.nodes[node.0 as usize].agents[slot].agent.next_deadline();
+            if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
+                self.agent_input(node, Slot(slot as u16), Input::Deadline);
+            }
         }
+        self.arm_agent(node);
     }
 
-    /// Sets an agent's wake-up, if it must come earlier than those that are pending. A later one stays, and serves when
-    /// its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind for good.
+    /// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and
+    /// serves when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind
+    /// for good.
     pub(crate) fn arm_agent(&mut self, node: NodeId) {
         let state = &mut self.nodes[node.0 as usize];
-        let deadline = state.agent.as_deref().and_then(MobilityAgent::next_deadline);
+        let deadline = state.agents.iter().filter_map(|resident| resident.agent.next_deadline()).min();
         let Some(deadline) = deadline.map(|deadline| deadline.max(self.cx.now)) else { return };
         if state.agent_armed.last().is_none_or(|&pending| deadline < pending) {
             state.agent_armed.push(deadline);
@@ -48,88 +79,112 @@ impl World {
         }
     }
 
-    fn act(&mut self, node: NodeId, action: Action) {
-        let here = &mut self.nodes[node.0 as usize];
+    /// An agent wants what its node cannot do: the run ends.
+    fn cannot(&mut self, node: NodeId, what: &str) {
+        let name = &self.nodes[node.0 as usize].name;
+        self.broken.get_or_insert_with(|| format!("an agent at \"{name}\" {what}"));
+    }
+
+    fn act(&mut self, node: NodeId, slot: Slot, action: Action) {
+        let served = |host| Served { host, slot };
         match action {
-            Action::Send { to, message } => self.send_message(node, to, message),
+            Action::Send { to, message } => self.send_message(node, slot, to, message),
             Action::SetRoute { host, from, via, watch } => {
-                here.routes.set_host(host, from, HostRoute { via, watch });
+                self.set_route(node, served(host), from, via, watch)
             }
-            Action::ClearRoute { host, from } => here.routes.clear_host(host, from),
-            Action::StartBuffering { host } => self.start_buffering(node, host),
-            Action::Release { host, via, mark } => {
-                let Some(buffer) = here.buffers.get_mut(&host) else { return };
-                buffer.mode = match via {
-                    Via::Air => Mode::Attached,
-                    _ => Mode::Released { via, mark },
-                };
-                for packet in buffer.take_all() {
-                    self.pass(node, packet, host, (via, mark));
-                }
+            Action::ClearRoute { host, from } => {
+                self.nodes[node.0 as usize].routes.clear_host(host, slot, from);
             }
-            Action::AwaitForwarded { host, wait } => {
-                let Some(buffering) = &self.buffering else { return };
-                here.buffer_for(host, buffering.limit).mode = Mode::Ordering { wait, until: None };
+            Action::StartBuffering { host } => self.start_buffering(node, served(host)),
+            Action::Release { host, via, mark } => self.release(node, served(host), via, mark),
+            Action::AwaitForwarded { host, wait } => self.await_forwarded(node, served(host), wait),
+            Action::ReleaseBehind { host, via } => self.release_behind(node, served(host), via),
+            Action::EndBearer { host } => self.end_bearer(node, served(host)),
+            Action::DiscardBuffer { host } => self.discard_buffer(node, served(host)),
+            Action::Measure { event } if self.measures(node) => self.evaluate(node, event),
+            Action::Search if self.measures(node) => self.search(node),
+            Action::Measure { .. } | Action::Search => {
+                self.cannot(node, "wants measurements, and the node makes none");
             }
-            Action::ReleaseBehind { host, via } => self.release_behind(node, host, via),
-            Action::EndBearer { host } => self.end_bearer(node, host),
-            Action::DiscardBuffer { host } => {
-                let Some(mut buffer) = here.buffers.remove(&host) else { return };
-                for packet in buffer.take_all() {
-                    self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
-                }
-            }
-            Action::Measure { event } => self.evaluate(node, event),
-            Action::ReportReceived { to, id } => self.report_received(node, to, id),
-            Action::AwaitDrained { host } => {
-                here.draining.insert(host);
+            Action::ReportReceived { to } => self.report_received(node, slot, to),
+            Action::AwaitDrained { host } if self.nodes[node.0 as usize].serves.is_some() => {
+                self.nodes[node.0 as usize].draining.insert(served(host));
                 self.look_for_drained(node, host);
             }
-            Action::SkipReceived { host, received } => self.skip_received(node, host, received),
-            Action::Leave => self.leave(node),
-            Action::Enter { base_station, after } => self.command_entry(node, base_station, after),
-            Action::Search => self.search(node),
-            Action::Note { host, phase } => self.note(host, phase.name(), node),
+            Action::AwaitDrained { .. } => self.cannot(node, "waits for the air, and the node has no cell"),
+            Action::SkipReceived { host, received } => self.skip_received(node, served(host), received),
+            Action::Leave if self.nodes[node.0 as usize].mobile.is_some() => self.leave(node),
+            Action::Enter { base_station, after } if self.nodes[node.0 as usize].mobile.is_some() => {
+                self.command_entry(node, base_station, after);
+            }
+            Action::Leave | Action::Enter { .. } => {
+                self.cannot(node, "changes cells, and the node is no mobile host");
+            }
+            Action::Note { host, phase } => self.note(host, phase, node),
         }
     }
 
-    fn send_message(&mut self, node: NodeId, to: Addr, message: Message) {
-        let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(&message)).last();
-        let src = self.nodes[node.0 as usize].addr;
-        let size = message.size(&self.sizing);
-        let in_band = message.in_band();
-        let id = self.cx.probes.sent(self.cx.now, (src, to), size, message);
+    fn set_route(&mut self, node: NodeId, served: Served, from: Option<Addr>, via: Via, watch: bool) {
+        let here = &mut self.nodes[node.0 as usize];
+        let resident = &here.agents[served.slot.0 as usize];
+        let problem = match via {
+            Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
+            Via::Neighbour(next) if !here.neighbours.contains_key(&next) => {
+                "routes to a neighbour that the node does not have"
+            }
+            Via::Buffer | Via::Behind if resident.buffering.is_none() => {
+                "routes into a buffer, and has asked for none"
+            }
+            _ => {
+                let route = HostRoute { via, watch, domain: resident.domain, slot: served.slot };
+                return here.routes.set_host(served.host, from, route);
+            }
+        };
+        self.cannot(node, problem);
+    }
+
+    fn send_message(&mut self, node: NodeId, slot: Slot, to: Addr, message: Message) {
+        let concerned = (message.name(), message.host());
+        let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last();
+        let here = &self.nodes[node.0 as usize];
+        let (src, domain) = (here.addr, here.agents[slot.0 as usize].domain);
+        let (size, in_band) = (message.size(), message.in_band());
+        let id = self.cx.probes.sent(self.cx.now, (src, to), domain, message);
         let inner = IpHeader::new(src, to, Tos::default());
         let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
         let packet = self.cx.pool.create(packet.in_band(in_band));
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
-            None => self.dispatch(node, packet),
+            None => self.dispatch(node, domain, packet),
             Some(Fate::Lost) => self.cx.lose(packet, DropReason::ForcedLoss, Place::Node(node)),
             Some(Fate::Late(delay)) => {
-                let slot = self.delayed.len() as u32;
-                self.delayed.push(Some((node, packet)));
-                self.cx.scheduler.push(self.cx.now + delay, Event::Delayed { slot });
+                let index = self.delayed.len() as u32;
+                self.delayed.push(Some((node, domain, packet)));
+                self.cx.scheduler.push(self.cx.now + delay, Event::Delayed { slot: index });
             }
         }
     }
 
     /// A message that a fault has held back sets out.
     pub(crate) fn release_delayed(&mut self, slot: u32) {
-        if let Some((node, packet)) = self.delayed[slot as usize].take() {
-            self.dispatch(node, packet);
+        if let Some((node, domain, packet)) = self.delayed[slot as usize].take() {
+            self.dispatch(node, domain, packet);
         }
     }
 
+<<<<<<< HEAD
     fn dispatch(&mut self, node: NodeId, packet: PacketId) {
         let dst = self.cx.pool[&packet].header.dst;
+=======
+    fn dispatch(&mut self, node: NodeId, domain: DomainId, packet: PacketId) {
+        let dst = self.cx.pool[&packet].inner.dst;
+>>>>>>> protocols
         let here = &self.nodes[node.0 as usize];
         // What a base station itself has to say to its hosts does not go where their data go.
         if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
             self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
             self.send_air(node, packet);
-        } else if dst == here.addr && matches!(here.agent.as_deref(), Some(MobilityAgent::LteX2(_))) {
-            // Gateway and MME at one node.
+        } else if dst == here.addr && self.domains[domain.0 as usize].delivers_to_self {
             self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
             self.deliver(node, packet);
         } else {
@@ -137,82 +192,145 @@ impl World {
         }
     }
 
-    /// A host tells a base station which packets it has received.
-    fn report_received(&mut self, node: NodeId, to: Addr, id: Identification) {
-        let here = &self.nodes[node.0 as usize];
-        let received = here.mobile.as_ref().map_or_else(BTreeSet::new, |mobile| mobile.received.clone());
-        let kind = lte_x2::Kind::StatusReport { received };
-        let message = Message::LteX2(lte_x2::Message { host: here.addr, id, kind });
-        self.send_message(node, to, message);
+    /// An agent learns which packets its host has received.
+    fn report_received(&mut self, node: NodeId, slot: Slot, to: Addr) {
+        let Some(mobile) = &self.nodes[node.0 as usize].mobile else {
+            return self.cannot(node, "reports what it has received, and the node is no mobile host");
+        };
+        let packets = mobile.received.clone();
+        self.agent_input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }));
     }
 
     /// What a host has received already is not sent to it: neither what waits for the air nor what comes to it later.
-    fn skip_received(&mut self, node: NodeId, host: Addr, received: BTreeSet<u64>) {
+    fn skip_received(&mut self, node: NodeId, served: Served, received: BTreeSet<u64>) {
         let here = &mut self.nodes[node.0 as usize];
-        let (Some(cell), Some(buffer)) = (here.serves, here.buffers.get_mut(&host)) else { return };
+        let Some(cell) = here.serves else {
+            return self.cannot(node, "skips packets on the air, and the node has no cell");
+        };
+        // Without a buffer nothing has been forwarded to here or held here that the host could have got before.
+        let Some(buffer) = here.buffers.get_mut(&served) else { return };
         let air = self.cells[cell.0 as usize].air;
+<<<<<<< HEAD
         let known = |packet: &Packet, pool: &PacketPool| {
             packet.header.dst == host && received.contains(&pool.original(packet))
         };
         for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
+=======
+        let known =
+            |packet: &Packet| packet.header().dst == served.host && received.contains(&packet.copy_of);
+        for packet in self.links[air.0 as usize].extract(air, false, &known, &mut self.cx) {
+>>>>>>> protocols
             self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         buffer.received = received;
     }
 
-    /// If the agent waits for it and nothing is left for the host on the air, tells it so.
+    /// Tells the agents that wait for it when nothing is left for the host on the air.
     pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
         let here = &mut self.nodes[node.0 as usize];
         let Some(cell) = here.serves else { return };
+<<<<<<< HEAD
         let air = self.cells[cell.0 as usize].air;
         if !self.links.has_for(air, host, &self.cx) && here.draining.remove(&host) {
             self.agent_input(node, Input::Trigger(L2Trigger::Drained { host }));
+=======
+        let air = &self.links[self.cells[cell.0 as usize].air.0 as usize];
+        if air.has_for(host, &self.cx) {
+            return;
+>>>>>>> protocols
         }
-    }
-
-    /// What has waited behind a host's buffer follows.
-    fn release_behind(&mut self, node: NodeId, host: Addr, via: Via) {
-        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else { return };
-        for packet in buffer.take_behind() {
-            match via {
-                Via::Buffer => self.hold(node, packet, host),
-                _ => self.pass(node, packet, host, (via, None)),
+        for slot in (0..here.agents.len()).map(|slot| Slot(slot as u16)) {
+            if self.nodes[node.0 as usize].draining.remove(&Served { host, slot }) {
+                self.agent_input(node, slot, Input::Trigger(L2Trigger::Drained { host }));
             }
         }
     }
 
+    /// A host's buffer is emptied, and what comes later passes through it.
+    fn release(&mut self, node: NodeId, served: Served, via: Via, mark: Option<Dscp>) {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else {
+            return self.cannot(node, "releases a buffer that it has not filled");
+        };
+        buffer.mode = match via {
+            Via::Air => Mode::Attached,
+            _ => Mode::Released { via, mark },
+        };
+        for packet in buffer.flush() {
+            self.pass(node, packet, served, (via, mark));
+        }
+    }
+
+    /// Forwarded packets go before direct ones for a while.
+    fn await_forwarded(&mut self, node: NodeId, served: Served, wait: Duration) {
+        match self.nodes[node.0 as usize].buffer_for(served) {
+            Some(buffer) => buffer.mode = Mode::Ordering { wait, until: None },
+            None => self.cannot(node, "waits for forwarded packets, and has asked for no buffer"),
+        }
+    }
+
+    /// What has waited behind a host's buffer follows.
+    fn release_behind(&mut self, node: NodeId, served: Served, via: Via) {
+        // Without a buffer nothing has waited.
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { return };
+        for packet in buffer.take_behind() {
+            match via {
+                Via::Buffer => self.hold(node, packet, served),
+                _ => self.pass(node, packet, served, (via, None)),
+            }
+        }
+    }
+
+    /// What a host's buffer holds is lost.
+    fn discard_buffer(&mut self, node: NodeId, served: Served) {
+        // A buffer that is not there holds nothing.
+        let Some(mut buffer) = self.nodes[node.0 as usize].buffers.remove(&served) else { return };
+        for packet in buffer.take_all().into_iter().chain(buffer.take_behind()) {
+            self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
+        }
+    }
+
     /// Whatever waits for the host here is lost.
-    fn end_bearer(&mut self, node: NodeId, host: Addr) {
+    fn end_bearer(&mut self, node: NodeId, served: Served) {
         let here = &mut self.nodes[node.0 as usize];
         let mut lost = VecDeque::new();
-        if let Some(mut buffer) = here.buffers.remove(&host) {
+        if let Some(mut buffer) = here.buffers.remove(&served) {
             lost.append(&mut buffer.take_all());
             lost.append(&mut buffer.take_behind());
         }
         if let Some(cell) = here.serves {
             let air = self.cells[cell.0 as usize].air;
+<<<<<<< HEAD
             let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_signal();
             lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
+=======
+            let for_host = |packet: &Packet| packet.header().dst == served.host && !packet.is_signal();
+            lost.extend(self.links[air.0 as usize].extract(air, false, &for_host, &mut self.cx));
+>>>>>>> protocols
         }
         for packet in lost {
             self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
         }
     }
 
-    /// The host has left: what waits for it, and with layer-2 acknowledgement what it did not get, goes into its
-    /// buffer, and so does what comes later (reading A4).
-    fn start_buffering(&mut self, node: NodeId, host: Addr) {
-        let Some(buffering) = &self.buffering else { return };
+    /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
+    /// acknowledgement what the host did not get (reading A4).
+    fn start_buffering(&mut self, node: NodeId, served: Served) {
         let here = &mut self.nodes[node.0 as usize];
-        let Some(cell) = here.serves else { return };
-        here.routes.set_host(host, None, HostRoute { via: Via::Buffer, watch: true });
-        here.draining.remove(&host);
-        let buffer = here.buffer_for(host, buffering.limit);
+        let resident = &here.agents[served.slot.0 as usize];
+        let route = HostRoute { via: Via::Buffer, watch: true, domain: resident.domain, slot: served.slot };
+        let Some(keeps) = resident.buffering.as_ref().map(|buffering| buffering.keeps) else {
+            return self.cannot(node, "buffers, and has asked for no buffer");
+        };
+        here.routes.set_host(served.host, None, route);
+        here.draining.remove(&served);
+        let serves = here.serves;
+        let Some(buffer) = here.buffer_for(served) else { return };
         // What was held back to stay behind forwarded packets is younger than what has got on.
         let held = match buffer.mode {
             Mode::Ordering { .. } => buffer.take_all(),
             _ => VecDeque::new(),
         };
+<<<<<<< HEAD
         buffer.mode = Mode::Collecting;
         buffer.received.clear();
         let air = self.cells[cell.0 as usize].air;
@@ -228,15 +346,40 @@ impl World {
         for packet in self.links.take_matching(air, unacknowledged_too, &for_host, &mut self.cx) {
             self.cx.trace(&packet, Stop::BufferHold, place);
             buffer.push(packet, place, &mut self.cx);
+=======
+        buffer.collect(self.cx.now);
+        let place = Place::Node(node);
+        if let Some(cell) = serves {
+            let air = self.cells[cell.0 as usize].air;
+            let link = &mut self.links[air.0 as usize];
+            let for_host = |packet: &Packet| packet.header().dst == served.host && !packet.is_signal();
+            if matches!(keeps, Keeps::Sent | Keeps::InFlight) {
+                for copy in link.copy_in_flight(&for_host, &mut self.cx) {
+                    self.cx.trace(&copy, Stop::BufferHold, place);
+                    buffer.push(copy, place, &mut self.cx);
+                }
+            }
+            let unacknowledged_too = keeps == Keeps::Unacknowledged && !self.in_flight_survives;
+            for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
+                self.cx.trace(&packet, Stop::BufferHold, place);
+                buffer.push(packet, place, &mut self.cx);
+            }
+>>>>>>> protocols
         }
         for packet in held {
             buffer.push(packet, place, &mut self.cx);
         }
+        self.watch_buffer(node, served);
     }
 
     pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) {
-        let Some(id) = self.node_at(host) else { return };
+        let Some(id) = self.node_at(host) else {
+            return self.cannot(node, "notes a phase of a host that does not exist");
+        };
         let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
         self.cx.probes.handovers.push(HandoverPhase { time_ns: self.cx.now, host: id, visit, phase, node });
     }
 }
+
+#[cfg(test)]
+mod tests;

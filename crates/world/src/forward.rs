@@ -1,17 +1,28 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
+use crate::agents::Slot;
 use crate::buffer::{HostBuffer, Mode};
 use crate::cx::Place;
 use crate::event::{CellId, Event, LinkId, NodeId};
+<<<<<<< HEAD
 use crate::link::End;
 use crate::node::Mobile;
+=======
+use crate::link::{End, InFlight};
+use crate::node::{Mobile, Served};
+>>>>>>> protocols
 use crate::probe::Stop;
-use crate::route::HostRoute;
+use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};
-use crate::world::{Buffering, Keeps, World};
+use crate::world::World;
 use roamlab_engine::Time;
+<<<<<<< HEAD
 use roamlab_mobility::{Input, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
+=======
+use roamlab_mobility::{Input, Keeps, Via};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, Packet, PacketId};
+>>>>>>> protocols
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
@@ -20,6 +31,8 @@ struct Arrival {
     from: Option<NodeId>,
     /// Where the tunnel began that it left here last.
     tunnel: Option<Addr>,
+    /// Agents whose tunnels it has entered here, only to leave them at once.
+    taken: Taken,
 }
 
 impl World {
@@ -90,28 +103,37 @@ impl World {
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
     /// what it sent last.
     fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr) {
-        let Some(buffering) = self.buffering.as_ref().filter(|buffering| buffering.keeps == Keeps::Sent)
-        else {
-            return;
-        };
         if self.cx.pool[packet].is_signal() {
             return;
         }
-        let buffer = self.nodes[base_station.0 as usize].buffer_for(host, buffering.limit);
-        if buffer.mode == Mode::Attached {
-            buffer.keep_copy(packet, Place::Node(base_station), &mut self.cx);
+        for slot in 0..self.nodes[base_station.0 as usize].agents.len() {
+            let resident = &self.nodes[base_station.0 as usize].agents[slot];
+            let keeps = resident.buffering.as_ref().map(|buffering| buffering.keeps);
+            if keeps != Some(Keeps::Sent) || !self.domains[resident.domain.0 as usize].hosts.contains(&host) {
+                continue;
+            }
+            let served = Served { host, slot: Slot(slot as u16) };
+            let Some(buffer) = self.nodes[base_station.0 as usize].buffer_for(served) else { continue };
+            if buffer.mode == Mode::Attached {
+                buffer.keep_copy(packet, Place::Node(base_station), &mut self.cx);
+            }
         }
     }
 
     /// Whether the host's layer 2 drops a data packet because it has got it already.
     fn is_duplicate(&mut self, host: NodeId, packet: &PacketId) -> bool {
         let packet = &self.cx.pool[packet];
+<<<<<<< HEAD
         let original = self.cx.pool.original(packet);
         let drops = self.drops_duplicates && !packet.is_signal();
         let Some(mobile) = self.nodes[host.0 as usize].mobile.as_mut().filter(|_| drops) else {
             return false;
         };
         !mobile.is_new(original)
+=======
+        let mobile = self.nodes[host.0 as usize].mobile.as_mut().filter(|mobile| mobile.drops_duplicates);
+        mobile.is_some_and(|mobile| !packet.is_signal() && !mobile.is_new(packet.copy_of))
+>>>>>>> protocols
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
@@ -142,7 +164,7 @@ impl World {
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
         self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
         let Some(packet) = self.police(node, packet, from) else { return };
-        let mut arrival = Arrival { from: Some(from), tunnel: None };
+        let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
         let addr = self.nodes[node.0 as usize].addr;
         loop {
             let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
@@ -214,18 +236,32 @@ impl World {
         let from = || arrival.from.map(|from| self.nodes[from.0 as usize].addr);
         let signal = self.cx.pool[&packet].is_signal();
         let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnel.is_some(), lost };
-        if let Some(HostRoute { via, watch }) = here.routes.host(dst, arrival.tunnel, from) {
-            if watch && !signal {
-                self.agent_input(node, data(false));
+        if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
+            if route.watch && !signal {
+                self.agent_input(node, route.slot, data(false));
             }
-            return self.send_via(node, packet, dst, via);
+            let served = Served { host: dst, slot: route.slot };
+            return match route.via {
+                // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
+                Via::Tunnel(end) if end == self.nodes[node.0 as usize].addr => {
+                    let taken = arrival.taken.with(route.slot);
+                    self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival })
+                }
+                via => self.send_via(node, packet, served, via),
+            };
         }
+<<<<<<< HEAD
         // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
         // routed home, or it would come back for ever. The home agent's own subnet has no link either.
         let at_home = self.ways.home(dst) == Some(node);
         if here.agent.is_some() && dst.is_mobile() && (arrival.tunnel.is_some() || at_home) {
+=======
+        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
+        let at_home = dst.subnet() == here.addr.subnet();
+        if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
+>>>>>>> protocols
             if !signal {
-                self.agent_input(node, data(true));
+                self.tell(node, dst, &data(true));
             }
             return self.cx.lose(packet, DropReason::NoBinding, Place::Node(node));
         }
@@ -240,6 +276,13 @@ impl World {
         }
     }
 
+    /// Whether an agent of a node has asked that packets for a host without a route end there.
+    fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
+        let domains = self.nodes[node.0 as usize].agents.iter().map(|resident| resident.domain);
+        let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
+        domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
+    }
+
     pub(crate) fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
         match mobile.uplink() {
@@ -249,8 +292,8 @@ impl World {
         }
     }
 
-    /// Sends a packet for `host` the way a mobility protocol says.
-    pub(crate) fn send_via(&mut self, node: NodeId, packet: PacketId, host: Addr, via: Via) {
+    /// Sends a packet for a host the way its agent says.
+    pub(crate) fn send_via(&mut self, node: NodeId, packet: PacketId, served: Served, via: Via) {
         let here = &mut self.nodes[node.0 as usize];
         match via {
             Via::Neighbour(next) => match here.neighbours.get(&next) {
@@ -258,13 +301,14 @@ impl World {
                 None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
             },
             Via::Air => self.send_air(node, packet),
-            Via::Buffer => self.hold(node, packet, host),
-            Via::Behind => self.hold_behind(node, packet, host),
+            Via::Buffer => self.hold(node, packet, served),
+            Via::Behind => self.hold_behind(node, packet, served),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
+                let domain = &self.domains[here.agents[served.slot.0 as usize].domain.0 as usize];
                 let overhead = match here.serves {
-                    Some(_) => self.forwarding_overhead,
-                    None => self.tunnel_overhead,
+                    Some(_) => domain.forwarding_overhead,
+                    None => domain.tunnel_overhead,
                 };
                 let shape = (overhead, self.tunnel_ecn);
                 match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
@@ -288,10 +332,20 @@ impl World {
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
         };
+<<<<<<< HEAD
         let (original, serial) = (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
         let dst = self.cx.pool[&packet].header.dst;
         let known = |buffer: &HostBuffer| buffer.received.contains(&original);
         if original != serial && here.buffers.get(&dst).is_some_and(known) {
+=======
+        let Packet { copy_of, serial, .. } = self.cx.pool[&packet];
+        let dst = self.cx.pool[&packet].header().dst;
+        let known = |slot: usize| {
+            let served = Served { host: dst, slot: Slot(slot as u16) };
+            here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&copy_of))
+        };
+        if copy_of != serial && (0..here.agents.len()).any(known) {
+>>>>>>> protocols
             return self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         let air = self.cells[cell.0 as usize].air;
@@ -299,21 +353,25 @@ impl World {
     }
 
     /// A packet for a host that has left: into its buffer, or straight through it.
-    pub(crate) fn hold(&mut self, node: NodeId, packet: PacketId, host: Addr) {
-        if self.cx.pool[&packet].is_signal() {
-            // Signalling is repeated by those who need it; held back, it would only be stale.
+    pub(crate) fn hold(&mut self, node: NodeId, packet: PacketId, served: Served) {
+        if self.cx.pool[&packet].is_signal() && self.nodes[node.0 as usize].serves.is_some() {
+            // Signalling is repeated by those who need it; held back, it would only be stale. At a node without a cell
+            // there is no way past the buffer.
             return self.send_air(node, packet);
         }
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
-        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&host) else {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else {
             return self.cx.lose(packet, DropReason::Detached, place);
         };
         match buffer.mode {
-            Mode::Released { via, mark } => self.pass(node, packet, host, (via, mark)),
-            Mode::Attached | Mode::Collecting => buffer.push(packet, place, &mut self.cx),
+            Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark)),
+            Mode::Attached | Mode::Collecting => {
+                buffer.push(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
+            }
             Mode::Ordering { .. } if self.cx.is_marked(&packet) => {
-                self.pass(node, packet, host, (Via::Air, None));
+                self.pass(node, packet, served, (Via::Air, None));
             }
             Mode::Ordering { wait, until } => {
                 if until.is_none() {
@@ -322,37 +380,61 @@ impl World {
                     self.cx.scheduler.push(until, Event::Ordered { node });
                 }
                 buffer.push(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
             }
         }
     }
 
     /// A packet that must not go before what comes into the host's buffer.
-    fn hold_behind(&mut self, node: NodeId, packet: PacketId, host: Addr) {
+    fn hold_behind(&mut self, node: NodeId, packet: PacketId, served: Served) {
         let place = Place::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
-        match &self.buffering {
-            Some(Buffering { limit, .. }) => {
-                let buffer = self.nodes[node.0 as usize].buffer_for(host, *limit);
+        match self.nodes[node.0 as usize].buffer_for(served) {
+            Some(buffer) => {
                 buffer.push_behind(packet, place, &mut self.cx);
+                self.watch_buffer(node, served);
             }
             None => self.cx.lose(packet, DropReason::Detached, place),
         }
     }
 
-    /// A base station has waited long enough for forwarded packets: what came directly follows them.
+    /// Looks at a buffer again when its first packet has waited too long.
+    pub(crate) fn watch_buffer(&mut self, node: NodeId, served: Served) {
+        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { return };
+        let Some(due) = buffer.next_expiry() else { return };
+        if buffer.watched.is_none_or(|watched| due < watched) {
+            buffer.watched = Some(due);
+            self.cx.scheduler.push(due, Event::Ordered { node });
+        }
+    }
+
+    /// Packets in a buffer may have waited too long; or a base station has waited long enough for forwarded packets, and
+    /// what came directly follows them.
     pub(crate) fn order_restored(&mut self, node: NodeId) {
         let now = self.cx.now;
         let here = &mut self.nodes[node.0 as usize];
+        let watched = |buffer: &HostBuffer| buffer.watched.is_some_and(|time| time <= now);
+        let all: Vec<Served> =
+            here.buffers.iter().filter(|(_, buffer)| watched(buffer)).map(|(served, _)| *served).collect();
+        for served in all {
+            let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { continue };
+            buffer.watched = None;
+            buffer.expire(Place::Node(node), &mut self.cx);
+            self.watch_buffer(node, served);
+        }
+        let here = &mut self.nodes[node.0 as usize];
         let due = |mode: Mode| matches!(mode, Mode::Ordering { until: Some(until), .. } if until <= now);
-        let hosts: Vec<Addr> =
-            here.buffers.iter().filter(|(_, buffer)| due(buffer.mode)).map(|(host, _)| *host).collect();
-        for host in hosts {
+        let all: Vec<Served> =
+            here.buffers.iter().filter(|(_, buffer)| due(buffer.mode)).map(|(served, _)| *served).collect();
+        for served in all {
             let here = &mut self.nodes[node.0 as usize];
-            here.routes.set_host(host, None, HostRoute { via: Via::Air, watch: false });
-            let Some(buffer) = here.buffers.get_mut(&host) else { continue };
+            let (slot, domain) = (served.slot, here.agents[served.slot.0 as usize].domain);
+            let route = HostRoute { via: Via::Air, watch: false, domain, slot };
+            here.routes.set_host(served.host, None, route);
+            let Some(buffer) = here.buffers.get_mut(&served) else { continue };
             buffer.mode = Mode::Attached;
-            for packet in buffer.take_all() {
-                self.pass(node, packet, host, (Via::Air, None));
+            for packet in buffer.flush() {
+                self.pass(node, packet, served, (Via::Air, None));
             }
         }
     }
@@ -362,7 +444,7 @@ impl World {
         &mut self,
         node: NodeId,
         packet: PacketId,
-        host: Addr,
+        served: Served,
         (via, mark): (Via, Option<Dscp>),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
@@ -370,30 +452,46 @@ impl World {
             Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
             Via::Air | Via::Buffer | Via::Behind => None,
         };
-        self.cx.probes.released(self.cx.now, host, node, &self.cx.pool[&packet], (to, mark.is_some()));
+        self.cx.probes.released(self.cx.now, served.host, node, &self.cx.pool[&packet], (to, mark.is_some()));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             self.cx.pool[&packet].set_inner_dscp(mark);
         }
-        self.send_via(node, packet, host, via);
+        self.send_via(node, packet, served, via);
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId) {
+<<<<<<< HEAD
         let Some(id) = self.cx.pool[&packet].message() else { return self.deliver_data(node, packet) };
         let from = self.cx.pool.deliver(packet).header.src;
         let message = self.cx.probes.received(self.cx.now, id);
         self.agent_input(node, Input::Message { from, message });
+=======
+        match self.cx.pool[&packet].body {
+            Body::Signal(id) => {
+                let from = self.cx.pool.deliver(packet).inner.src;
+                let (domain, message) = self.cx.probes.received(self.cx.now, id);
+                self.hand_over(node, domain, from, &message);
+            }
+            Body::Tcp(_) | Body::Udp(_) => self.deliver_data(node, packet),
+        }
+>>>>>>> protocols
     }
 
     fn broadcast(&mut self, cell: CellId, packet: PacketId) {
         let packet = self.cx.pool.deliver(packet);
+<<<<<<< HEAD
         let (Some(id), from) = (packet.message(), packet.header.src) else { return };
         let message = self.cx.probes.received(self.cx.now, id);
+=======
+        let (Body::Signal(id), from) = (packet.body, packet.inner.src) else { return };
+        let (domain, message) = self.cx.probes.received(self.cx.now, id);
+>>>>>>> protocols
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
             if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {
                 continue;
             }
-            self.agent_input(host, Input::Message { from, message: message.clone() });
+            self.hand_over(host, domain, from, &message);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
-mod agents;
+pub mod agents;
 pub mod buffer;
 mod build;
 mod catalogue;
@@ -26,6 +26,7 @@ mod names;
 pub mod node;
 pub mod ns2;
 pub mod probe;
+mod protocols;
 pub mod route;
 mod run;
 pub mod scenario;

@@ -2,9 +2,9 @@
 
 use crate::event::{CellId, Event, NodeId};
 use crate::node::Measuring;
-use crate::world::{Prediction, World};
+use crate::world::World;
 use roamlab_engine::Duration;
-use roamlab_mobility::{EventA3, Input, L2Trigger};
+use roamlab_mobility::{EventA3, Input, L2Trigger, Prediction};
 use roamlab_packet::Addr;
 use roamlab_radio::{A3, Finding, Motion};
 
@@ -67,6 +67,11 @@ impl World {
         }
     }
 
+    /// Whether a node is a host that measures its cells.
+    pub(crate) fn measures(&self, node: NodeId) -> bool {
+        self.nodes[node.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.measuring.is_some())
+    }
+
     fn measuring(&mut self, node: NodeId) -> Option<&mut Measuring> {
         self.nodes[node.0 as usize].mobile.as_mut()?.measuring.as_mut()
     }
@@ -91,17 +96,17 @@ impl World {
                 }
             };
             self.note(host, phase, node);
-            self.agent_input(node, Input::Trigger(trigger));
+            self.tell(node, host, &Input::Trigger(trigger));
         }
     }
 
     /// The base station that has a host, if one has, is told where the host is expected.
     pub(crate) fn predict(&mut self, number: u32) {
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
-        let node = &self.nodes[host.0 as usize];
-        let Some(cell) = node.mobile.as_ref().and_then(|mobile| mobile.cell) else { return };
-        let trigger = L2Trigger::HandoverPredicted { host: node.addr, base_station };
-        self.agent_input(self.cells[cell.0 as usize].base_station, Input::Trigger(trigger));
+        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_ref());
+        let Some(cell) = mobile.and_then(|mobile| mobile.cell) else { return };
+        let trigger = L2Trigger::HandoverPredicted { host, base_station };
+        self.tell(self.cells[cell.0 as usize].base_station, host, &Input::Trigger(trigger));
     }
 
     /// The address of a cell's base station.
@@ -127,8 +132,8 @@ impl World {
         state.hosts.retain(|&present| present != node);
         let base_station = state.base_station;
         self.note(host, "link-down", node);
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkDown));
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostGone { host }));
+        self.tell(node, host, &Input::Trigger(L2Trigger::LinkDown));
+        self.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
     }
 
     fn enter(&mut self, node: NodeId, cell: CellId) {
@@ -147,8 +152,8 @@ impl World {
         for packet in waiting {
             self.send_uplink(node, packet);
         }
-        self.agent_input(base_station, Input::Trigger(L2Trigger::HostArrived { host }));
-        self.agent_input(node, Input::Trigger(L2Trigger::LinkUp { base_station: address }));
+        self.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+        self.tell(node, host, &Input::Trigger(L2Trigger::LinkUp { base_station: address }));
     }
 }
 

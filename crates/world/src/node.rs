@@ -1,10 +1,10 @@
 //! Nodes: routers, base stations, hosts.
 
+use crate::agents::{Resident, Slot};
 use crate::buffer::HostBuffer;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::MobilityAgent;
 use roamlab_packet::{Addr, PacketId};
 use roamlab_radio::{Meter, Motion, Signal};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,18 +20,18 @@ pub struct Node {
     pub routes: RouteTable,
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
-    /// Its mobility agent; boxed, because most nodes have none and every hop reads its node.
-    pub agent: Option<Box<MobilityAgent>>,
-    /// When the agent's pending wake-ups are due, the earliest last.
+    /// Its mobility agents, those of a domain side by side.
+    pub agents: Vec<Resident>,
+    /// When the agents' pending wake-ups are due, the earliest last.
     pub agent_armed: Vec<Time>,
     /// Base stations hang off it.
     pub is_access_router: bool,
     /// (Base station) its cell.
     pub serves: Option<CellId>,
-    /// (Base station) buffers for its hosts.
-    pub buffers: BTreeMap<Addr, HostBuffer>,
-    /// (Base station) hosts of which the agent wants to know when nothing is left for them on the air.
-    pub draining: BTreeSet<Addr>,
+    /// Buffers of its agents.
+    pub buffers: BTreeMap<Served, HostBuffer>,
+    /// (Base station) hosts of which an agent wants to know when nothing is left for them on the air.
+    pub draining: BTreeSet<Served>,
     /// (Mobile host) how it moves.
     pub mobile: Option<Box<Mobile>>,
 }
@@ -47,10 +47,20 @@ impl Node {
         self.is_access_router || self.serves.is_some()
     }
 
-    /// (Base station) the buffer of a host, made if there is none.
-    pub fn buffer_for(&mut self, host: Addr, limit: usize) -> &mut HostBuffer {
-        self.buffers.entry(host).or_insert_with(|| HostBuffer::new(host, limit))
+    /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
+    pub fn buffer_for(&mut self, served: Served) -> Option<&mut HostBuffer> {
+        let shape = self.agents.get(served.slot.0 as usize)?.buffering.as_ref()?;
+        Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
     }
+}
+
+/// A host as one agent of a node serves it.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Served {
+    /// The host's home address.
+    pub host: Addr,
+    /// The agent.
+    pub slot: Slot,
 }
 
 /// A cell: a base station, its air link and the hosts that hear it.
@@ -89,6 +99,8 @@ pub struct Mobile {
     pub measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
     pub waiting: VecDeque<PacketId>,
+    /// Its layer 2 drops packets that it has got already.
+    pub drops_duplicates: bool,
     /// If its layer 2 drops duplicates: which packets it got last, by the serial number of the first copy.
     pub received: BTreeSet<u64>,
 }

@@ -1,5 +1,6 @@
 //! The record of a run: typed rows, kept as columns.
 
+use crate::agents::DomainId;
 use crate::conduct::Part;
 use crate::cx::Place;
 use crate::event::{LinkId, NodeId};
@@ -350,7 +351,7 @@ pub struct Probes {
     pub odd_ecn: u64,
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
-    messages: Vec<Message>,
+    messages: Vec<(DomainId, Message)>,
     /// The last loss of each segment, to name the cause of a retransmission.
     last_loss: BTreeMap<(FlowId, u32), u64>,
 }
@@ -381,7 +382,7 @@ impl Probes {
         &mut self,
         now: Time,
         (source, destination): (Addr, Addr),
-        size: Bytes,
+        domain: DomainId,
         message: Message,
     ) -> MessageId {
         let id = self.messages.len() as u32;
@@ -391,12 +392,12 @@ impl Probes {
             host: message.host(),
             source,
             destination,
-            size_bytes: size.0,
+            size_bytes: message.size().0,
             sent_ns: now,
             arrived_ns: -1,
             serial: 0,
         });
-        self.messages.push(message);
+        self.messages.push((domain, message));
         MessageId(id)
     }
 
@@ -405,8 +406,8 @@ impl Probes {
         self.signalling.serial[id.0 as usize] = serial;
     }
 
-    /// A message arrived; its content.
-    pub fn received(&mut self, now: Time, id: MessageId) -> Message {
+    /// A message arrived; its domain and content.
+    pub fn received(&mut self, now: Time, id: MessageId) -> (DomainId, Message) {
         let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
         if *arrived < 0 {
             *arrived = now.as_nanos() as i64;

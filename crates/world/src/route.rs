@@ -1,5 +1,6 @@
 //! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
 
+use crate::agents::{DomainId, Slot};
 use crate::event::{LinkId, NodeId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
@@ -7,23 +8,42 @@ use roamlab_packet::Addr;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A host route.
+/// A host route. It belongs to the agent that set it, and only that agent replaces or forgets it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct HostRoute {
     /// Where to.
     pub via: Via,
     /// Tell the agent of packets that take it.
     pub watch: bool,
+    /// The domain of the agent.
+    pub domain: DomainId,
+    /// The agent.
+    pub slot: Slot,
 }
 
 /// The host routes for one mobile host.
 #[derive(Clone, Debug)]
 struct HostRoutes {
     host: Addr,
-    /// For packets from an adjacent node or out of a tunnel that begins there.
-    by_origin: Vec<(Addr, HostRoute)>,
-    /// For packets from anywhere else.
-    any: Option<HostRoute>,
+    /// Each with the adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere. Those
+    /// of the innermost domain first, in a domain in the order of its agents.
+    routes: Vec<(Option<Addr>, HostRoute)>,
+}
+
+/// Agents of a node whose routes a packet has taken there.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Taken(u64);
+
+impl Taken {
+    /// With one more agent.
+    #[must_use]
+    pub fn with(self, slot: Slot) -> Taken {
+        Taken(self.0 | 1 << u32::from(slot.0).min(63))
+    }
+
+    fn has(self, slot: Slot) -> bool {
+        self.0 & 1 << u32::from(slot.0).min(63) != 0
+    }
 }
 
 /// The host routes of one node.
@@ -36,48 +56,60 @@ pub struct RouteTable {
 impl RouteTable {
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
     /// `from`, who is asked for only if origins matter.
+    ///
+    /// Routes of the innermost domain that has any win. In a domain a route for where the packet comes from wins over
+    /// one for packets from anywhere; among those the first agent's, or, for a packet that left a tunnel here, the last
+    /// agent's: the entry of a tunnel (a home agent) stands before its exit (a foreign agent). Agents in `taken` have
+    /// had their turn.
     pub fn host(
         &self,
         dst: Addr,
         tunnel: Option<Addr>,
         from: impl FnOnce() -> Option<Addr>,
+        taken: Taken,
     ) -> Option<HostRoute> {
         if !dst.is_mobile() {
             return None;
         }
-        let routes = &self.hosts[self.place(dst).ok()?];
-        if routes.by_origin.is_empty() {
-            return routes.any;
+        let routes = &self.hosts[self.place(dst).ok()?].routes;
+        if let [(None, only)] = routes.as_slice() {
+            return (!taken.has(only.slot)).then_some(*only);
         }
-        let route =
-            |origin| routes.by_origin.iter().find(|(from, _)| *from == origin).map(|(_, route)| *route);
-        tunnel.into_iter().chain(from()).find_map(route).or(routes.any)
+        let origins = [tunnel, from()];
+        let mut left = routes.as_slice();
+        while let Some((_, first)) = left.first() {
+            let (domain, inward) =
+                left.split_at(left.partition_point(|(_, route)| route.domain == first.domain));
+            let open = || domain.iter().filter(|(_, route)| !taken.has(route.slot));
+            let of = |origin: Addr| open().find(|(from, _)| *from == Some(origin));
+            let mut anywhere = open().filter(|(from, _)| from.is_none());
+            let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
+            if let Some((_, route)) = origins.into_iter().flatten().find_map(of).or(any) {
+                return Some(*route);
+            }
+            left = inward;
+        }
+        None
     }
 
     /// Sets a host route.
     pub fn set_host(&mut self, host: Addr, from: Option<Addr>, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
         let place = self.place(host).unwrap_or_else(|place| {
-            self.hosts.insert(place, HostRoutes { host, by_origin: Vec::new(), any: None });
+            self.hosts.insert(place, HostRoutes { host, routes: Vec::new() });
             place
         });
-        let routes = &mut self.hosts[place];
-        let Some(from) = from else {
-            routes.any = Some(route);
-            return;
-        };
-        routes.by_origin.retain(|(origin, _)| *origin != from);
-        routes.by_origin.push((from, route));
+        let routes = &mut self.hosts[place].routes;
+        routes.retain(|(origin, known)| (*origin, known.slot) != (from, route.slot));
+        let order = |route: &HostRoute| (std::cmp::Reverse(route.domain), route.slot);
+        let at = routes.partition_point(|(_, known)| order(known) <= order(&route));
+        routes.insert(at, (from, route));
     }
 
-    /// Forgets a host route.
-    pub fn clear_host(&mut self, host: Addr, from: Option<Addr>) {
+    /// Forgets a host route of an agent.
+    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
         let Ok(place) = self.place(host) else { return };
-        let routes = &mut self.hosts[place];
-        match from {
-            Some(from) => routes.by_origin.retain(|(origin, _)| *origin != from),
-            None => routes.any = None,
-        }
+        self.hosts[place].routes.retain(|(origin, known)| (*origin, known.slot) != (from, slot));
     }
 
     /// Where the routes of a host are, or would be.
@@ -216,14 +248,42 @@ mod tests {
     fn a_route_for_where_the_packet_comes_from_wins() {
         let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
         let mut table = RouteTable::default();
-        let to_bs = HostRoute { via: Via::Neighbour(old_bs), watch: false };
-        let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), watch: false };
+        let (domain, slot) = (DomainId(0), Slot(0));
+        let to_bs = HostRoute { via: Via::Neighbour(old_bs), watch: false, domain, slot };
+        let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
         table.set_host(host, None, to_bs);
         table.set_host(host, Some(old_bs), to_new);
-        assert_eq!(table.host(host, None, || None), Some(to_bs));
-        assert_eq!(table.host(host, None, || Some(Addr::new(7, 0))), Some(to_bs));
-        assert_eq!(table.host(host, None, || Some(old_bs)), Some(to_new));
-        table.clear_host(host, Some(old_bs));
-        assert_eq!(table.host(host, None, || Some(old_bs)), Some(to_bs));
+        assert_eq!(table.host(host, None, || None, Taken::default()), Some(to_bs));
+        assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(to_bs));
+        assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_new));
+        table.clear_host(host, slot, Some(old_bs));
+        assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_bs));
+    }
+
+    #[test]
+    fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exit() {
+        let host = Addr::new(5, 1);
+        let route = |domain, slot| {
+            let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
+            HostRoute { via, watch: false, domain: DomainId(domain), slot: Slot(slot) }
+        };
+        let mut table = RouteTable::default();
+        let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
+        for route in [exit, local, entry] {
+            table.set_host(host, None, route);
+        }
+        let found = |table: &RouteTable, tunnel, taken| table.host(host, tunnel, || None, taken);
+        let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
+        assert_eq!(found(&table, None, none), Some(local));
+        assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
+        table.clear_host(host, Slot(2), None);
+        assert_eq!(found(&table, None, none), Some(entry));
+        assert_eq!(found(&table, tunnel, none), Some(exit));
+        assert_eq!(found(&table, tunnel, none.with(Slot(1))), Some(entry));
+        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
+        assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
+        let from_here = Some(Addr::new(7, 0));
+        table.set_host(host, from_here, exit);
+        assert_eq!(table.host(host, None, || from_here, none), Some(exit), "where it comes from counts more");
     }
 }

@@ -2,6 +2,7 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 use crate::locate::{Located, Problem, Source};
+use crate::protocols::Protocols;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
@@ -32,9 +33,10 @@ pub struct Scenario {
     /// The radio: how a host changes cells.
     #[serde(default)]
     pub radio: HardHandover,
-    /// The mobility protocol; absent: hosts that move are lost.
+    /// The mobility protocol, or a list of several, the outer one of two that share hosts first; absent: hosts that
+    /// move are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mobility: Option<MobilitySpec>,
+    pub mobility: Option<Protocols>,
     /// Mobile hosts. A host in no list of visits is a fixed one and only needs a link.
     #[serde(default)]
     pub hosts: Vec<HostSpec>,
@@ -377,6 +379,11 @@ impl Scenario {
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let source = Source::new(text, file);
         crate::check::doubts(self).into_iter().take(20).map(|doubt| source.locate(doubt)).collect()
+    }
+
+    /// The mobility protocols, from the outermost to the innermost, each with its field.
+    pub fn protocols(&self) -> impl Iterator<Item = (String, &MobilitySpec)> {
+        self.mobility.iter().flat_map(Protocols::iter)
     }
 
     /// The scenario with every default filled in, as JSON.

@@ -1,5 +1,6 @@
 //! The world: all nodes, links and flows of a run, and the loop that lets things happen.
 
+use crate::agents::{Domain, DomainId};
 use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
 use crate::cx::Cx;
 use crate::event::{Event, LinkId, NodeId, Side};
@@ -9,43 +10,10 @@ use crate::link::{End, InFlight, Links};
 use crate::node::{Cell, Node};
 use crate::route::Ways;
 use crate::tunnel::TunnelEcn;
-use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::message::Sizing;
+use roamlab_engine::Time;
+use roamlab_mobility::Prediction;
 use roamlab_packet::{Addr, Dscp, PacketId};
 use std::fmt;
-
-/// What base stations do with packets for a host that has left.
-#[derive(Clone, Debug)]
-pub struct Buffering {
-    /// Packets that one host's buffer holds.
-    pub limit: usize,
-    /// Which of the packets that it has sent it still has.
-    pub keeps: Keeps,
-}
-
-/// Which of the packets that a base station has sent to a host that leaves it still has.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Keeps {
-    /// Those that will not arrive: layer 2 says which packets the host has got.
-    Unacknowledged,
-    /// Copies of what it sent last.
-    Sent,
-    /// Copies of what is in flight, which layer 2 has not acknowledged yet.
-    InFlight,
-    /// None.
-    Nothing,
-}
-
-/// A prediction that a host will turn to another cell.
-#[derive(Clone, Debug)]
-pub struct Prediction {
-    /// When the base station that has the host is told.
-    pub at: Time,
-    /// The host.
-    pub host: NodeId,
-    /// The base station that it is expected at.
-    pub base_station: Addr,
-}
 
 /// What becomes of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -73,16 +41,10 @@ pub struct World {
     pub cells: Vec<Cell>,
     /// Flows, by [`FlowId`](roamlab_packet::FlowId).
     pub flows: Vec<Flow>,
-    /// Bytes a tunnel header adds.
-    pub tunnel_overhead: Bytes,
-    /// Bytes a tunnel header adds that a base station puts on.
-    pub forwarding_overhead: Bytes,
-    /// Hosts drop packets that they have got already.
-    pub drops_duplicates: bool,
+    /// Mobility protocols, each in its part of the network, from the outermost to the innermost.
+    pub domains: Vec<Domain>,
     /// What happens to the ECN field in tunnels.
     pub tunnel_ecn: TunnelEcn,
-    /// Buffering at base stations.
-    pub buffering: Option<Buffering>,
     /// Packets in flight when a host leaves its cell still arrive.
     pub in_flight_survives: bool,
     /// Policing of foreign marks at the edge of the access network.
@@ -91,10 +53,10 @@ pub struct World {
     pub faults: Vec<Fault>,
     /// Handovers that base stations will be told of in advance, right or wrong.
     pub predictions: Vec<Prediction>,
-    /// Messages held back by a fault, with the node they are at.
-    pub delayed: Vec<Option<(NodeId, PacketId)>>,
-    /// What the sizes of signalling messages depend on.
-    pub sizing: Sizing,
+    /// Messages held back by a fault, with the node they are at and their domain.
+    pub delayed: Vec<Option<(NodeId, DomainId, PacketId)>>,
+    /// The law that an action of an agent has violated.
+    pub broken: Option<String>,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
     pub events: u64,
@@ -141,8 +103,8 @@ impl World {
     /// It ends early, without a failure, when `conduct.keep_going` says no.
     ///
     /// # Errors
-    /// The law that was violated: conservation (checked at each event in debug builds, at the end always), or
-    /// progress of time. Or the memory that it would have taken.
+    /// The law that was violated: conservation (checked at each event in debug builds, at the end always), progress
+    /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
     pub fn run(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
         while self.may_go_on(conduct)? {
@@ -166,6 +128,9 @@ impl World {
             self.cx.now = time;
             self.events += 1;
             self.happen(event);
+            if let Some(law) = self.broken.take() {
+                return Err(self.violation(law));
+            }
             if cfg!(debug_assertions) {
                 self.check_conservation()?;
             }

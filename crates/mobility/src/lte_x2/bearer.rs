@@ -14,9 +14,8 @@
 //! away from here goes to the target when nothing is left that must precede it.
 
 use super::message::{Kind, Message};
-use super::{Forwarding, Params};
-use crate::message::Identification;
-use crate::{Action, Via};
+use super::{Action, Forwarding, Params};
+use crate::{Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 

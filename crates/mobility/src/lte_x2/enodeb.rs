@@ -14,7 +14,8 @@
 //! | preparing | failure | | serving |
 //! | preparing | T_RELOCprep | handover cancel | serving |
 //! | ready | measurement report of the same target | command, SN status, forwards | executing |
-//! | ready | prediction timeout; measurement report of another target | takes the host back | serving |
+//! | ready | prediction timeout | takes the host back | serving |
+//! | ready | measurement report of another target | takes the host back, handover request | preparing |
 //! | executing | UE context release | | leaving |
 //! | executing | T_X2RELOCoverall, host present | takes the host back | serving |
 //! | executing | T_X2RELOCoverall, host gone | | leaving |
@@ -24,8 +25,8 @@
 //! | leaving | hold time over | ends the bearer | none |
 //! | serving, preparing, ready | host gone | keeps its packets | same |
 //! | serving, host gone | T_X2RELOCoverall | ends the bearer | none |
-//! | serving, host gone | UE context release, newer | forwards what it has kept | leaving |
-//! | none, executing, leaving, serving without the host | handover request, newer, admitted | holds, ack | prepared |
+//! | serving, ready, host gone | UE context release, newer | forwards what it has kept | leaving |
+//! | any without the host | handover request, newer, admitted | holds, ack | prepared |
 //! | the same | handover request, newer, not admitted | failure | same |
 //! | prepared | preamble | random access response, again until confirmed; stops the joining timer | prepared |
 //! | prepared | handover confirm | what it holds goes over the air, path switch request | serving |
@@ -50,10 +51,9 @@
 
 use super::bearer::{Bearer, Outlet};
 use super::message::{Kind, Message};
-use super::{Params, ours};
+use super::{Action, Input, Params, Phase};
 use crate::backoff::Backoff;
-use crate::message::Identification;
-use crate::{Action, Agent, Input, L2Trigger, Phase};
+use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -477,7 +477,8 @@ impl ENodeB {
 }
 
 impl Agent for ENodeB {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
@@ -488,11 +489,7 @@ impl Agent for ENodeB {
                     context.bearer.forwarded(now, &self.params);
                 }
             }
-            Input::Message { from, message } => {
-                if let Some(message) = ours(message) {
-                    self.hear(from, message, now, out);
-                }
-            }
+            Input::Message { from, message } => self.hear(from, message, now, out),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The messages of TS 36.300 §10.1.2.1 (X2AP: TS 36.423, S1AP: TS 36.413, GTP: TS 29.274 and 29.281, RRC:
 //! TS 36.331), with the fields that some role looks at.
 
-use crate::message::Identification;
+use super::Params;
+use crate::{Identification, Signal};
 use roamlab_engine::Bytes;
 use roamlab_packet::Addr;
 use schemars::JsonSchema;
@@ -49,22 +50,29 @@ macro_rules! messages {
             }
         }
 
-        impl Message {
-            /// All names, in the order of the chart.
-            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+        impl Signal for Message {
+            type Params = Params;
 
-            /// The name as it stands in records and tables.
-            pub const fn name(&self) -> &'static str {
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            fn name(&self) -> &'static str {
                 match self.kind {
                     $(Kind::$kind { .. } => $name,)+
                 }
             }
 
-            /// Bytes on the wire.
-            pub const fn size(&self, sizes: &Sizes) -> Bytes {
+            fn host(&self) -> Option<Addr> {
+                Some(self.host)
+            }
+
+            fn size(&self, params: &Params) -> Bytes {
                 match self.kind {
-                    $(Kind::$kind { .. } => sizes.$size,)+
+                    $(Kind::$kind { .. } => params.sizes.$size,)+
                 }
+            }
+
+            fn in_band(&self) -> bool {
+                matches!(self.kind, Kind::EndMarker {})
             }
         }
     };
@@ -153,11 +161,4 @@ messages! {
     ConnectionSetup {} "connection-setup" connection_setup = 80,
     /// MME → the base station that had the UE before: it has another connection now.
     ContextReleaseCommand {} "ue-context-release-command" ue_context_release_command = 80,
-}
-
-impl Message {
-    /// Whether it waits in the queues of data, so that it overtakes none.
-    pub const fn in_band(&self) -> bool {
-        matches!(self.kind, Kind::EndMarker {})
-    }
 }

@@ -15,10 +15,9 @@
 //! A request whose turn comes when a newer one is done is answered with a failure.
 
 use super::message::{Kind, Message};
-use super::{Params, ours};
+use super::{Action, Input, Params, Phase};
 use crate::backoff::Backoff;
-use crate::message::Identification;
-use crate::{Action, Agent, Input};
+use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -162,13 +161,14 @@ fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
 }
 
 impl Agent for Mme {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
             Input::Deadline => self.time_is_up(now, out),
             Input::Message { from, message } => {
-                let Some(Message { host, id, kind }) = ours(message) else { return };
+                let Message { host, id, kind } = message;
                 match kind {
                     Kind::PathSwitchRequest { base_station } => {
                         self.requested(host, Request { from, id, base_station, service: false }, now, out);

@@ -78,15 +78,17 @@
 //! what it has got. The PDCP status report names packets.
 //! DEVIATION: no S1 handover: base stations that have no X2 have no handover.
 
-use crate::{Action, Agent, Input};
+use crate::Agent;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
 mod bearer;
 mod enodeb;
+mod install;
 mod message;
 mod mme;
 mod params;
+mod phase;
 mod serving_gateway;
 mod source;
 mod target;
@@ -96,8 +98,12 @@ pub use enodeb::ENodeB;
 pub use message::{Kind, Message, Sizes};
 pub use mme::Mme;
 pub use params::{Cancelled, Forwarding, Params, PathSwitch, Prediction, Timers};
+pub use phase::Phase;
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;
+
+type Input = crate::Input<Message>;
+type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;
@@ -105,15 +111,7 @@ mod tests;
 impl Message {
     /// The action that sends it.
     fn to(self, to: Addr) -> Action {
-        Action::Send { to, message: crate::Message::LteX2(self) }
-    }
-}
-
-/// The message, if it is one of LTE.
-fn ours(message: crate::Message) -> Option<Message> {
-    match message {
-        crate::Message::LteX2(message) => Some(message),
-        _ => None,
+        Action::Send { to, message: self }
     }
 }
 
@@ -137,7 +135,8 @@ impl Core {
 }
 
 impl Agent for Core {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         self.gateway.on(input.clone(), now, out);
@@ -151,7 +150,7 @@ impl Agent for Core {
 
 crate::roles! {
     /// A role of LTE at one node.
-    LteX2 with Params:
+    LteX2:
     /// At a mobile host.
     UserEquipment,
     /// At a base station.

@@ -1,8 +1,8 @@
 //! Parameters of LTE handover over X2.
 
 use super::message::Sizes;
-use crate::EventA3;
 use crate::backoff::Backoff;
+use crate::{Domain, EventA3};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
+    /// The part of the network that it is about; absent: all.
+    #[serde(skip_serializing_if = "Domain::is_whole")]
+    pub domain: Domain,
     /// The node of the mobility management entity; absent: it stands at the serving gateway, which is the home of the
     /// hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +70,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
+            domain: Domain::default(),
             mme: None,
             path_switch: PathSwitch::Standard,
             prediction_lead: Duration::from_millis(130),

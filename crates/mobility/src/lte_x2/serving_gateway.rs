@@ -9,9 +9,8 @@
 
 use super::bearer::end_marker;
 use super::message::{Kind, Message};
-use super::{Params, ours};
-use crate::message::Identification;
-use crate::{Action, Agent, Input, Phase, Via};
+use super::{Action, Input, Params, Phase};
+use crate::{Agent, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -55,14 +54,12 @@ impl ServingGateway {
 }
 
 impl Agent for ServingGateway {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, _: Time, out: &mut Vec<Action>) {
         let Input::Message { from, message } = input else { return };
-        let Some(Message { host, id, kind: Kind::ModifyBearerRequest { base_station } }) = ours(message)
-        else {
-            return;
-        };
+        let Message { host, id, kind: Kind::ModifyBearerRequest { base_station } } = message else { return };
         if self.modify(host, base_station, id, out) {
             out.push(Message { host, id, kind: Kind::ModifyBearerResponse {} }.to(from));
         }

@@ -3,8 +3,7 @@
 use super::bearer::Outlet;
 use super::enodeb::{Context, Cx, Role};
 use super::message::Kind;
-use super::{Cancelled, Forwarding, PathSwitch};
-use crate::Phase;
+use super::{Cancelled, Forwarding, PathSwitch, Phase};
 use roamlab_packet::Addr;
 
 impl Context {

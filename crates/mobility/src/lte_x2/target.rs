@@ -2,8 +2,7 @@
 
 use super::enodeb::{Context, Cx, Role};
 use super::message::Kind;
-use super::{Cancelled, Forwarding};
-use crate::Phase;
+use super::{Cancelled, Forwarding, Phase};
 use roamlab_packet::Addr;
 
 impl Context {

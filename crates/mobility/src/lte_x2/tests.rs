@@ -3,6 +3,7 @@
 mod table;
 
 use super::{Forwarding, Message, Params, PathSwitch, Sizes};
+use crate::Signal;
 use roamlab_engine::{Bytes, Duration};
 
 #[test]

@@ -2,9 +2,9 @@
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
-//! | idle | link up | service request | requesting |
 //! | requesting | time is up | service request, newer | requesting |
 //! | requesting | connection setup of the last request | | connected |
+//! | idle, requesting, connected, accessing, re-establishing, or detached elsewhere than at the target | link up | service request | requesting |
 //! | connected | measurement control | has event A3 evaluated, confirms | connected |
 //! | connected | neighbour better | measurement report | connected |
 //! | connected | handover command, newer | leaves for the target, starts T304 | detached |
@@ -26,10 +26,9 @@
 //! Anything else changes nothing.
 
 use super::message::{Kind, Message};
-use super::{Forwarding, Params, ours};
+use super::{Action, Forwarding, Input, Params, Phase};
 use crate::backoff::Backoff;
-use crate::message::Identification;
-use crate::{Action, Agent, Input, L2Trigger, Phase};
+use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -163,7 +162,7 @@ impl UserEquipment {
     /// What the host has got need not be sent to it again.
     fn report_status(&self, base_station: Addr, out: &mut Vec<Action>) {
         if self.params.status_report && self.params.forwarding == Forwarding::Lossless {
-            out.push(Action::ReportReceived { to: base_station, id: self.id });
+            out.push(Action::ReportReceived { to: base_station });
         }
     }
 
@@ -253,6 +252,9 @@ impl UserEquipment {
         match (trigger, self.state) {
             (L2Trigger::LinkUp { base_station }, _) => self.link_up(base_station, now, out),
             (L2Trigger::CellFound { base_station }, _) => self.cell_found(base_station, now, out),
+            (L2Trigger::Received { to, packets: received }, _) => {
+                self.send(to, Kind::StatusReport { received }, out);
+            }
             // Its own doing.
             (
                 L2Trigger::LinkDown | L2Trigger::RadioLinkFailure,
@@ -271,13 +273,14 @@ impl UserEquipment {
 }
 
 impl Agent for UserEquipment {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
             Input::Trigger(trigger) => self.layer_2(trigger, now, out),
             Input::Message { from, message } => {
-                if let Some(message) = ours(message).filter(|message| message.host == self.address) {
+                if message.host == self.address {
                     self.hear(from, message, now, out);
                 }
             }

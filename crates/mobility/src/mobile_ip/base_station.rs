@@ -19,8 +19,8 @@
 //! Without the local handoff protocol layer 2 alone says that a host is here, and "host arrived" stands for the
 //! handoff request, without notification.
 
-use super::{BeaconTiming, Params};
-use crate::{Action, Agent, Input, L2Trigger, Message, Phase, Via};
+use super::{Action, BeaconTiming, Input, Message, Params, Phase};
+use crate::{Agent, L2Trigger, Signal, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,7 +199,8 @@ impl BaseStation {
 }
 
 impl Agent for BaseStation {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {

@@ -9,9 +9,8 @@
 //! | expiring | packet to the host | binding request, at most one a warning interval | expiring |
 //! | bound, expiring | lifetime over | clears the route: packets go to the home address again | none |
 
-use super::Params;
-use crate::message::Identification;
-use crate::{Action, Agent, Input, Message, Phase, Via};
+use super::{Action, Input, Message, Params, Phase};
+use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -102,7 +101,8 @@ impl Correspondent {
 }
 
 impl Agent for Correspondent {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {

@@ -26,9 +26,8 @@
 //! coming to this agent; it ends the hold time after the move.
 
 use super::visitor::{Host, Place};
-use super::{Backoff, Params};
-use crate::message::Identification;
-use crate::{Action, Agent, Input, Message, Phase};
+use super::{Action, Backoff, Input, Message, Params, Phase};
+use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -296,7 +295,8 @@ impl ForeignAgent {
 }
 
 impl Agent for ForeignAgent {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {

@@ -2,7 +2,7 @@
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
-//! | none | registration request | route to a tunnel, reply 0, updates | bound |
+//! | none | relayed registration request | route to a tunnel, reply 0, updates | bound |
 //! | bound | registration request, newer | the same; updates only if the care-of address changed | bound |
 //! | bound | registration request, not newer | reply 133 | bound |
 //! | none, bound | packet of a correspondent | remembers it; bound: update | same |
@@ -14,9 +14,8 @@
 //! Updates that registrations, warnings and packets cause go to one correspondent at most once a warning interval, unless
 //! the binding has changed. A binding request is answered always.
 
-use super::{Backoff, Params};
-use crate::message::{Identification, ReplyCode};
-use crate::{Action, Agent, Input, Message, Phase, Via};
+use super::{Action, Backoff, Input, Message, Params, Phase, ReplyCode};
+use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -172,7 +171,8 @@ struct Request {
 }
 
 impl Agent for HomeAgent {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
@@ -181,7 +181,7 @@ impl Agent for HomeAgent {
             Input::Message { from, message } => match message {
                 Message::RegistrationRequest {
                     host, home_agent, care_of, lifetime, identification, ..
-                } if home_agent == self.address => {
+                } if home_agent == self.address && from != host => {
                     self.register(from, Request { host, care_of, lifetime, identification }, now, out);
                 }
                 Message::BindingWarning { host, target } => {

@@ -15,9 +15,8 @@
 //! Anything else changes nothing: a reply to an earlier request, a beacon when there is no need for one, whatever comes
 //! from another cell.
 
-use super::{Backoff, BeaconTiming, Params};
-use crate::message::Identification;
-use crate::{Action, Agent, Input, L2Trigger, Message, Phase};
+use super::{Action, Backoff, BeaconTiming, Input, Message, Params, Phase};
+use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
@@ -200,7 +199,8 @@ impl MobileHost {
 }
 
 impl Agent for MobileHost {
-    type Params = Params;
+    type Message = Message;
+    type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {

@@ -60,7 +60,7 @@
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 
 use crate::backoff::Backoff;
-use crate::message::SizeOptions;
+use crate::{BufferDrop, BufferFlush, Domain};
 use roamlab_engine::{Duration, Packets};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
@@ -70,14 +70,22 @@ mod base_station;
 mod correspondent;
 mod foreign_agent;
 mod home_agent;
+mod install;
+mod message;
 mod mobile_host;
+mod phase;
 mod visitor;
 
 pub use base_station::BaseStation;
 pub use correspondent::Correspondent;
 pub use foreign_agent::ForeignAgent;
 pub use home_agent::HomeAgent;
+pub use message::{Message, ReplyCode, SizeOptions};
 pub use mobile_host::MobileHost;
+pub use phase::Phase;
+
+type Input = crate::Input<Message>;
+type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;
@@ -86,6 +94,9 @@ mod tests;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
+    /// The part of the network that it is about; absent: all.
+    #[serde(skip_serializing_if = "Domain::is_whole")]
+    pub domain: Domain,
     /// Correspondents learn the care-of address and tunnel to it themselves; off: all packets go through the home
     /// agent. Default true.
     pub route_optimisation: bool,
@@ -148,6 +159,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Params {
+            domain: Domain::default(),
             route_optimisation: true,
             smooth_handoff: true,
             ro_trigger: RoTrigger::Both,
@@ -195,6 +207,7 @@ impl Params {
             ("update_retransmit_limit", self.update_retransmit_limit),
             ("binding_lifetime", self.binding_lifetime),
             ("buffer.hold", self.buffer.hold),
+            ("buffer.longest_wait", self.buffer.longest_wait.unwrap_or(self.buffer.hold)),
         ];
         if let Some((field, _)) = spans.iter().find(|(_, span)| *span == Duration::ZERO) {
             return Err((field, "this time cannot be zero: write for example \"1 s\"".into()));
@@ -270,6 +283,13 @@ pub struct BufferParams {
     pub at: BufferAt,
     /// Packets that one host's buffer holds; what comes later is dropped. Default 64 pkt, one window.
     pub limit: Packets,
+    /// Which packet a full buffer loses. Default "newest": the one that comes.
+    pub drop: BufferDrop,
+    /// In which order the buffer is emptied. Default "oldest-first".
+    pub flush: BufferFlush,
+    /// A packet that has waited this long is lost; absent: it waits as long as the buffer is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_wait: Option<Duration>,
     /// The old base station marks what it forwards, so that the new one's queue can tell. Default true.
     pub mark_forwarded: bool,
     /// The code point it marks with, and that the edge of the access network polices. Default 3 (000011).
@@ -295,6 +315,9 @@ impl Default for BufferParams {
         BufferParams {
             at: BufferAt::BaseStation,
             limit: Packets(64),
+            drop: BufferDrop::Newest,
+            flush: BufferFlush::OldestFirst,
+            longest_wait: None,
             mark_forwarded: true,
             mark: Dscp::FORWARDED,
             hold: Duration::from_secs(2),
@@ -307,7 +330,7 @@ impl Default for BufferParams {
 
 crate::roles! {
     /// A role of Mobile IP at one node.
-    MobileIp with Params:
+    MobileIp:
     /// At a mobile host.
     MobileHost,
     /// At a base station.

@@ -7,9 +7,8 @@
 //! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
 //! | here, moved within this agent, detour on | its old base station | its base station |
 
-use super::{Backoff, Params};
-use crate::message::{Identification, ReplyCode};
-use crate::{Action, Message, Via};
+use super::{Action, Backoff, Message, Params, ReplyCode};
+use crate::{Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeSet;

@@ -1,98 +1,98 @@
-//! What a mobility protocol's parameters need of the rest of the scenario.
+//! The domains of mobility protocols, and what the protocols refuse.
 
 use super::known;
+use crate::agents::topology;
 use crate::locate::Problem;
 use crate::scenario::Scenario;
-use roamlab_engine::{Bytes, Duration};
-use roamlab_mobility::{MobilitySpec, lte_x2, mobile_ip};
+use roamlab_mobility::{Help, MobilitySpec, Refusal};
 use std::collections::BTreeSet;
 
-/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
-const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
+/// Protocols of a run at most.
+const MOST_PROTOCOLS: usize = 16;
 
-/// The first problem of the mobility protocol.
+/// The first problem of a mobility protocol.
 pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    match &scenario.mobility {
-        None => Ok(()),
-        Some(MobilitySpec::MobileIp(params)) => check_mobile_ip(params),
-        Some(MobilitySpec::LteX2(params)) => check_lte(scenario, params, routers),
+    let protocols: Vec<(String, &MobilitySpec)> = scenario.protocols().collect();
+    if protocols.len() > MOST_PROTOCOLS {
+        let message = format!("{} mobility protocols are too many for one run", protocols.len());
+        let problem = Problem::at(format!("mobility[{MOST_PROTOCOLS}]"), message);
+        return Err(problem.help(format!("write at most {MOST_PROTOCOLS}")));
     }
-}
-
-fn check_mobile_ip(params: &mobile_ip::Params) -> Result<(), Problem> {
-    params.check().map_err(|(field, message)| Problem::told(format!("mobility.{field}"), &message))?;
-    if !(1..=63).contains(&params.buffer.mark.0) {
-        let message = format!("{} is not a code point that marks anything", params.buffer.mark.0);
-        return Err(Problem::at("mobility.buffer.mark", message).help("write a number from 1 to 63"));
-    }
-    check_sizes([("beacon", params.sizes.beacon), ("local", params.sizes.local)])
-}
-
-fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, Bytes)>) -> Result<(), Problem> {
-    for (part, size) in sizes {
-        if size == Bytes(0) || size > LARGEST_DATAGRAM {
-            let field = format!("mobility.sizes.{part}");
-            let problem = Problem::at(field, format!("a datagram of \"{size}\" does not exist"));
-            return Err(problem.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")));
+    for (number, (table, spec)) in protocols.iter().enumerate() {
+        check_members(scenario, table, spec, routers)?;
+        for outer in &protocols[..number] {
+            check_nested(scenario, outer, (table, spec))?;
         }
+        spec.check(&topology(scenario, spec)).map_err(|refusal| problem(table, refusal))?;
     }
     Ok(())
 }
 
-fn check_lte(scenario: &Scenario, params: &lte_x2::Params, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    params.check().map_err(|(field, message)| Problem::told(format!("mobility.{field}"), &message))?;
-    check_sizes(params.sizes.all())?;
-    let overheads =
-        [("tunnel_overhead", params.tunnel_overhead), ("forwarding_overhead", params.forwarding_overhead)];
-    if let Some((part, _)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
-        let problem = Problem::at(format!("mobility.{part}"), "a tunnel header has at most 65535 bytes");
-        return Err(problem.help("write \"36 B\" for GTP-U over UDP and IPv4"));
-    }
-    if scenario.radio.measurement.is_none() {
-        let problem =
-            Problem::at("mobility.kind", "LTE hands over what hosts measure, and they measure nothing");
-        return Err(problem.help("add `[radio]` with `measurement = {}`"));
-    }
-    if scenario.radio.gap != Duration::ZERO {
-        let problem = Problem::at("radio.gap", "in LTE a handover interrupts for `mobility.detach_time`");
-        return Err(problem.help("remove this"));
-    }
-    check_places(scenario, params, routers)?;
-    check_predictions(scenario, params)
-}
-
-/// Where gateway and MME stand.
-fn check_places(
+/// Gateway, cells and hosts of a domain exist.
+fn check_members(
     scenario: &Scenario,
-    params: &lte_x2::Params,
+    table: &str,
+    spec: &MobilitySpec,
     routers: &BTreeSet<&str>,
 ) -> Result<(), Problem> {
-    if let Some(host) = scenario.hosts.iter().position(|host| host.home != scenario.hosts[0].home) {
-        let message = format!("\"{}\" is the home of another host", scenario.hosts[0].home);
-        let problem = Problem::at(format!("hosts[{host}].home"), message);
-        return Err(problem.help("write the same node: the home of all hosts is the serving gateway"));
+    let domain = spec.domain();
+    let cells: BTreeSet<&str> = scenario.cells.keys().map(String::as_str).collect();
+    let hosts: BTreeSet<&str> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
+    let exists = |field: String, what: &str, name: &str, names: &BTreeSet<&str>| {
+        if names.contains(name) {
+            return Ok(());
+        }
+        let problem = Problem::at(field, format!("there is no {what} \"{name}\""));
+        Err(problem.help(known(name, names.iter().copied())))
+    };
+    if let Some(gateway) = &domain.gateway {
+        exists(format!("{table}.domain.gateway"), "node", gateway, routers)?;
     }
-    match &params.mme {
-        Some(mme) if !routers.contains(mme.as_str()) => {
-            let problem = Problem::at("mobility.mme", format!("there is no node \"{mme}\""));
-            Err(problem.help(known(mme, routers.iter().copied())))
-        }
-        _ => Ok(()),
+    for (number, cell) in domain.cells.iter().flatten().enumerate() {
+        exists(format!("{table}.domain.cells[{number}]"), "cell", cell, &cells)?;
     }
-}
-
-fn check_predictions(scenario: &Scenario, params: &lte_x2::Params) -> Result<(), Problem> {
-    for (index, prediction) in params.predictions.iter().flatten().enumerate() {
-        let at = |part: &str| format!("mobility.predictions[{index}].{part}");
-        if !scenario.hosts.iter().any(|host| host.name == prediction.host) {
-            let problem = Problem::at(at("host"), format!("there is no host \"{}\"", prediction.host));
-            let names = scenario.hosts.iter().map(|host| host.name.as_str());
-            return Err(problem.help(known(&prediction.host, names)));
-        }
-        if !scenario.cells.contains_key(&prediction.cell) {
-            let problem = Problem::at(at("cell"), format!("there is no cell \"{}\"", prediction.cell));
-            return Err(problem.help(known(&prediction.cell, scenario.cells.keys().map(String::as_str))));
-        }
+    for (number, host) in domain.hosts.iter().flatten().enumerate() {
+        exists(format!("{table}.domain.hosts[{number}]"), "host", host, &hosts)?;
     }
     Ok(())
+}
+
+/// Two domains have no host in common, or the second lies inside the first; and they mark packets alike.
+fn check_nested(
+    scenario: &Scenario,
+    (first, outer): &(String, &MobilitySpec),
+    (table, inner): (&str, &MobilitySpec),
+) -> Result<(), Problem> {
+    if let (Some(known), Some(mark)) = (outer.mark(), inner.mark())
+        && known != mark
+    {
+        let message = format!("it marks forwarded packets with {}, and `{first}` with {}", mark.0, known.0);
+        return Err(Problem::at(table, message).help("write the same code point in both"));
+    }
+    let (around, inside) = (outer.domain(), inner.domain());
+    let shared =
+        scenario.hosts.iter().find(|host| around.has_host(&host.name) && inside.has_host(&host.name));
+    let Some(host) = shared else { return Ok(()) };
+    let cells = || scenario.cells.keys();
+    let lies_inside = cells().all(|cell| around.has_cell(cell) || !inside.has_cell(cell));
+    let smaller = cells().any(|cell| around.has_cell(cell) && !inside.has_cell(cell));
+    if lies_inside && smaller {
+        return Ok(());
+    }
+    let message = format!("host \"{}\" belongs to `{first}` too, which does not lie around this", host.name);
+    Err(Problem::at(format!("{table}.domain"), message).help(
+        "give each protocol hosts of its own, or list the outer one first and give the inner one fewer `cells`",
+    ))
+}
+
+/// A protocol's refusal as a problem of the scenario; the protocol's own table is at `table`.
+fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
+    let field = if elsewhere { field } else { format!("{table}.{field}") };
+    match help {
+        None => Problem::told(field, &message),
+        Some(Help::Text(text)) => Problem::at(field, message).help(text),
+        Some(Help::OneOf { wanted, names }) => {
+            Problem::at(field, message).help(known(&wanted, names.iter().map(String::as_str)))
+        }
+    }
 }

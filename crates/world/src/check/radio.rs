@@ -3,7 +3,7 @@
 use super::known;
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{CellSpec, HostSpec, Scenario};
-use roamlab_mobility::MobilitySpec;
+use roamlab_mobility::{MobilitySpec, commanders};
 use roamlab_radio::SignalSpec;
 
 /// The first problem of the radio.
@@ -26,18 +26,24 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
 
 /// A host that measures goes where an agent says, and needs one that does.
 fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
-    let stays = match scenario.mobility {
-        Some(MobilitySpec::LteX2(_)) => return Ok(()),
-        Some(MobilitySpec::MobileIp(_)) => "Mobile IP tells no host to change cells",
-        None => "there is no protocol that tells a host to change cells",
+    let protocols: Vec<&MobilitySpec> = scenario.protocols().map(|(_, spec)| spec).collect();
+    let commanded = |host: &HostSpec| {
+        protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
     };
-    if scenario.radio.measurement.is_none() {
+    if scenario.radio.measurement.is_none() || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }
+    let others = protocols.iter().filter(|spec| !spec.commands_hosts());
+    let titles: Vec<&str> = others.map(|spec| spec.title()).collect();
+    let stays = match titles.as_slice() {
+        [] => "there is no protocol that tells a host to change cells".to_owned(),
+        titles => format!("{} tells no host to change cells", titles.join(" or ")),
+    };
     let message = format!("{stays}: all that measure would stay in their first one");
     let problem = Problem::at("radio.measurement", message);
-    Err(problem
-        .help("remove this, and hosts move as their `visits` say; or write `mobility.kind = \"lte-x2\"`"))
+    let commanders: Vec<String> = commanders().map(|name| format!("`mobility.kind = \"{name}\"`")).collect();
+    let commanders = commanders.join(" or ");
+    Err(problem.help(format!("remove this, and hosts move as their `visits` say; or write {commanders}")))
 }
 
 /// Positions count only where hosts measure by them.

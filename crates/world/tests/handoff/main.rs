@@ -1,5 +1,6 @@
 //! The handoff of Mobile IP with buffering in the world: undisturbed, and in trouble.
 
+mod buffers;
 mod lab;
 mod reached;
 #[path = "../lab/record.rs"]

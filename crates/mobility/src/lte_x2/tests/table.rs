@@ -1,12 +1,11 @@
 //! Every state × input of every role, as a table: what if it comes twice, late, or never.
 
 use crate::lte_x2::{
-    Cancelled, ENodeB, Forwarding, Kind, LteX2, Message, Mme, Params, PathSwitch, ServingGateway,
+    Cancelled, ENodeB, Forwarding, Input, Kind, LteX2, Message, Mme, Params, PathSwitch, ServingGateway,
     UserEquipment,
 };
-use crate::message::Identification;
 use crate::transitions::{Setup, Words, transitions};
-use crate::{Agent, Input, L2Trigger};
+use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -38,12 +37,12 @@ fn id(millis: u64) -> Identification {
 }
 
 fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    let message = crate::Message::LteX2(Message { host: UE, id: id(millis), kind });
+    let message = Message { host: UE, id: id(millis), kind };
     Input::Message { from, message }
 }
 
-fn detail(message: &crate::Message) -> String {
-    let crate::Message::LteX2(Message { id, kind, .. }) = message else { return String::new() };
+fn detail(message: &Message) -> String {
+    let Message { id, kind, .. } = message;
     let clock = id.0 / 1_000_000;
     let more = match kind {
         Kind::MeasurementReport { target } | Kind::HandoverCommand { target } => {
@@ -58,7 +57,7 @@ fn detail(message: &crate::Message) -> String {
     format!(" {clock}{more}")
 }
 
-fn table(agent: &LteX2, states: &[Setup<'_>], inputs: &[(&str, Time, Input)]) -> String {
+fn table(agent: &LteX2, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
     let words = Words { state: |agent: &LteX2| agent.state(UE), name, detail };
     transitions(agent, &words, states, after(1_000), inputs)
 }
@@ -77,6 +76,7 @@ fn up(base_station: Addr) -> Input {
 fn user_equipment() {
     let better = |base_station| Input::Trigger(L2Trigger::NeighbourBetter { base_station });
     let failed = Input::Trigger(L2Trigger::RadioLinkFailure);
+    let received = Input::Trigger(L2Trigger::Received { to: HERE, packets: [7, 9].into() });
     let command = |millis| hear(HERE, millis, Kind::HandoverCommand { target: THERE });
     let requesting = [(1, up(HERE))];
     let connected = [&requesting[..], &[(20, hear(HERE, 1, Kind::ConnectionSetup {}))]].concat();
@@ -87,7 +87,7 @@ fn user_equipment() {
     let reestablishing = [&selecting[..], &[(920, up(THERE))]].concat();
     let continued = [&reestablishing[..], &[(930, hear(THERE, 1, Kind::Reestablishment {}))]].concat();
     let idle = [&selecting[..], &[(3_950, Input::Deadline)]].concat();
-    let states: [Setup<'_>; 10] = [
+    let states: [Setup<'_, Message>; 10] = [
         ("never on", &[]),
         ("service requested", &requesting),
         ("connected", &connected),
@@ -107,6 +107,7 @@ fn user_equipment() {
         ("neighbour better: there", NOW, better(THERE)),
         ("neighbour better: here", NOW, better(HERE)),
         ("cell found: there", NOW, Input::Trigger(L2Trigger::CellFound { base_station: THERE })),
+        ("layer 2: 7 and 9 received", NOW, received),
         ("connection setup 1", NOW, hear(HERE, 1, Kind::ConnectionSetup {})),
         ("connection setup 0: late", NOW, hear(HERE, 0, Kind::ConnectionSetup {})),
         ("measurement control of here", NOW, hear(HERE, 1, Kind::MeasurementControl {})),
@@ -220,7 +221,7 @@ fn source_base_station() {
     let gone_to_it = and(&executing, &[(920, gone())]);
     let released = and(&gone_to_it, &[(960, hear(THERE, 900, Kind::ContextRelease {}))]);
     let back = and(&gone_to_it, &[(950, here()), (960, reestablish())]);
-    let states: [Setup<'_>; 9] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("unknown", &[]),
         ("connected just now", &unconfirmed),
         ("serving", &serving()),
@@ -246,7 +247,7 @@ fn target_base_station() {
         and(&confirmed, &[(950, report(THIRD)), (960, hear(THIRD, 950, Kind::HandoverRequestAck {}))]);
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
     let resuming = and(&arrived, &[(935, reestablish())]);
-    let states: [Setup<'_>; 9] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("prepared", &prepared),
         ("prepared, host here", &arrived),
         ("random access begun", &accessed),
@@ -272,14 +273,16 @@ fn base_stations_with_an_early_path_switch() {
     let left = and(&ready, &[(930, hear(GATEWAY, 900, Kind::EndMarker {}))]);
     let drained = and(&left, &[(935, Input::Trigger(L2Trigger::Drained { host: UE }))]);
     let commanded = and(&left, &[(950, report(THERE))]);
+    let gone = and(&ready, &[(930, gone())]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: true }))];
     let cancelled = and(&prepared, &[(950, hear(THERE, 900, Kind::HandoverCancel {}))]);
-    let states: [Setup<'_>; 8] = [
+    let states: [Setup<'_, Message>; 9] = [
         ("predicted: request sent", &preparing),
         ("predicted late: already reported", &wanted),
         ("predicted: path switch requested", &ready),
         ("predicted: path has left", &left),
         ("predicted: path has left, drained", &drained),
+        ("predicted: the host is gone", &gone),
         ("predicted: command sent", &commanded),
         ("predicted: prepared", &prepared),
         ("predicted: cancelled", &cancelled),
@@ -294,7 +297,7 @@ fn base_stations_that_forward_nothing_or_out_of_order_or_admit_nobody() {
         and(&serving(), &[(900, report(THERE)), (910, hear(THERE, 900, Kind::HandoverRequestAck {}))]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
     let confirmed = and(&prepared, &[(930, here()), (945, hear(UE, 900, Kind::HandoverConfirm {}))]);
-    let states: [Setup<'_>; 3] =
+    let states: [Setup<'_, Message>; 3] =
         [("command sent", &executing), ("prepared", &prepared), ("confirmed", &confirmed)];
     let variants = [
         ("no forwarding", Params { forwarding: Forwarding::None, ..Params::default() }),
@@ -312,7 +315,7 @@ fn base_stations_that_forward_nothing_or_out_of_order_or_admit_nobody() {
     let mut out = Vec::new();
     for host in [OTHER, UE] {
         let message = Message { host, id: id(900), kind: Kind::HandoverRequest { early: false } };
-        full.on(Input::Message { from: THERE, message: crate::Message::LteX2(message) }, NOW, &mut out);
+        full.on(Input::Message { from: THERE, message }, NOW, &mut out);
     }
     assert_eq!((full.state(OTHER), full.state(UE)), ("prepared", "none"));
 }
@@ -327,7 +330,7 @@ fn mme() {
     let modifying = and(&idle, &[(900, switch(THERE, 895, THERE))]);
     let queued = and(&modifying, &[(950, switch(THIRD, 945, THIRD))]);
     let done = and(&modifying, &[(910, response(895))]);
-    let states: [Setup<'_>; 6] = [
+    let states: [Setup<'_, Message>; 6] = [
         ("unknown", &[]),
         ("first service request", &connecting),
         ("connected", &idle),
@@ -357,7 +360,7 @@ fn serving_gateway() {
     let modify = |millis, base_station| hear(MME, millis, Kind::ModifyBearerRequest { base_station });
     let bound = [(10, modify(5, HERE))];
     let switched = and(&bound, &[(900, modify(895, THERE))]);
-    let states: [Setup<'_>; 3] = [("unknown", &[]), ("bound", &bound), ("switched", &switched)];
+    let states: [Setup<'_, Message>; 3] = [("unknown", &[]), ("bound", &bound), ("switched", &switched)];
     let inputs = [
         ("modify 990 to third", NOW, modify(990, THIRD)),
         ("modify 990 to here", NOW, modify(990, HERE)),

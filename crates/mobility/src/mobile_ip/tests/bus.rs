@@ -1,7 +1,10 @@
 //! A message bus with constant delays between agents, and a data plane that obeys their routes.
 
-use crate::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, Params};
-use crate::{Action, Agent, Input, L2Trigger, Message, Phase, Via};
+use crate::mobile_ip::{
+    Action, BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp,
+    Params, Phase,
+};
+use crate::{Agent, L2Trigger, Signal, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The message chart without trouble: times of [mblue] table I and eq. 1.
 
 use super::bus::{BS_A, BS_A2, BS_B, Bus, CH, FA_A, FA_B, HA, HOST, ms};
-use crate::mobile_ip::{BeaconTiming, BufferAt, BufferParams, Params, RoTrigger};
-use crate::{Phase, Via};
+use crate::Via;
+use crate::mobile_ip::{BeaconTiming, BufferAt, BufferParams, Params, Phase, RoTrigger};
 use roamlab_engine::Duration;
 
 const LEAVES: u64 = 10_000;

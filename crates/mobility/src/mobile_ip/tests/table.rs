@@ -1,10 +1,12 @@
 //! Every state × input of every role, as a table: what if it comes twice, late, or never.
 
 use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, HOST, ms, name};
-use crate::message::{Identification, ReplyCode};
-use crate::mobile_ip::{BaseStation, Correspondent, ForeignAgent, HomeAgent, MobileHost, MobileIp, Params};
+use crate::mobile_ip::{
+    BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp, Params,
+    ReplyCode,
+};
 use crate::transitions::{Setup, Words, transitions};
-use crate::{Input, L2Trigger, Message};
+use crate::{Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
@@ -88,7 +90,12 @@ fn forward(from: Addr, millis: u64) -> Input {
 }
 
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
-fn table(agent: &MobileIp, states: &[Setup<'_>], after: Time, inputs: &[(&str, Time, Input)]) -> String {
+fn table(
+    agent: &MobileIp,
+    states: &[Setup<'_, Message>],
+    after: Time,
+    inputs: &[(&str, Time, Input)],
+) -> String {
     let words = Words { state: |agent: &MobileIp| agent.state(HOST), name, detail };
     transitions(agent, &words, states, after, inputs)
 }
@@ -127,7 +134,7 @@ fn mobile_host() {
     let registered = [&registering[..], &[(186, reply(FA_A, ReplyCode::ACCEPTED, 58))]].concat();
     let moved = [&registered[..], &[(500, up(BS_B)), (550, beacon(BS_B))]].concat();
     let moved_registering = [&moved[..], &[(558, advertisement(BS_B, Some(HOST)))]].concat();
-    let states: [Setup<'_>; 7] = [
+    let states: [Setup<'_, Message>; 7] = [
         ("detached", &[]),
         ("link up", &listening),
         ("beacon heard", &requested),
@@ -166,7 +173,7 @@ fn base_station() {
     let forwarding = [&buffering[..], &[(564, forward(FA_A, 558))]].concat();
     let back_while_buffering = [&buffering[..], &[(580, comes.clone())]].concat();
     let back_while_forwarding = [&forwarding[..], &[(580, comes.clone())]].concat();
-    let states: [Setup<'_>; 8] = [
+    let states: [Setup<'_, Message>; 8] = [
         ("unknown", &[]),
         ("host arrived", &arrived),
         ("handoff request received", &requested),
@@ -203,7 +210,7 @@ fn foreign_agent() {
     let departed = [&visitor[..], &[(563, update(FA_B, FA_B, 558))]].concat();
     let draining = [&departed[..], &[(570, data(false))]].concat();
     let within = [&visitor[..], &[(562, request(HOST, (FA_A, BS_A2), 558, &[]))]].concat();
-    let states: [Setup<'_>; 6] = [
+    let states: [Setup<'_, Message>; 6] = [
         ("unknown", &[]),
         ("registration request relayed", &pending),
         ("reply relayed", &visitor),
@@ -242,7 +249,7 @@ fn home_agent() {
     let known = [(50, data(false))];
     let bound = [(50, data(false)), (122, request(FA_A, (FA_A, BS_A), 58, &[]))];
     let acknowledged = [&bound[..], &[(242, acknowledge(CH, 58))]].concat();
-    let states: [Setup<'_>; 4] = [
+    let states: [Setup<'_, Message>; 4] = [
         ("unknown", &[]),
         ("correspondent seen", &known),
         ("bound, correspondent told", &bound),
@@ -276,7 +283,7 @@ fn correspondent() {
     let bound = [(182, update(HA, FA_A, 58))];
     let expiring = [(182, update(HA, FA_A, 58)), (56_000, Input::Deadline)];
     let asked = [&expiring[..], &[(56_500, data(false))]].concat();
-    let states: [Setup<'_>; 4] = [
+    let states: [Setup<'_, Message>; 4] = [
         ("unknown", &[]),
         ("bound", &bound),
         ("binding near its end", &expiring),

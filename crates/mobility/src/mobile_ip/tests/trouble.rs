@@ -1,9 +1,8 @@
 //! Messages lost, late and twice; hosts that come back or move on too soon.
 
 use super::bus::{BS_A, BS_A2, BS_B, BS_C, Bus, CH, FA_A, FA_B, FA_C, HA, HOST, ms};
-use crate::message::{Identification, ReplyCode};
-use crate::mobile_ip::{BufferAt, BufferParams, Params};
-use crate::{Input, Message, Phase, Via};
+use crate::mobile_ip::{BufferAt, BufferParams, Input, Message, Params, Phase, ReplyCode};
+use crate::{Identification, Signal, Via};
 use proptest::prelude::*;
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;

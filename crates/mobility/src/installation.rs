@@ -1,0 +1,148 @@
+//! What a protocol asks of the world when it is installed: its roles at nodes, and capabilities by name.
+
+use roamlab_engine::{Bytes, Duration, Packets, Time};
+use roamlab_packet::Addr;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A protocol's roles, and the capabilities that it asks the world for.
+#[derive(Clone, Debug)]
+pub struct Installation<R> {
+    /// Who plays which role.
+    pub roles: Vec<Placement<R>>,
+    /// Bytes that a tunnel adds; `None`: as `network.tunnel_overhead` says.
+    pub tunnel_overhead: Option<Bytes>,
+    /// Bytes that a tunnel from a base station adds; `None`: as `network.tunnel_overhead` says.
+    pub forwarding_overhead: Option<Bytes>,
+    /// The layer 2 of hosts drops packets that it has got already.
+    pub drops_duplicates: bool,
+    /// Base stations are told of these handovers in advance, right or wrong.
+    pub predictions: Vec<Prediction>,
+    /// At a node with a role, a packet that leaves a tunnel, or comes to the host's home, without a route is
+    /// discarded and not routed home, from where it would come back for ever (RFC 5944 §3.7.2.2).
+    pub discards_unknown: bool,
+    /// A message from a node to itself is delivered at once.
+    pub delivers_to_self: bool,
+}
+
+/// A role at a node.
+#[derive(Clone, Debug)]
+pub struct Placement<R> {
+    /// The node.
+    pub at: Addr,
+    /// The role.
+    pub role: R,
+    /// The buffers that it has there; `None`: it asks for none.
+    pub buffering: Option<Buffering>,
+}
+
+/// The buffers of a role at a node, one for each host. Any node can have them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Buffering {
+    /// Packets that one host's buffer holds.
+    pub limit: Packets,
+    /// Which packet a full buffer loses.
+    pub drop: BufferDrop,
+    /// A packet that has waited this long is lost; `None`: it waits until the role says otherwise.
+    pub longest_wait: Option<Duration>,
+    /// In which order a buffer is emptied.
+    pub flush: BufferFlush,
+    /// (At a base station) which of the packets that it has sent it still has.
+    pub keeps: Keeps,
+}
+
+/// Which of the packets that a base station has sent to a host that leaves it still has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// Those that will not arrive: layer 2 says which packets the host has got.
+    Unacknowledged,
+    /// Copies of what it sent last.
+    Sent,
+    /// Copies of what is in flight, which layer 2 has not acknowledged yet.
+    InFlight,
+    /// None.
+    Nothing,
+}
+
+/// Which packet a full buffer loses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferDrop {
+    /// The one that comes.
+    Newest,
+    /// The one that has waited longest.
+    Oldest,
+}
+
+/// In which order a buffer is emptied.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferFlush {
+    /// In the order of arrival.
+    OldestFirst,
+    /// Against it.
+    NewestFirst,
+}
+
+impl Buffering {
+    /// Buffers that lose what comes when they are full, keep packets as long as they are told to, and give them back in
+    /// the order of arrival.
+    pub fn plain(limit: Packets, keeps: Keeps) -> Buffering {
+        let (drop, flush) = (BufferDrop::Newest, BufferFlush::OldestFirst);
+        Buffering { limit, drop, longest_wait: None, flush, keeps }
+    }
+}
+
+/// A prediction that a host will turn to another cell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prediction {
+    /// When the base station that has the host is told.
+    pub at: Time,
+    /// The host.
+    pub host: Addr,
+    /// The base station that it is expected at.
+    pub base_station: Addr,
+}
+
+impl<R> Installation<R> {
+    /// An installation without roles, which asks for nothing.
+    pub fn empty() -> Installation<R> {
+        Installation {
+            roles: Vec::new(),
+            tunnel_overhead: None,
+            forwarding_overhead: None,
+            drops_duplicates: false,
+            predictions: Vec::new(),
+            discards_unknown: false,
+            delivers_to_self: false,
+        }
+    }
+
+    /// Gives the node `at` a role without buffers.
+    pub fn place(&mut self, at: Addr, role: impl Into<R>) {
+        self.roles.push(Placement { at, role: role.into(), buffering: None });
+    }
+
+    /// The installation with its roles turned into another type.
+    pub(crate) fn map<S>(self, role: impl Fn(R) -> S) -> Installation<S> {
+        let Installation {
+            roles,
+            tunnel_overhead,
+            forwarding_overhead,
+            drops_duplicates,
+            predictions,
+            discards_unknown,
+            delivers_to_self,
+        } = self;
+        let place = |Placement { at, role: one, buffering }| Placement { at, role: role(one), buffering };
+        Installation {
+            roles: roles.into_iter().map(place).collect(),
+            tunnel_overhead,
+            forwarding_overhead,
+            drops_duplicates,
+            predictions,
+            discards_unknown,
+            delivers_to_self,
+        }
+    }
+}

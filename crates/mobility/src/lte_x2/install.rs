@@ -1,0 +1,143 @@
+//! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
+
+use super::{
+    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
+};
+use crate::{
+    Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
+};
+use roamlab_engine::{Duration, Rng, Time};
+
+impl Protocol for Params {
+    type Role = LteX2;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"lte-x2\", path_switch = \"standard\" }";
+    const TITLE: &'static str = "LTE";
+    const COMMANDS_HOSTS: bool = true;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
+        check_sizes(self.sizes.all())?;
+        let overheads =
+            [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
+        if let Some((part, _)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {
+            let refusal = Refusal::at(*part, "a tunnel header has at most 65535 bytes");
+            return Err(refusal.help("write \"36 B\" for GTP-U over UDP and IPv4"));
+        }
+        if !topology.measured {
+            let message = "LTE hands over what hosts measure, and they measure nothing";
+            return Err(Refusal::at("kind", message).help("add `[radio]` with `measurement = {}`"));
+        }
+        if topology.gap != Duration::ZERO {
+            let message = "in LTE a handover interrupts for `mobility.detach_time`";
+            return Err(Refusal::elsewhere("radio.gap", message).help("remove this"));
+        }
+        self.check_places(topology)?;
+        self.check_predictions(topology)
+    }
+
+    fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<LteX2> {
+        let mut installed = Installation::empty();
+        // The check has seen to it that all hosts have the same home.
+        let Some(host) = topology.hosts.first() else { return installed };
+        let gateway = topology.address(&host.home);
+        let mme = self.mme.as_ref().map_or(gateway, |name| topology.address(name));
+        if mme == gateway {
+            installed.place(gateway, Core::new(gateway, self));
+        } else {
+            installed.place(gateway, ServingGateway::new(self));
+            installed.place(mme, Mme::new(gateway, self));
+        }
+        for cell in &topology.cells {
+            let at = topology.address(&cell.name);
+            let role = ENodeB::new(at, mme, self).into();
+            installed.roles.push(Placement { at, role, buffering: Some(self.buffering()) });
+        }
+        for host in &topology.hosts {
+            let address = topology.address(&host.name);
+            installed.place(address, UserEquipment::new(address, self));
+        }
+        installed.tunnel_overhead = Some(self.tunnel_overhead);
+        installed.forwarding_overhead = Some(self.forwarding_overhead);
+        installed.drops_duplicates = self.drop_duplicates && self.forwarding == Forwarding::Lossless;
+        installed.discards_unknown = true;
+        installed.delivers_to_self = true;
+        installed.predictions = self.predicted(topology);
+        installed
+    }
+}
+
+impl Params {
+    /// Where gateway and MME stand.
+    fn check_places(&self, topology: &Topology) -> Result<(), Refusal> {
+        let first = topology.hosts.first().map(|host| &host.home);
+        let home = topology.gateway.as_ref().or(first);
+        if let Some(other) = topology.hosts.iter().find(|host| Some(&host.home) != home) {
+            let message = match &topology.gateway {
+                Some(gateway) => format!("\"{gateway}\" is the serving gateway"),
+                None => format!("\"{}\" is the home of another host", topology.hosts[0].home),
+            };
+            let refusal = Refusal::elsewhere(format!("hosts[{}].home", other.number), message);
+            return Err(refusal.help("write the same node: the home of all hosts is the serving gateway"));
+        }
+        match &self.mme {
+            Some(mme) if !topology.routers.contains(mme) => {
+                let refusal = Refusal::at("mme", format!("there is no node \"{mme}\""));
+                Err(refusal.known(mme, topology.routers.iter().map(String::as_str)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_predictions(&self, topology: &Topology) -> Result<(), Refusal> {
+        let hosts = || topology.hosts.iter().map(|host| host.name.as_str());
+        let cells = || topology.cells.iter().map(|cell| cell.name.as_str());
+        for (index, prediction) in self.predictions.iter().flatten().enumerate() {
+            let at = |part: &str| format!("predictions[{index}].{part}");
+            if !hosts().any(|host| host == prediction.host) {
+                let refusal = Refusal::at(at("host"), format!("there is no host \"{}\"", prediction.host));
+                return Err(refusal.known(&prediction.host, hosts()));
+            }
+            if !cells().any(|cell| cell == prediction.cell) {
+                let refusal = Refusal::at(at("cell"), format!("there is no cell \"{}\"", prediction.cell));
+                return Err(refusal.known(&prediction.cell, cells()));
+            }
+        }
+        Ok(())
+    }
+
+    fn buffering(&self) -> Buffering {
+        let keeps = match self.forwarding {
+            Forwarding::Lossless => Keeps::InFlight,
+            Forwarding::Seamless | Forwarding::None => Keeps::Nothing,
+        };
+        Buffering::plain(self.buffer_limit, keeps)
+    }
+
+    /// The predictions of the scenario, in its order; those that follow from visits by host.
+    fn predicted(&self, topology: &Topology) -> Vec<Prediction> {
+        if self.path_switch != PathSwitch::Predictive {
+            return Vec::new();
+        }
+        let prediction = |at: Duration, host: &str, cell: &str| Prediction {
+            at: Time::ZERO + at,
+            host: topology.address(host),
+            base_station: topology.address(cell),
+        };
+        if let Some(listed) = &self.predictions {
+            return listed.iter().map(|one| prediction(one.at, &one.host, &one.cell)).collect();
+        }
+        let of_visits = topology.hosts.iter().flat_map(|host| {
+            let handovers = host.visits.windows(2).filter(|pair| pair[0].until.is_none());
+            let at = |visit: Duration| visit.saturating_sub(self.prediction_lead);
+            handovers.map(move |pair| prediction(at(pair[1].at), &host.name, &pair[1].cell))
+        });
+        of_visits.collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! Phases of a handover, for the record.
+
+crate::phases! {
+    /// A phase of a handover of LTE.
+    Phase:
+    /// The old base station began to forward its buffer.
+    ForwardingStarted "forwarding-started",
+    /// The old base station let its state for the host go.
+    ForwardingEnded "forwarding-ended",
+    /// The host reported a better neighbour.
+    NeighbourReported "neighbour-reported",
+    /// The source was told that the host will report a neighbour.
+    HandoverPredicted "handover-predicted",
+    /// What was predicted did not come, or another target came.
+    PredictionFailed "prediction-failed",
+    /// The target has acknowledged the source's request.
+    HandoverPrepared "handover-prepared",
+    /// The target has not admitted the host.
+    HandoverRejected "handover-rejected",
+    /// The source has given the handover up.
+    HandoverCancelled "handover-cancelled",
+    /// The source has sent the handover command: the handover begins.
+    HandoverCommanded "handover-commanded",
+    /// The host has got its answer to random access.
+    AccessGranted "access-granted",
+    /// The target has the host's confirmation.
+    HandoverConfirmed "handover-confirmed",
+    /// The gateway has switched the path.
+    PathSwitched "path-switched",
+    /// Who asked for the path switch knows that it is done.
+    PathSwitchAcknowledged "path-switch-acknowledged",
+    /// The end marker has come through: direct packets follow the forwarded ones.
+    OrderRestored "order-restored",
+    /// It has not, and direct packets have waited long enough.
+    ReorderingTimedOut "reordering-timed-out",
+    /// The source knows that the target has the host.
+    SourceReleased "source-released",
+    /// The host has lost its link, or could not complete a handover.
+    LinkFailed "link-failed",
+    /// A base station that has the host's context has taken it.
+    Reestablished "reestablished",
+    /// The host asks for a new connection.
+    ServiceRequested "service-requested",
+    /// The host has a new connection.
+    ServiceRestored "service-restored",
+}

@@ -1,0 +1,93 @@
+//! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
+
+use super::{
+    BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
+    Phase,
+};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Duration, Rng};
+use roamlab_packet::{Addr, Dscp};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Protocol for Params {
+    type Role = MobileIp;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";
+    const TITLE: &'static str = "Mobile IP";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn mark(&self) -> Option<Dscp> {
+        Some(self.buffer.mark)
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        if topology.gateway.is_some() {
+            let message = "Mobile IP has no gateway: its home agents stand at the homes of its hosts";
+            return Err(Refusal::at("domain.gateway", message).help("remove this"));
+        }
+        if let Err(part) = Params::check(self) {
+            return Err(Refusal::at(part, "this time cannot be zero").help("write for example \"1 s\""));
+        }
+        if !(1..=63).contains(&self.buffer.mark.0) {
+            let message = format!("{} is not a code point that marks anything", self.buffer.mark.0);
+            return Err(Refusal::at("buffer.mark", message).help("write a number from 1 to 63"));
+        }
+        check_sizes([("beacon", self.sizes.beacon), ("local", self.sizes.local)])
+    }
+
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<MobileIp> {
+        // A phase uniform in an interval, from the stream of the component that has it.
+        let phase = |component: String, interval: Duration| stream(&component).uniform_duration(interval);
+        let mut installed = Installation::empty();
+        let mut taken = BTreeSet::new();
+        for host in &topology.hosts {
+            let (home, address) = (topology.address(&host.home), topology.address(&host.name));
+            if taken.insert(home) {
+                installed.place(home, HomeAgent::new(home, self));
+            }
+            taken.insert(address);
+            installed.place(address, MobileHost::new(address, home, self));
+        }
+        let mut stations: BTreeMap<&str, Vec<Addr>> = BTreeMap::new();
+        for cell in &topology.cells {
+            let (router, address) = (topology.address(&cell.router), topology.address(&cell.name));
+            stations.entry(&cell.router).or_default().push(address);
+            let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
+            let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
+            let role = BaseStation::new(address, router, phase, latency, self).into();
+            installed.roles.push(Placement { at: address, role, buffering: self.buffering() });
+        }
+        for (router, stations) in stations {
+            let phase = phase(format!("{router}/advertisement"), self.advertisement_interval);
+            let address = topology.address(router);
+            taken.insert(address);
+            installed.place(address, ForeignAgent::new(address, &stations, phase, self));
+        }
+        // Fixed ends of flows are correspondents, unless they have a role already.
+        for end in topology.flow_ends.iter().filter(|_| self.route_optimisation) {
+            let address = topology.address(end);
+            if taken.insert(address) {
+                installed.place(address, Correspondent::new(self));
+            }
+        }
+        // A home agent and a foreign agent at one node talk to each other.
+        let mut homes = topology.hosts.iter().map(|host| &host.home);
+        installed.delivers_to_self = homes.any(|home| topology.cells.iter().any(|cell| cell.router == *home));
+        installed.discards_unknown = true;
+        installed
+    }
+}
+
+impl Params {
+    fn buffering(&self) -> Option<Buffering> {
+        let keeps = if self.buffer.layer2_ack { Keeps::Unacknowledged } else { Keeps::Sent };
+        let BufferParams { limit, drop, longest_wait, flush, .. } = self.buffer;
+        self.buffers().then_some(Buffering { limit, drop, longest_wait, flush, keeps })
+    }
+}

@@ -1,0 +1,158 @@
+//! What a protocol's folder provides: its parameters, and through them its roles, messages and phases.
+
+use crate::{Agent, Domain, Installation, Topology};
+use roamlab_engine::{Bytes, Rng};
+use roamlab_packet::{Addr, Dscp};
+
+/// A mobility protocol; its parameters stand for it.
+pub trait Protocol: Sized {
+    /// A role at one node.
+    type Role: Agent<Message = Self::Message, Phase = Self::Phase>;
+    /// What its roles say to each other.
+    type Message: Signal<Params = Self>;
+    /// The phases of its handovers.
+    type Phase: Step;
+
+    /// Its table in a scenario, for reports.
+    const EXAMPLE: &'static str;
+    /// Its name in reports.
+    const TITLE: &'static str;
+    /// It tells hosts which cell to go to; otherwise they go as their visits say.
+    const COMMANDS_HOSTS: bool;
+
+    /// The part of the network that it is about.
+    fn domain(&self) -> &Domain;
+
+    /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
+    /// marks none.
+    fn mark(&self) -> Option<Dscp> {
+        None
+    }
+
+    /// Refuses what cannot run on this topology, whose addresses are not known yet.
+    ///
+    /// # Errors
+    /// The first field that is refused, and what to write instead.
+    fn check(&self, topology: &Topology) -> Result<(), Refusal>;
+
+    /// Gives nodes their roles, and says what the protocol wants of the world. `stream` is the random stream of a
+    /// component, by its name.
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Self::Role>;
+}
+
+/// A protocol's signalling messages.
+pub trait Signal: Sized {
+    /// The parameters of the protocol.
+    type Params;
+
+    /// All names.
+    const NAMES: &'static [&'static str];
+
+    /// The name as it stands in records and tables.
+    fn name(&self) -> &'static str;
+
+    /// The home address of the mobile host that the message is about; `None`: about none in particular.
+    fn host(&self) -> Option<Addr>;
+
+    /// Bytes on the wire, IP header included.
+    fn size(&self, params: &Self::Params) -> Bytes;
+
+    /// Whether it travels with data, in their queues, and overtakes none.
+    fn in_band(&self) -> bool {
+        false
+    }
+}
+
+/// The phases of a protocol's handovers.
+pub trait Step: Copy {
+    /// The phase as it stands in records and tables.
+    fn name(self) -> &'static str;
+}
+
+/// Makes the enum of a protocol's phases.
+macro_rules! phases {
+    ($(#[$doc:meta])* $phases:ident: $($(#[$phase_doc:meta])* $phase:ident $name:literal,)+) => {
+        $(#[$doc])*
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum $phases {
+            $($(#[$phase_doc])* $phase,)+
+        }
+
+        impl $crate::Step for $phases {
+            fn name(self) -> &'static str {
+                match self {
+                    $($phases::$phase => $name,)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use phases;
+
+/// A field that a protocol refuses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The field: "buffer.hold".
+    pub field: String,
+    /// It is a field of the scenario ("radio.gap") and not of the protocol's own table.
+    pub elsewhere: bool,
+    /// What is wrong and what was expected; without `help` also what to write, behind ": write".
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<Help>,
+}
+
+/// What to write instead.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Help {
+    /// This.
+    Text(String),
+    /// The name closest to the one that is wanted.
+    OneOf {
+        /// The name that does not exist.
+        wanted: String,
+        /// Those that do.
+        names: Vec<String>,
+    },
+}
+
+impl Refusal {
+    /// A refusal of a parameter of the protocol.
+    pub fn at(field: impl Into<String>, message: impl Into<String>) -> Refusal {
+        Refusal { field: field.into(), elsewhere: false, message: message.into(), help: None }
+    }
+
+    /// A refusal of another field of the scenario.
+    pub fn elsewhere(field: impl Into<String>, message: impl Into<String>) -> Refusal {
+        Refusal { elsewhere: true, ..Refusal::at(field, message) }
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn help(self, text: impl Into<String>) -> Refusal {
+        Refusal { help: Some(Help::Text(text.into())), ..self }
+    }
+
+    /// A name that does not exist, and those that do.
+    #[must_use]
+    pub fn known<'a>(self, wanted: &str, names: impl Iterator<Item = &'a str>) -> Refusal {
+        let names = names.map(str::to_owned).collect();
+        Refusal { help: Some(Help::OneOf { wanted: wanted.into(), names }), ..self }
+    }
+}
+
+/// The largest IPv4 datagram (RFC 791 §3.1: the total length has 16 bits).
+const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
+
+/// Refuses sizes of messages, fields of `sizes`, that no datagram has.
+pub(crate) fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, Bytes)>) -> Result<(), Refusal> {
+    match sizes.into_iter().find(|(_, size)| *size == Bytes(0) || *size > LARGEST_DATAGRAM) {
+        None => Ok(()),
+        Some((part, size)) => {
+            let message = format!("a datagram of \"{size}\" does not exist");
+            let refusal = Refusal::at(format!("sizes.{part}"), message);
+            Err(refusal.help(format!("write \"1 B\" to \"{LARGEST_DATAGRAM}\"")))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Buffers at nodes that are no base station; what a node cannot do.
+
+use crate::agents::Slot;
+use crate::build::build;
+use crate::event::NodeId;
+use crate::run::Draw;
+use crate::scenario::Scenario;
+use crate::world::{LawViolation, World};
+use roamlab_engine::{Bytes, Duration, Packets, Time};
+use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
+
+const AGENT: Slot = Slot(0);
+
+/// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
+fn world() -> World {
+    let (network, _) = SCENARIO.split_once("[[flows]]").unwrap();
+    let mut world = build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default());
+    run_until(&mut world, 500).unwrap();
+    world
+}
+
+fn run_until(world: &mut World, millis: u64) -> Result<(), LawViolation> {
+    let end = Time::ZERO + Duration::from_millis(millis);
+    let run = world.run(end, &|| true);
+    world.cx.now = end;
+    run
+}
+
+fn node(world: &World, name: &str) -> NodeId {
+    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+}
+
+fn address(world: &World, name: &str) -> Addr {
+    world.nodes[node(world, name).0 as usize].addr
+}
+
+/// A node sends the host as many packets, whose sizes tell them apart.
+fn send(world: &mut World, from: &str, sizes: &[u64]) {
+    let (source, host) = (node(world, from), address(world, "mh"));
+    let inner = IpHeader::new(address(world, from), host, Tos::default());
+    for &size in sizes {
+        let body = Body::Udp(UdpHeader::default());
+        let packet = Packet::new(FlowId(0), inner, Bytes(size), world.cx.now, body);
+        let packet = world.cx.pool.create(packet);
+        world.send(source, packet);
+    }
+}
+
+fn held(world: &World, name: &str) -> usize {
+    world.nodes[node(world, name).0 as usize].buffers.values().map(|buffer| buffer.len()).sum()
+}
+
+/// Sizes of what left buffers of a node.
+fn released(world: &World, name: &str) -> Vec<u64> {
+    let (releases, at) = (&world.cx.probes.releases, node(world, name));
+    let rows = releases.node.iter().zip(&releases.size_bytes);
+    rows.filter(|(node, _)| **node == at).map(|(_, size)| *size).collect()
+}
+
+#[test]
+fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
+    for (name, via, from) in [("fa1", "bs1", "ch"), ("ha", "fa1", "ha")] {
+        for (flush, order) in
+            [(BufferFlush::OldestFirst, [400, 500, 600]), (BufferFlush::NewestFirst, [600, 500, 400])]
+        {
+            let mut world = world();
+            let (at, host) = (node(&world, name), address(&world, "mh"));
+            let shape = Buffering::plain(Packets(3), Keeps::Nothing);
+            world.nodes[at.0 as usize].agents[0].buffering = Some(Buffering { flush, ..shape });
+            world.act(at, AGENT, Action::StartBuffering { host });
+            send(&mut world, from, &[400, 500, 600, 700]);
+            run_until(&mut world, 700).unwrap();
+            assert_eq!(held(&world, name), 3, "{name}");
+            assert_eq!(world.cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
+            let next = address(&world, via);
+            let via = if name == "ha" { Via::Tunnel(next) } else { Via::Neighbour(next) };
+            world.act(at, AGENT, Action::Release { host, via, mark: None });
+            assert_eq!((held(&world, name), released(&world, name)), (0, order.to_vec()));
+            run_until(&mut world, 800).unwrap();
+            // They belong to no endpoint: where they end, they have arrived.
+            let drops = &world.cx.probes.drops;
+            let arrived = drops.reason.iter().filter(|reason| **reason == DropReason::NoEndpoint).count();
+            assert_eq!(arrived, 3, "{name}: {:?}", drops.reason);
+        }
+    }
+}
+
+#[test]
+fn a_packet_waits_no_longer_than_it_may() {
+    let mut world = world();
+    let (at, host) = (node(&world, "fa1"), address(&world, "mh"));
+    let shape = Buffering::plain(Packets(9), Keeps::Nothing);
+    let longest_wait = Some(Duration::from_millis(30));
+    world.nodes[at.0 as usize].agents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    world.act(at, AGENT, Action::StartBuffering { host });
+    send(&mut world, "ch", &[400, 500]);
+    run_until(&mut world, 800).unwrap();
+    let drops = &world.cx.probes.drops;
+    let expired = drops.reason.iter().zip(&drops.time_ns);
+    let expired: Vec<Time> =
+        expired.filter(|(reason, _)| **reason == DropReason::BufferExpired).map(|(_, time)| *time).collect();
+    // They come after 40 ms and 320 µs, and another 400 µs, of transmission.
+    let micros: Vec<u64> = expired.iter().map(|time| time.as_nanos() / 1000).collect();
+    assert_eq!(micros, [570_320, 570_720]);
+}
+
+/// What the run is ended with after an agent of a node has asked for this.
+fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
+    let mut world = world();
+    let (at, host) = (node(&world, name), address(&world, "mh"));
+    world.act(at, AGENT, action(host));
+    run_until(&mut world, 700).unwrap_err().law
+}
+
+#[test]
+fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
+    let route = |via| move |host| Action::SetRoute { host, from: None, via, watch: false };
+    let nobody = Addr::new(4000, 0);
+    let laws = [
+        law("fa1", |host| Action::StartBuffering { host }),
+        law("fa1", |host| Action::AwaitForwarded { host, wait: Duration::from_millis(1) }),
+        law("bs1", |host| Action::Release { host, via: Via::Air, mark: None }),
+        law("fa1", route(Via::Air)),
+        law("fa1", route(Via::Neighbour(nobody))),
+        law("fa1", route(Via::Buffer)),
+        law("ha", route(Via::Behind)),
+        law("fa1", |host| Action::AwaitDrained { host }),
+        law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
+        law("fa1", |_| Action::Leave),
+        law("fa1", |_| Action::Search),
+        law("mh", |_| Action::Measure { event: EventA3::default() }),
+        law("fa1", |to| Action::ReportReceived { to }),
+        law("fa1", |_| Action::Enter { base_station: nobody, after: Duration::ZERO }),
+        law("fa1", |_| Action::Note { host: nobody, phase: "registered" }),
+    ];
+    insta::assert_snapshot!(laws.join("\n"));
+}
+
+#[test]
+fn what_finds_nothing_to_do_is_no_violation() {
+    for (name, action) in [
+        ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> Action),
+        ("bs1", |host| Action::ReleaseBehind { host, via: Via::Air }),
+        ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
+        ("fa1", |host| Action::EndBearer { host }),
+        ("fa1", |host| Action::ClearRoute { host, from: None }),
+    ] {
+        let mut world = world();
+        let (at, host) = (node(&world, name), address(&world, "mh"));
+        world.act(at, AGENT, action(host));
+        assert_eq!(run_until(&mut world, 600), Ok(()), "{name}");
+    }
+}
