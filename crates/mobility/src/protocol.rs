@@ -1,7 +1,7 @@
 //! What a protocol's folder provides: its parameters, and through them its roles, messages and phases.
 
 use crate::{Agent, Domain, Installation, Topology};
-use roamlab_engine::{Bytes, Rng};
+use roamlab_engine::{Bytes, Duration, Rng};
 use roamlab_packet::{Addr, Dscp};
 
 /// A mobility protocol; its parameters stand for it.
@@ -34,6 +34,16 @@ pub trait Protocol: Sized {
     /// # Errors
     /// The first field that is refused, and what to write instead.
     fn check(&self, topology: &Topology) -> Result<(), Refusal>;
+
+    /// What it says and hardly means in a run that ends at `end`: it runs, and part of it has no effect.
+    fn doubts(&self, _end: Duration) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    /// Time between two messages that each of its base stations sends to all; `None`: they send none by the clock.
+    fn broadcast_interval(&self) -> Option<Duration> {
+        None
+    }
 
     /// Gives nodes their roles, and says what the protocol wants of the world. `stream` is the random stream of a
     /// component, by its name.

@@ -2,7 +2,7 @@
 
 use crate::{Action, Agent, Domain, Input, Installation, Message, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Rng, Time};
+use roamlab_engine::{Duration, Rng, Time};
 use roamlab_packet::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -78,6 +78,20 @@ macro_rules! protocols {
             pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
                 match self {
                     $(MobilitySpec::$variant(params) => Protocol::check(params, topology),)+
+                }
+            }
+
+            /// What it says and hardly means in a run that ends at `end`.
+            pub fn doubts(&self, end: Duration) -> Vec<Refusal> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::doubts(params, end),)+
+                }
+            }
+
+            /// Time between two messages that each of its base stations sends to all.
+            pub fn broadcast_interval(&self) -> Option<Duration> {
+                match self {
+                    $(MobilitySpec::$variant(params) => Protocol::broadcast_interval(params),)+
                 }
             }
 

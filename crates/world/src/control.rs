@@ -11,16 +11,12 @@ use crate::fault::Fate;
 use crate::node::{Mobile, Served};
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
-<<<<<<< HEAD
-use crate::world::{Keeps, World};
-use roamlab_mobility::{Action, Identification, Input, L2Trigger, Message, MobilityAgent, Via, lte_x2};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos};
-=======
 use crate::world::World;
 use roamlab_engine::Duration;
 use roamlab_mobility::{Action, Input, Keeps, L2Trigger, Message, Via};
-use roamlab_packet::{Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos};
->>>>>>> protocols
+use roamlab_packet::{
+    Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos,
+};
 use std::collections::{BTreeSet, VecDeque};
 
 impl World {
@@ -172,13 +168,8 @@ impl World {
         }
     }
 
-<<<<<<< HEAD
-    fn dispatch(&mut self, node: NodeId, packet: PacketId) {
-        let dst = self.cx.pool[&packet].header.dst;
-=======
     fn dispatch(&mut self, node: NodeId, domain: DomainId, packet: PacketId) {
-        let dst = self.cx.pool[&packet].inner.dst;
->>>>>>> protocols
+        let dst = self.cx.pool[&packet].header.dst;
         let here = &self.nodes[node.0 as usize];
         // What a base station itself has to say to its hosts does not go where their data go.
         if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -210,16 +201,10 @@ impl World {
         // Without a buffer nothing has been forwarded to here or held here that the host could have got before.
         let Some(buffer) = here.buffers.get_mut(&served) else { return };
         let air = self.cells[cell.0 as usize].air;
-<<<<<<< HEAD
         let known = |packet: &Packet, pool: &PacketPool| {
-            packet.header.dst == host && received.contains(&pool.original(packet))
+            packet.header.dst == served.host && received.contains(&pool.original(packet))
         };
         for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
-=======
-        let known =
-            |packet: &Packet| packet.header().dst == served.host && received.contains(&packet.copy_of);
-        for packet in self.links[air.0 as usize].extract(air, false, &known, &mut self.cx) {
->>>>>>> protocols
             self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         buffer.received = received;
@@ -229,15 +214,9 @@ impl World {
     pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
         let here = &mut self.nodes[node.0 as usize];
         let Some(cell) = here.serves else { return };
-<<<<<<< HEAD
         let air = self.cells[cell.0 as usize].air;
-        if !self.links.has_for(air, host, &self.cx) && here.draining.remove(&host) {
-            self.agent_input(node, Input::Trigger(L2Trigger::Drained { host }));
-=======
-        let air = &self.links[self.cells[cell.0 as usize].air.0 as usize];
-        if air.has_for(host, &self.cx) {
+        if self.links.has_for(air, host, &self.cx) {
             return;
->>>>>>> protocols
         }
         for slot in (0..here.agents.len()).map(|slot| Slot(slot as u16)) {
             if self.nodes[node.0 as usize].draining.remove(&Served { host, slot }) {
@@ -299,13 +278,8 @@ impl World {
         }
         if let Some(cell) = here.serves {
             let air = self.cells[cell.0 as usize].air;
-<<<<<<< HEAD
-            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_signal();
+            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
             lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
-=======
-            let for_host = |packet: &Packet| packet.header().dst == served.host && !packet.is_signal();
-            lost.extend(self.links[air.0 as usize].extract(air, false, &for_host, &mut self.cx));
->>>>>>> protocols
         }
         for packet in lost {
             self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
@@ -330,41 +304,22 @@ impl World {
             Mode::Ordering { .. } => buffer.take_all(),
             _ => VecDeque::new(),
         };
-<<<<<<< HEAD
-        buffer.mode = Mode::Collecting;
-        buffer.received.clear();
-        let air = self.cells[cell.0 as usize].air;
-        let place = Place::Node(node);
-        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_signal();
-        if matches!(buffering.keeps, Keeps::Sent | Keeps::InFlight) {
-            for copy in self.links.copy_in_flight(air, &for_host, &mut self.cx) {
-                self.cx.trace(&copy, Stop::BufferHold, place);
-                buffer.push(copy, place, &mut self.cx);
-            }
-        }
-        let unacknowledged_too = buffering.keeps == Keeps::Unacknowledged && !self.in_flight_survives;
-        for packet in self.links.take_matching(air, unacknowledged_too, &for_host, &mut self.cx) {
-            self.cx.trace(&packet, Stop::BufferHold, place);
-            buffer.push(packet, place, &mut self.cx);
-=======
         buffer.collect(self.cx.now);
         let place = Place::Node(node);
         if let Some(cell) = serves {
             let air = self.cells[cell.0 as usize].air;
-            let link = &mut self.links[air.0 as usize];
-            let for_host = |packet: &Packet| packet.header().dst == served.host && !packet.is_signal();
+            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
             if matches!(keeps, Keeps::Sent | Keeps::InFlight) {
-                for copy in link.copy_in_flight(&for_host, &mut self.cx) {
+                for copy in self.links.copy_in_flight(air, &for_host, &mut self.cx) {
                     self.cx.trace(&copy, Stop::BufferHold, place);
                     buffer.push(copy, place, &mut self.cx);
                 }
             }
             let unacknowledged_too = keeps == Keeps::Unacknowledged && !self.in_flight_survives;
-            for packet in link.extract(air, unacknowledged_too, &for_host, &mut self.cx) {
+            for packet in self.links.take_matching(air, unacknowledged_too, &for_host, &mut self.cx) {
                 self.cx.trace(&packet, Stop::BufferHold, place);
                 buffer.push(packet, place, &mut self.cx);
             }
->>>>>>> protocols
         }
         for packet in held {
             buffer.push(packet, place, &mut self.cx);

@@ -2,7 +2,6 @@
 
 use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::Duration;
-use roamlab_mobility::MobilitySpec;
 use roamlab_traffic::AppSpec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -183,11 +182,8 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
 fn signalling(scenario: &Scenario) -> (f64, f64) {
     let times = |period: Duration| scenario.run.duration.as_secs_f64() / period.as_secs_f64();
     let measurements = scenario.radio.measurement.as_ref().map_or(0.0, |spec| times(spec.period));
-    let broadcasts = match &scenario.mobility {
-        Some(MobilitySpec::MobileIp(params)) if params.local_handoff => times(params.beacon_interval),
-        Some(MobilitySpec::MobileIp(params)) => times(params.advertisement_interval),
-        _ => 0.0,
-    };
+    let intervals = scenario.protocols().filter_map(|(_, spec)| spec.broadcast_interval());
+    let broadcasts: f64 = intervals.map(times).sum();
     let broadcasts = broadcasts * scenario.cells.len() as f64;
     let measurements = measurements * scenario.hosts.len() as f64;
     (measurements + broadcasts * (1.0 + EVENTS_PER_HOP), broadcasts * SIGNAL)

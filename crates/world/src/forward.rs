@@ -4,25 +4,15 @@ use crate::agents::Slot;
 use crate::buffer::{HostBuffer, Mode};
 use crate::cx::Place;
 use crate::event::{CellId, Event, LinkId, NodeId};
-<<<<<<< HEAD
 use crate::link::End;
-use crate::node::Mobile;
-=======
-use crate::link::{End, InFlight};
 use crate::node::{Mobile, Served};
->>>>>>> protocols
 use crate::probe::Stop;
 use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};
 use crate::world::World;
 use roamlab_engine::Time;
-<<<<<<< HEAD
-use roamlab_mobility::{Input, Via};
-use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
-=======
 use roamlab_mobility::{Input, Keeps, Via};
-use roamlab_packet::{Addr, Body, DropReason, Dscp, IpHeader, Packet, PacketId};
->>>>>>> protocols
+use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
@@ -123,17 +113,9 @@ impl World {
     /// Whether the host's layer 2 drops a data packet because it has got it already.
     fn is_duplicate(&mut self, host: NodeId, packet: &PacketId) -> bool {
         let packet = &self.cx.pool[packet];
-<<<<<<< HEAD
         let original = self.cx.pool.original(packet);
-        let drops = self.drops_duplicates && !packet.is_signal();
-        let Some(mobile) = self.nodes[host.0 as usize].mobile.as_mut().filter(|_| drops) else {
-            return false;
-        };
-        !mobile.is_new(original)
-=======
         let mobile = self.nodes[host.0 as usize].mobile.as_mut().filter(|mobile| mobile.drops_duplicates);
-        mobile.is_some_and(|mobile| !packet.is_signal() && !mobile.is_new(packet.copy_of))
->>>>>>> protocols
+        mobile.is_some_and(|mobile| !packet.is_signal() && !mobile.is_new(original))
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
@@ -250,16 +232,9 @@ impl World {
                 via => self.send_via(node, packet, served, via),
             };
         }
-<<<<<<< HEAD
-        // RFC 5944 §3.7.2.2: what leaves a tunnel at a foreign agent for an unknown visitor is discarded, not
-        // routed home, or it would come back for ever. The home agent's own subnet has no link either.
-        let at_home = self.ways.home(dst) == Some(node);
-        if here.agent.is_some() && dst.is_mobile() && (arrival.tunnel.is_some() || at_home) {
-=======
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
-        let at_home = dst.subnet() == here.addr.subnet();
+        let at_home = self.ways.home(dst) == Some(node);
         if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
->>>>>>> protocols
             if !signal {
                 self.tell(node, dst, &data(true));
             }
@@ -332,20 +307,13 @@ impl World {
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
         };
-<<<<<<< HEAD
         let (original, serial) = (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
         let dst = self.cx.pool[&packet].header.dst;
-        let known = |buffer: &HostBuffer| buffer.received.contains(&original);
-        if original != serial && here.buffers.get(&dst).is_some_and(known) {
-=======
-        let Packet { copy_of, serial, .. } = self.cx.pool[&packet];
-        let dst = self.cx.pool[&packet].header().dst;
         let known = |slot: usize| {
             let served = Served { host: dst, slot: Slot(slot as u16) };
-            here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&copy_of))
+            here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
         };
-        if copy_of != serial && (0..here.agents.len()).any(known) {
->>>>>>> protocols
+        if original != serial && (0..here.agents.len()).any(known) {
             return self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
         }
         let air = self.cells[cell.0 as usize].air;
@@ -460,32 +428,16 @@ impl World {
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId) {
-<<<<<<< HEAD
         let Some(id) = self.cx.pool[&packet].message() else { return self.deliver_data(node, packet) };
         let from = self.cx.pool.deliver(packet).header.src;
-        let message = self.cx.probes.received(self.cx.now, id);
-        self.agent_input(node, Input::Message { from, message });
-=======
-        match self.cx.pool[&packet].body {
-            Body::Signal(id) => {
-                let from = self.cx.pool.deliver(packet).inner.src;
-                let (domain, message) = self.cx.probes.received(self.cx.now, id);
-                self.hand_over(node, domain, from, &message);
-            }
-            Body::Tcp(_) | Body::Udp(_) => self.deliver_data(node, packet),
-        }
->>>>>>> protocols
+        let (domain, message) = self.cx.probes.received(self.cx.now, id);
+        self.hand_over(node, domain, from, &message);
     }
 
     fn broadcast(&mut self, cell: CellId, packet: PacketId) {
         let packet = self.cx.pool.deliver(packet);
-<<<<<<< HEAD
         let (Some(id), from) = (packet.message(), packet.header.src) else { return };
-        let message = self.cx.probes.received(self.cx.now, id);
-=======
-        let (Body::Signal(id), from) = (packet.body, packet.inner.src) else { return };
         let (domain, message) = self.cx.probes.received(self.cx.now, id);
->>>>>>> protocols
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
             if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {

@@ -39,7 +39,7 @@ pub struct Node {
 impl Node {
     /// Whether packets that come to it, or that it sends, need more than the shortest path.
     pub fn is_special(&self) -> bool {
-        self.agent.is_some() || self.mobile.is_some() || self.is_access()
+        !self.agents.is_empty() || self.mobile.is_some() || self.is_access()
     }
 
     /// Whether it belongs to the access network, whose marks are believed.

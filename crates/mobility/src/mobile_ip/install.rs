@@ -2,7 +2,7 @@
 
 use super::{
     BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
-    Phase,
+    Phase, RoTrigger,
 };
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
 use roamlab_engine::{Duration, Rng};
@@ -31,14 +31,29 @@ impl Protocol for Params {
             let message = "Mobile IP has no gateway: its home agents stand at the homes of its hosts";
             return Err(Refusal::at("domain.gateway", message).help("remove this"));
         }
-        if let Err(part) = Params::check(self) {
-            return Err(Refusal::at(part, "this time cannot be zero").help("write for example \"1 s\""));
-        }
+        Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         if !(1..=63).contains(&self.buffer.mark.0) {
             let message = format!("{} is not a code point that marks anything", self.buffer.mark.0);
             return Err(Refusal::at("buffer.mark", message).help("write a number from 1 to 63"));
         }
         check_sizes([("beacon", self.sizes.beacon), ("local", self.sizes.local)])
+    }
+
+    /// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
+    fn doubts(&self, _end: Duration) -> Vec<Refusal> {
+        let alone =
+            self.route_optimisation && !self.smooth_handoff && self.ro_trigger == RoTrigger::Warning;
+        let message = "without smooth handoff no old agent knows that a host has left, and none warns the home \
+                       agent: correspondents that know a care-of address send there until their binding ends";
+        let doubt = || {
+            Refusal::at("ro_trigger", message)
+                .help("write \"both\" or \"registration\", or `smooth_handoff = true`")
+        };
+        alone.then(doubt).into_iter().collect()
+    }
+
+    fn broadcast_interval(&self) -> Option<Duration> {
+        Some(if self.local_handoff { self.beacon_interval } else { self.advertisement_interval })
     }
 
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<MobileIp> {

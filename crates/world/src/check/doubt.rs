@@ -1,9 +1,9 @@
 //! What a scenario may say and hardly means: it runs, and part of it has no effect.
 
+use super::mobility::problem;
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::Scenario;
 use roamlab_engine::Duration;
-use roamlab_mobility::{MobilitySpec, mobile_ip::RoTrigger};
 use std::collections::BTreeSet;
 
 /// All that is doubtful, in the order of the fields.
@@ -15,7 +15,9 @@ pub fn doubts(scenario: &Scenario) -> Vec<Problem> {
     let mut doubts = never_happens(scenario);
     doubts.extend(queues);
     doubts.extend(unvisited_cells(scenario));
-    doubts.extend(nobody_warns(scenario));
+    for (table, spec) in scenario.protocols() {
+        doubts.extend(spec.doubts(scenario.run.duration).into_iter().map(|doubt| problem(&table, doubt)));
+    }
     doubts
 }
 
@@ -44,11 +46,6 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     for (index, flow) in scenario.flows.iter().enumerate() {
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
     }
-    if let Some(MobilitySpec::LteX2(params)) = &scenario.mobility {
-        for (number, prediction) in params.predictions.iter().flatten().enumerate() {
-            due(prediction.at, &|| format!("mobility.predictions[{number}].at"), "this prediction");
-        }
-    }
     doubts
 }
 
@@ -60,17 +57,4 @@ fn unvisited_cells(scenario: &Scenario) -> Vec<Problem> {
         problem.help("add a visit to it, or remove the cell")
     };
     idle.map(doubt).collect()
-}
-
-/// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
-fn nobody_warns(scenario: &Scenario) -> Option<Problem> {
-    let Some(MobilitySpec::MobileIp(params)) = &scenario.mobility else { return None };
-    let alone =
-        params.route_optimisation && !params.smooth_handoff && params.ro_trigger == RoTrigger::Warning;
-    let message = "without smooth handoff no old agent knows that a host has left, and none warns the home agent: \
-                   correspondents that know a care-of address send there until their binding ends";
-    alone.then(|| {
-        Problem::at("mobility.ro_trigger", message)
-            .help("write \"both\" or \"registration\", or `smooth_handoff = true`")
-    })
 }

@@ -86,7 +86,7 @@ fn check_nested(
 }
 
 /// A protocol's refusal as a problem of the scenario; the protocol's own table is at `table`.
-fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
+pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
     let field = if elsewhere { field } else { format!("{table}.{field}") };
     match help {
         None => Problem::told(field, &message),

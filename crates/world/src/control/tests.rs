@@ -2,10 +2,11 @@
 
 use crate::agents::Slot;
 use crate::build::build;
+use crate::conduct::Conduct;
 use crate::event::NodeId;
 use crate::run::Draw;
 use crate::scenario::Scenario;
-use crate::world::{LawViolation, World};
+use crate::world::{Failure, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
@@ -17,14 +18,14 @@ const AGENT: Slot = Slot(0);
 /// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
 fn world() -> World {
     let (network, _) = SCENARIO.split_once("[[flows]]").unwrap();
-    let mut world = build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default());
+    let mut world = build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default(), &Conduct::default());
     run_until(&mut world, 500).unwrap();
     world
 }
 
-fn run_until(world: &mut World, millis: u64) -> Result<(), LawViolation> {
+fn run_until(world: &mut World, millis: u64) -> Result<(), Failure> {
     let end = Time::ZERO + Duration::from_millis(millis);
-    let run = world.run(end, &|| true);
+    let run = world.run(end, &Conduct::default());
     world.cx.now = end;
     run
 }
@@ -112,7 +113,10 @@ fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
     let mut world = world();
     let (at, host) = (node(&world, name), address(&world, "mh"));
     world.act(at, AGENT, action(host));
-    run_until(&mut world, 700).unwrap_err().law
+    match run_until(&mut world, 700) {
+        Err(Failure::Law(violation)) => violation.law,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn agent_of(base_station: Addr) -> Addr {
 
 /// One way, in ms: the delays of [mblue] table I.
 fn delay(one: Addr, other: Addr) -> Duration {
-    let is_agent = |addr: Addr| (10..20).contains(&addr.subnet());
+    let is_agent = |addr: Addr| !addr.is_mobile() && (10..20).contains(&addr.number());
     let millis = match (one, other) {
         (CH, HA) | (HA, CH) => 60,
         (HA, _) | (_, HA) => 60,
