@@ -84,7 +84,6 @@ def write_chart(path: Path, text: str) -> None:
                 expected="a new file, or a drawing of an earlier time",
                 remedy="name another file with --out",
             )
-    place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, _signed_chart(text))
 
 

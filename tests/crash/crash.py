@@ -237,12 +237,10 @@ def main() -> int:
     for name in options.commands.split(","):
         with tempfile.TemporaryDirectory() as root:
             trial = Trial(name, Path(root).resolve(), shim)
-            at_calls, at_moments = trial.at_calls(options.calls), trial.at_moments(options.moments)
-            print(
-                f"{name}: killed at {at_calls} of {trial.calls} calls and at {at_moments} moments, "
-                f"{len(trial.faults)} faults",
-                flush=True,
-            )
+            kills = trial.at_calls(options.calls)
+            print(f"{name}: killed at {kills} of {trial.calls} calls, {len(trial.faults)} faults", flush=True)
+            kills = trial.at_moments(options.moments)
+            print(f"{name}: killed at {kills} moments, {len(trial.faults)} faults", flush=True)
             faults += trial.faults
     print(*faults[:20], sep="\n")
     return int(bool(faults))

@@ -22,4 +22,4 @@ def test_a_kill_loses_nothing(command: str) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{command}: killed at 8 of " in done.stdout
-    assert "and at 6 moments, 0 faults" in done.stdout
+    assert f"{command}: killed at 6 moments, 0 faults" in done.stdout
