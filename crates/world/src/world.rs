@@ -107,18 +107,17 @@ impl World {
     /// of time, or that a node can do what its agents want. Or the memory that it would have taken.
     pub fn run(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
-        while self.may_go_on(conduct)? {
+        loop {
             let before = self.cx.now;
             let happened = self.run_some(end)?;
-            if happened < EVENTS_BETWEEN_LOOKS {
-                break;
+            if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
+                return Ok(self.check_conservation()?);
             }
             at_this_instant = if self.cx.now > before { 0 } else { at_this_instant + happened };
             if at_this_instant > EVENTS_AT_ONE_INSTANT {
                 return Err(self.violation("time stands still".into()).into());
             }
         }
-        Ok(self.check_conservation()?)
     }
 
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.

@@ -175,3 +175,75 @@ fn golden_of_the_mblue_model() {
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!("mblue", golden));
 }
+
+/// Two flows and a datagram stream through plain and odd links: drop-tail by packets and by bytes, a rate with parts of
+/// nanoseconds, RED, a path that is cut in mid-run, forced losses.
+const DUMBBELL: &str = r#"
+[run]
+duration = "8 s"
+profile = "rfc"
+
+[record]
+queues = ["r2->r3"]
+
+[[links]]
+between = ["a", "r1"]
+rate = "10 Mbit/s"
+delay = "1 ms"
+
+[[links]]
+between = ["r1", "r2"]
+rate = "3 Mbit/s"
+delay = "7 ms"
+queue = { kind = "droptail", limit = "9 pkt" }
+drops = [{ flow = "one", packets = [40, 41, 90] }]
+
+[[links]]
+between = ["r2", "r3"]
+rate = "2 Mbit/s"
+delay = "5 ms"
+queue = { kind = "red", limit = "30 pkt" }
+changes = [{ at = "3 s", delay = "2 ms" }, { at = "4 s", up = false }, { at = "4.5 s", up = true, rate = "1 Mbit/s" }]
+
+[[links]]
+between = ["r3", "b"]
+rate = "700 kbit/s"
+delay = "0 ms"
+queue = { kind = "droptail", limit_bytes = "12 kB" }
+
+[[flows]]
+name = "one"
+path = ["a", "b"]
+tcp = { variant = "sack", window = "40 pkt", segment = "1000 B" }
+app = { kind = "ftp", start = "0.1 s" }
+
+[[flows]]
+name = "two"
+path = ["b", "a"]
+tcp = { variant = "reno", window = "20 pkt", segment = "512 B", ecn = true }
+app = { kind = "ftp", start = "0.3 s" }
+
+[[flows]]
+name = "stream"
+path = ["a", "b"]
+dscp = 3
+app = { kind = "cbr", start = "0.2 s", rate = "100 kbit/s", packet = "200 B" }
+"#;
+
+/// The short way of a plain packet and the general way, which every packet takes in a run that traces one, though none has
+/// that number: all tables are equal.
+#[test]
+fn the_plain_way_and_the_general_way_agree() {
+    let lte = include_str!("../../../examples/lte.toml");
+    let ipf = include_str!("../../../python/roamlab/papers/ipf/scenario.toml");
+    let ipf = ipf.replace("duration = \"200 s\"", "duration = \"12 s\"");
+    for (name, scenario) in [("dumbbell", DUMBBELL), ("mblue", &short()), ("lte", lte), ("ipf", &ipf)] {
+        let plain = results(scenario, DRAW);
+        let general = results(scenario, Draw { trace: Some(u64::MAX), ..DRAW });
+        let delivered = rows(&plain, "flows", ["delivered_pkts"]);
+        assert!(delivered.iter().all(|[count]| count.parse::<u64>().unwrap() > 20), "{name}: {delivered:?}");
+        for (plain, general) in plain.iter().zip(&general) {
+            assert_eq!(plain, general, "{name}: table {}", plain.name);
+        }
+    }
+}
