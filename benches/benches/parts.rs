@@ -76,7 +76,7 @@ fn enqueue_dequeue(bencher: Bencher, name: &str) {
     let mut queue = Qdisc::new(&spec(name), Rng::named(1, 0, name));
     let (mut pool, mut dropped, mut now) = (PacketPool::default(), Vec::new(), Time::ZERO);
     let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-    let packet = Packet::new(FlowId(0), inner, Bytes(552), Time::ZERO, Body::Tcp(TcpHeader::default()));
+    let packet = Packet::make(FlowId(0), inner, Bytes(552), Time::ZERO, Body::Tcp(TcpHeader::default()));
     let mut step = |out: bool| {
         now += Duration::from_micros(2208);
         let packet = pool.create(packet.clone());

@@ -152,7 +152,8 @@ impl<E: Copy> Scheduler<E> {
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
         let entry = Entry { time, number, event };
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
-        let place = (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize & (PLACES - 1);
+        let place = (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize
+            & (PLACES - 1);
         match self.lane_of[place] {
             0 => self.push_without_lane(place, distance, entry),
             lane => self.push_to_lane(usize::from(lane), entry),
@@ -358,7 +359,8 @@ impl<E: Copy> Scheduler<E> {
         while round > 1 {
             let rival = self.tree[round | (at ^ 1)];
             // Equal times: they differ in the lane alone.
-            earlier = if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
+            earlier =
+                if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
             (round, at) = (round / 2, at / 2);
             self.tree[round | at] = earlier;
         }

@@ -82,7 +82,7 @@ impl Side {
 
 impl Packet {
     /// A datagram without tunnels: a [`NewPacket`] for [`PacketPool::create`](crate::PacketPool::create).
-    pub fn new(flow: FlowId, header: IpHeader, size: Bytes, created: Time, body: Body) -> NewPacket {
+    pub fn make(flow: FlowId, header: IpHeader, size: Bytes, created: Time, body: Body) -> NewPacket {
         debug_assert_eq!(flow == FlowId::CONTROL, matches!(body, Body::Signal(_)));
         let packet = |seq, bits| Packet::blank(flow, header, size, created, (seq, bits));
         match body {

@@ -1,10 +1,10 @@
 //! Where packets live.
 
+use crate::UdpHeader;
 use crate::addr::FlowId;
 use crate::drop_reason::DropReason;
 use crate::header::{Dscp, IpHeader, TcpHeader};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
-use crate::UdpHeader;
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
 
@@ -97,7 +97,7 @@ impl PacketPool {
         tcp: &TcpHeader,
     ) -> PacketId {
         if !tcp.sacks.is_empty() || tcp.timestamps.is_some() {
-            return self.create(Packet::new(flow, header, size, created, Body::Tcp(*tcp)));
+            return self.create(Packet::make(flow, header, size, created, Body::Tcp(*tcp)));
         }
         self.census.created += 1;
         let mut packet = Packet::blank(flow, header, size, created, (0, 0));
@@ -351,7 +351,7 @@ mod tests {
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
-        Packet::new(FlowId(0), header, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
+        Packet::make(FlowId(0), header, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default()))
     }
 
     #[test]
@@ -419,7 +419,10 @@ mod tests {
         let packet = pool.create(datagram());
         assert!(pool.encapsulate(&packet, IpHeader::new(Addr::new(3, 0), Addr::new(4, 0), Tos(0xb8))));
         pool[&packet].set_inner_dscp(Dscp::FORWARDED);
-        assert_eq!((pool[&packet].header.tos, pool[&packet].inner_tos().dscp()), (Tos(0xb8), Dscp::FORWARDED));
+        assert_eq!(
+            (pool[&packet].header.tos, pool[&packet].inner_tos().dscp()),
+            (Tos(0xb8), Dscp::FORWARDED)
+        );
         assert!(pool.decapsulate(&packet).is_some());
         assert_eq!(pool[&packet].header.tos.dscp(), Dscp::FORWARDED);
         pool.clear_dscp(&packet);

@@ -330,9 +330,11 @@ impl QueueSpec {
     /// How many packets may wait, if that is all that the discipline looks at.
     pub fn plain_limit(&self) -> Option<u32> {
         match self {
-            QueueSpec::DropTail(droptail::Params { limit: Some(limit), limit_bytes: None, count_in_service }) => {
-                Some(limit.0 - u32::from(*count_in_service))
-            }
+            QueueSpec::DropTail(droptail::Params {
+                limit: Some(limit),
+                limit_bytes: None,
+                count_in_service,
+            }) => Some(limit.0 - u32::from(*count_in_service)),
             _ => None,
         }
     }

@@ -83,8 +83,7 @@ impl HostBuffer {
 
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies make room, oldest first.
     pub fn push(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
-        let is_copy =
-            |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
+        let is_copy = |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
         if self.len() >= self.limit()
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)
             && let Some(copy) = self.packets.remove(oldest_copy)
@@ -195,7 +194,7 @@ mod tests {
         let inner = IpHeader::new(Addr::new(2, 0), HOST, Tos::default());
         let body = Body::Udp(UdpHeader::default());
         (0..count)
-            .map(|_| cx.pool.create(Packet::new(FlowId(0), inner, Bytes(512), Time::ZERO, body)))
+            .map(|_| cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body)))
             .collect()
     }
 

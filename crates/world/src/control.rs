@@ -14,9 +14,7 @@ use crate::route::HostRoute;
 use crate::world::World;
 use roamlab_engine::Duration;
 use roamlab_mobility::{Action, Input, Keeps, L2Trigger, Message, Via};
-use roamlab_packet::{
-    Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos,
-};
+use roamlab_packet::{Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos};
 use std::collections::{BTreeSet, VecDeque};
 
 impl World {
@@ -147,7 +145,7 @@ impl World {
         let (size, in_band) = (message.size(), message.in_band());
         let id = self.cx.probes.sent(self.cx.now, (src, to), domain, message);
         let inner = IpHeader::new(src, to, Tos::default());
-        let packet = Packet::new(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
+        let packet = Packet::make(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
         let packet = self.cx.pool.create(packet.in_band(in_band));
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
@@ -278,7 +276,8 @@ impl World {
         }
         if let Some(cell) = here.serves {
             let air = self.cells[cell.0 as usize].air;
-            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
+            let for_host =
+                |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
             lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
         }
         for packet in lost {
@@ -308,7 +307,8 @@ impl World {
         let place = Place::Node(node);
         if let Some(cell) = serves {
             let air = self.cells[cell.0 as usize].air;
-            let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
+            let for_host =
+                |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
             if matches!(keeps, Keeps::Sent | Keeps::InFlight) {
                 for copy in self.links.copy_in_flight(air, &for_host, &mut self.cx) {
                     self.cx.trace(&copy, Stop::BufferHold, place);

@@ -187,7 +187,7 @@ impl World {
         let packet = match body {
             Body::Tcp(tcp) => self.cx.pool.create_tcp(flow, header, size, now, tcp),
             Body::Udp(_) | Body::Signal(_) => {
-                self.cx.pool.create(Packet::new(flow, header, size, now, *body))
+                self.cx.pool.create(Packet::make(flow, header, size, now, *body))
             }
         };
         if self.cx.is_watching() {

@@ -50,7 +50,7 @@ mod tests {
         let mut packet = |flow| {
             let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
             let body = Body::Udp(UdpHeader::default());
-            let packet = pool.create(Packet::new(FlowId(flow), inner, Bytes(512), Time::ZERO, body));
+            let packet = pool.create(Packet::make(FlowId(flow), inner, Bytes(512), Time::ZERO, body));
             pool[&packet].clone()
         };
         let mut of_flow = ForcedDrops { flow: Some(FlowId(1)), ordinals: vec![0, 2], seen: 0 };

@@ -307,7 +307,8 @@ impl World {
         let Some(cell) = here.serves else {
             return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
         };
-        let (original, serial) = (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
+        let (original, serial) =
+            (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
         let dst = self.cx.pool[&packet].header.dst;
         let known = |slot: usize| {
             let served = Served { host: dst, slot: Slot(slot as u16) };

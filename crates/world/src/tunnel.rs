@@ -103,7 +103,13 @@ mod tests {
 
     fn packet(tos: Tos, cx: &mut Cx) -> PacketId {
         let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
-        cx.pool.create(Packet::new(FlowId(0), inner, Bytes(512), Time::ZERO, Body::Udp(UdpHeader::default())))
+        cx.pool.create(Packet::make(
+            FlowId(0),
+            inner,
+            Bytes(512),
+            Time::ZERO,
+            Body::Udp(UdpHeader::default()),
+        ))
     }
 
     #[test]

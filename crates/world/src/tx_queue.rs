@@ -135,7 +135,9 @@ impl TxQueue {
         match self {
             TxQueue::Plain { .. } => 0,
             TxQueue::Shared(queue) => queue.qdisc.packets(),
-            TxQueue::Bearers(bearers) => bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum(),
+            TxQueue::Bearers(bearers) => {
+                bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()
+            }
         }
     }
 }

@@ -1,9 +1,7 @@
 //! One link alone: queueing formulas, order with extraction, priority of signalling.
 
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
-use roamlab_packet::{
-    Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader,
-};
+use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
 use roamlab_world::cx::Cx;
 use roamlab_world::event::{Event, LinkId, NodeId};
 use roamlab_world::link::{End, Links};
@@ -24,7 +22,7 @@ fn link(limit: u32, signalling_priority: bool) -> Links {
 fn packet(cx: &mut Cx, host: u32, size: u64, body: Body) -> PacketId {
     let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, host), Tos::default());
     let flow = if matches!(body, Body::Signal(_)) { FlowId::CONTROL } else { FlowId(0) };
-    let packet = Packet::new(flow, inner, Bytes(size), cx.now, body);
+    let packet = Packet::make(flow, inner, Bytes(size), cx.now, body);
     cx.pool.create(packet)
 }
 

@@ -13,8 +13,7 @@ fn equal_times_pop_in_insertion_order() {
         scheduler.push(at(u64::from(event % 3 == 0)), event);
     }
     let popped: Vec<i32> = std::iter::from_fn(|| scheduler.pop()).map(|(_, event)| event).collect();
-    let expected: Vec<i32> =
-        (0..100).filter(|e| e % 3 != 0).chain((0..100).filter(|e| e % 3 == 0)).collect();
+    let expected: Vec<i32> = (0..100).filter(|e| e % 3 != 0).chain((0..100).filter(|e| e % 3 == 0)).collect();
     assert_eq!(popped, expected);
 }
 

@@ -43,7 +43,8 @@ impl Protocol for Params {
     }
 
     fn doubts(&self, end: Duration) -> Vec<Refusal> {
-        let late = self.predictions.iter().flatten().enumerate().filter(|(_, prediction)| prediction.at >= end);
+        let late =
+            self.predictions.iter().flatten().enumerate().filter(|(_, prediction)| prediction.at >= end);
         let doubt = |(number, prediction): (usize, &super::params::Prediction)| {
             let message = format!("this prediction at {} never comes: the run ends at {end}", prediction.at);
             Refusal::at(format!("predictions[{number}].at"), message)

@@ -18,7 +18,8 @@ const AGENT: Slot = Slot(0);
 /// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
 fn world() -> World {
     let (network, _) = SCENARIO.split_once("[[flows]]").unwrap();
-    let mut world = build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default(), &Conduct::default());
+    let mut world =
+        build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default(), &Conduct::default());
     run_until(&mut world, 500).unwrap();
     world
 }
@@ -44,7 +45,7 @@ fn send(world: &mut World, from: &str, sizes: &[u64]) {
     let inner = IpHeader::new(address(world, from), host, Tos::default());
     for &size in sizes {
         let body = Body::Udp(UdpHeader::default());
-        let packet = Packet::new(FlowId(0), inner, Bytes(size), world.cx.now, body);
+        let packet = Packet::make(FlowId(0), inner, Bytes(size), world.cx.now, body);
         let packet = world.cx.pool.create(packet);
         world.send(source, packet);
     }

@@ -66,7 +66,7 @@ fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
     let tos = Tos::default().with_dscp(Dscp::FORWARDED);
     let inner = IpHeader::new(addr(from), addr(to), tos);
     let body = Body::Udp(UdpHeader::default());
-    let packet = Packet::new(FlowId(0), inner, Bytes(512), world.cx.now, body);
+    let packet = Packet::make(FlowId(0), inner, Bytes(512), world.cx.now, body);
     let packet = world.cx.pool.create(packet);
     world.cx.probes.traced = Some(world.cx.pool[&packet].serial);
     packet

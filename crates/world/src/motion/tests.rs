@@ -146,7 +146,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let host = node(world, "mh");
         let packet = |world: &World, src, dst| {
             let header = IpHeader::new(src, dst, Tos::default());
-            Packet::new(FlowId(9), header, Bytes(500), world.cx.now, Body::Udp(UdpHeader::default()))
+            Packet::make(FlowId(9), header, Bytes(500), world.cx.now, Body::Udp(UdpHeader::default()))
         };
         let (mh, ch) = (address(world, "mh"), address(world, "ch"));
         let up = packet(world, mh, ch);

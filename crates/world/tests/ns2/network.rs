@@ -228,7 +228,7 @@ impl Network<'_> {
         let tos = Tos::default().with_ecn(segment.ecn);
         let inner = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), tos);
         let body = Body::Tcp(segment.header);
-        let packet = Packet::new(FlowId(flow as u32), inner, segment.size, self.now, body);
+        let packet = Packet::make(FlowId(flow as u32), inner, segment.size, self.now, body);
         let packet = self.pool.create(packet);
         self.enqueue(link, packet);
     }
