@@ -147,7 +147,7 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
 
     store = Store(out)
     loaded = load(scenario)
-    click.echo(_estimate(loaded))
+    click.echo(_estimate(loaded), err=as_json)
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)
     # The newest run is the one that was asked for last, though it may have been made before.

@@ -39,6 +39,7 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "loss_ratio": ("drops",),
     "reordered_ratio": ("deliveries",),
     "rfc4737_extent_pkts": ("deliveries",),
+    "handover_timeouts": ("deliveries", "handovers", "tcp"),
     "disruption_s": ("deliveries", "handovers"),
     "goodput_bps": (),
     "jain": (),

@@ -101,7 +101,7 @@ def test_what_was_measured_is_found_again(
 ) -> None:
     real, made = _roamlab.run_many, 0
 
-    def interrupted(jobs: Any, threads: int, sink: Callable[..., None]) -> None:
+    def interrupted(jobs: Any, threads: int, sink: Callable[..., None], *rest: Any) -> None:
         def once(index: int, tables: Any) -> None:
             nonlocal made
             made += 1
@@ -109,7 +109,7 @@ def test_what_was_measured_is_found_again(
             if made == 1:
                 raise KeyboardInterrupt
 
-        real(jobs, 1, once)
+        real(jobs, 1, once, *rest)
 
     monkeypatch.setattr(_roamlab, "run_many", interrupted)
     with pytest.raises(KeyboardInterrupt):
