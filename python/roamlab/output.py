@@ -242,9 +242,10 @@ def _discard(path: Path) -> None:
         if _unchanged(path / name, listed[name]):
             (path / name).unlink()
     folders = {folder for name in listed for folder in (path / name).parents if path in folder.parents}
-    with suppress(OSError):
-        for folder in sorted(folders, reverse=True):
+    for folder in sorted(folders, reverse=True):
+        with suppress(OSError):
             folder.rmdir()
+    with suppress(OSError):
         if [entry.name for entry in path.iterdir()] == [LIST]:
             (path / LIST).unlink()
             path.rmdir()

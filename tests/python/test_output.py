@@ -300,6 +300,16 @@ with draft_folder(Path()) as draft:
     assert [path.name for path in tmp_path.iterdir()] == [mine.name]
 
 
+def test_a_replaced_result_of_which_a_part_was_deleted_is_swept(tmp_path: Path) -> None:
+    _result(tmp_path / "out", "old")
+    left = tmp_path / ".roamlab-0123456789abcdef"
+    (tmp_path / "out").rename(left)
+    (left / "figures/one.svg").unlink()
+    (left / "figures").rmdir()
+    sweep_drafts(tmp_path)
+    assert not left.exists()
+
+
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     _result(tmp_path / "out", "old")
 
