@@ -214,6 +214,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     let mut names = BTreeSet::new();
     let ends = || routers.iter().copied().chain(scenario.hosts.iter().map(|host| host.name.as_str()));
+    let nodes: BTreeSet<&str> = ends().collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
@@ -226,7 +227,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             return Err(problem.help("give each flow a name of its own"));
         }
         for (end, name) in flow.path.iter().enumerate() {
-            if !ends().any(|known| known == name) {
+            if !nodes.contains(name.as_str()) {
                 let problem =
                     Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
                 return Err(problem.help(known(name, ends())));
