@@ -63,7 +63,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "drops": (
-        "One row per lost packet. Every loss has one reason; `copy-released` and `pdcp-duplicate` lose no data.",
+        "One row per lost packet. Every loss has one reason; `copy-released` and `duplicate` lose no data.",
         {
             "time_ns": _TIME,
             "place": "where it was lost",

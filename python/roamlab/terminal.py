@@ -90,7 +90,7 @@ def _drop_table(lost: pl.DataFrame, folder: Path) -> RenderableType:
 def drops(results: Results) -> pl.DataFrame:
     """Lost packets by place and reason. A copy that is let go, or comes twice, is no loss, and no flow counts it."""
     lost = results.drops.select(pl.col("place", "reason").cast(pl.String)).filter(
-        ~pl.col("reason").is_in(["copy-released", "pdcp-duplicate"])
+        ~pl.col("reason").is_in(["copy-released", "duplicate"])
     )
     return lost.group_by("place", "reason").agg(pl.len().alias("packets")).sort("place", "reason")
 

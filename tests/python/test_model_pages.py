@@ -142,7 +142,7 @@ def _parameters(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-_LTE = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio.measurement]')
+_LTE = _SMALLEST.replace('kind = "mobile-ip"', 'kind = "lte-x2"\n[radio]\nkind = "hard"\n[radio.measurement]')
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,8 @@ def defaults() -> dict[str, dict[str, Any]]:
     }
     tables = {
         "network.md default": filled["network"],
-        "radio.md default": filled["radio"],
+        "radio.md hard": filled["radio"],
+        "radio.md soft": Scenario(_SMALLEST + '[radio]\nkind = "soft"\n').parameters["radio"],
         "measurement.md default": Scenario(_LTE).parameters["radio"]["measurement"],
         "scheduler.md default": scheduling,
         "mobile-ip.md default": mobility,
@@ -207,7 +208,8 @@ def _says(cell: str, value: Any) -> bool:
     ("page", "column"),
     [
         ("network.md", "default"),
-        ("radio.md", "default"),
+        ("radio.md", "hard"),
+        ("radio.md", "soft"),
         ("measurement.md", "default"),
         ("scheduler.md", "default"),
         ("mobile-ip.md", "default"),

@@ -95,7 +95,7 @@ def test_a_lost_command_makes_a_handover_too_late() -> None:
     lost = [{"message": "handover-command", "host": "ref", "occurrences": [1]}]
     measurement = base["radio"]["measurement"] | {"t310": "100 ms", "slope_db_per_s": 60.0}
     late = base | {
-        "radio": {"measurement": measurement},
+        "radio": {"kind": "hard", "measurement": measurement},
         "mobility": base["mobility"] | {"timers": timers},
         "faults": lost,
     }

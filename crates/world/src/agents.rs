@@ -5,7 +5,7 @@ use crate::node::Node;
 use crate::scenario::Scenario;
 use roamlab_engine::{Bytes, Streams};
 use roamlab_mobility::{
-    Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Prediction, Stay, Topology,
+    Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
 };
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,8 @@ pub struct Resident {
     pub agent: MobilityAgent,
     /// The buffers that it has at this node.
     pub buffering: Option<Buffering>,
+    /// It is told of data that hosts of its domain send through this node.
+    pub watches_uplink: bool,
 }
 
 /// A mobility protocol in its part of the network.
@@ -73,8 +75,8 @@ pub fn install(
         let id = DomainId(number as u16);
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
-            let (agent, buffering) = (placement.role, placement.buffering);
-            node.agents.push(Resident { domain: id, agent, buffering });
+            let Placement { role: agent, buffering, watches_uplink, .. } = placement;
+            node.agents.push(Resident { domain: id, agent, buffering, watches_uplink });
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {
@@ -125,8 +127,9 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
         cells: cells.collect(),
         hosts: hosts.collect(),
         flow_ends: flow_ends.into_iter().cloned().collect(),
-        measured: scenario.radio.measurement.is_some(),
-        gap: scenario.radio.gap,
+        measured: scenario.radio.measurement().is_some(),
+        gap: scenario.radio.gap(),
+        overlap: scenario.radio.overlap(),
         addresses: BTreeMap::new(),
     }
 }

@@ -20,7 +20,8 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec,
+    Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -194,13 +195,14 @@ impl<'a> Builder<'a> {
             next_motion: 0,
             visits,
             visit: 0,
-            cell: None,
-            left: None,
+            attachments: Vec::new(),
+            left: BTreeMap::new(),
+            uplink_choice: self.scenario.radio.uplink(),
             entering: None,
             measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
-            drops_duplicates: false,
+            drops_duplicates: self.scenario.radio.duplicates() == Duplicates::Drop,
             received: BTreeSet::new(),
         }
     }
@@ -249,7 +251,7 @@ impl<'a> Builder<'a> {
     }
 
     fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
-        let spec = self.scenario.radio.measurement.as_ref()?;
+        let spec = self.scenario.radio.measurement()?;
         let air = |cell: &Cell| &self.scenario.cells[&cell.name];
         let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
         let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
@@ -375,7 +377,7 @@ impl<'a> Builder<'a> {
             ways: self.ways,
             domains: setting.domains,
             tunnel_ecn: scenario.network.tunnel_ecn,
-            in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
+            in_flight_survives: scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),

@@ -181,7 +181,7 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
 /// Events and bytes of what comes by the clock: beacons, advertisements, measurements.
 fn signalling(scenario: &Scenario) -> (f64, f64) {
     let times = |period: Duration| scenario.run.duration.as_secs_f64() / period.as_secs_f64();
-    let measurements = scenario.radio.measurement.as_ref().map_or(0.0, |spec| times(spec.period));
+    let measurements = scenario.radio.measurement().map_or(0.0, |spec| times(spec.period));
     let intervals = scenario.protocols().filter_map(|(_, spec)| spec.broadcast_interval());
     let broadcasts: f64 = intervals.map(times).sum();
     let broadcasts = broadcasts * scenario.cells.len() as f64;

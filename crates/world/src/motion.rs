@@ -1,12 +1,13 @@
 //! Hosts move: as their plan says, or as their agents command.
 
+use crate::cx::Location;
 use crate::event::{CellId, Event, NodeId};
-use crate::node::Measuring;
+use crate::node::{Measuring, Mobile};
 use crate::world::World;
 use roamlab_engine::Duration;
 use roamlab_mobility::{EventA3, Input, L2Trigger, Prediction};
-use roamlab_packet::Addr;
-use roamlab_radio::{A3, Finding, Motion};
+use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_radio::{A3, Finding, Motion, UplinkChoice};
 
 impl World {
     /// The next motion of a host's plan.
@@ -18,7 +19,10 @@ impl World {
             self.cx.scheduler.push(next, Event::Motion { node });
         }
         match motion {
-            Motion::Leave => self.leave(node),
+            Motion::Leave { visit } => {
+                let cell = mobile.visits[visit];
+                self.leave(node, cell);
+            }
             Motion::Enter { visit } => {
                 let cell = mobile.visits[visit];
                 mobile.visit = visit as u32;
@@ -30,7 +34,7 @@ impl World {
     /// The host's agent wants it in a cell.
     pub(crate) fn command_entry(&mut self, node: NodeId, base_station: Addr, after: Duration) {
         let cell = self.node_at(base_station).and_then(|station| self.nodes[station.0 as usize].serves);
-        self.leave(node);
+        self.leave_all(node);
         let (Some(cell), Some(mobile)) = (cell, &mut self.nodes[node.0 as usize].mobile) else { return };
         if mobile.uplinks.contains_key(&cell) {
             let at = self.cx.now + after;
@@ -103,8 +107,8 @@ impl World {
     /// The base station that has a host, if one has, is told where the host is expected.
     pub(crate) fn predict(&mut self, number: u32) {
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
-        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_ref());
-        let Some(cell) = mobile.and_then(|mobile| mobile.cell) else { return };
+        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_deref());
+        let Some(cell) = mobile.and_then(Mobile::newest_cell) else { return };
         let trigger = L2Trigger::HandoverPredicted { host, base_station };
         self.tell(self.cells[cell.0 as usize].base_station, host, &Input::Trigger(trigger));
     }
@@ -114,45 +118,81 @@ impl World {
         self.nodes[self.cells[cell].base_station.0 as usize].addr
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId) {
+    /// The host leaves all cells, and goes to none that its agent has sent it to.
+    pub(crate) fn leave_all(&mut self, node: NodeId) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        mobile.entering = None;
+        for cell in mobile.attachments.clone() {
+            self.leave(node, cell);
+        }
+    }
+
+    /// The host leaves a cell. Its packets that wait for the link there take another, or wait for one.
+    fn leave(&mut self, node: NodeId, cell: CellId) {
         let state = &mut self.nodes[node.0 as usize];
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        mobile.entering = None;
-        let uplink = mobile.uplink();
-        let Some(cell) = mobile.cell.take() else { return };
-        mobile.left = Some((cell, self.cx.now));
+        let Some(place) = mobile.attachments.iter().position(|&present| present == cell) else { return };
+        mobile.attachments.remove(place);
+        mobile.left.insert(cell, self.cx.now);
+        let serving = mobile.newest_cell().map(|cell| cell.0 as usize);
         if let Some(measuring) = &mut mobile.measuring {
-            measuring.meter.serve(None);
+            measuring.meter.serve(serving);
         }
-        if let Some(uplink) = uplink {
+        if let Some(&uplink) = mobile.uplinks.get(&cell) {
             let waiting = self.links.take_matching(uplink, false, &|_, _| true, &mut self.cx);
-            mobile.waiting.extend(waiting);
+            self.move_waiting(node, waiting);
         }
         let state = &mut self.cells[cell.0 as usize];
         state.hosts.retain(|&present| present != node);
         let base_station = state.base_station;
+        let address = self.address_of(cell.0 as usize);
         self.note(host, "link-down", node);
-        self.tell(node, host, &Input::Trigger(L2Trigger::LinkDown));
+        self.tell(node, host, &Input::Trigger(L2Trigger::LinkDown { base_station: address }));
         self.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
     }
 
-    fn enter(&mut self, node: NodeId, cell: CellId) {
+    /// What became of packets that waited for an uplink of the host which is gone.
+    fn move_waiting(&mut self, node: NodeId, packets: Vec<PacketId>) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        match (mobile.newest_cell(), mobile.uplink_choice) {
+            (None, _) => mobile.waiting.extend(packets),
+            // There are copies of them on the other links.
+            (Some(_), UplinkChoice::All) => {
+                for packet in packets {
+                    self.cx.lose(packet, DropReason::CopyReleased, Location::Node(node));
+                }
+            }
+            (Some(_), UplinkChoice::Newest | UplinkChoice::Oldest) => {
+                packets.into_iter().for_each(|packet| self.send_uplink(node, packet));
+            }
+        }
+    }
+
+    /// The host enters a cell, or turns back to one that it is in still: its layer 2 reports either, and the base
+    /// station's only the first.
+    pub(crate) fn enter(&mut self, node: NodeId, cell: CellId) {
         let state = &mut self.nodes[node.0 as usize];
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        mobile.cell = Some(cell);
+        let stays = mobile.attachments.contains(&cell);
+        mobile.attachments.retain(|&present| present != cell);
+        mobile.attachments.push(cell);
         if let Some(measuring) = &mut mobile.measuring {
             measuring.meter.serve(Some(cell.0 as usize));
         }
         let waiting = std::mem::take(&mut mobile.waiting);
         let state = &mut self.cells[cell.0 as usize];
-        state.hosts.push(node);
+        if !stays {
+            state.hosts.push(node);
+        }
         let base_station = state.base_station;
         let address = self.address_of(cell.0 as usize);
         self.note(host, "link-up", node);
         for packet in waiting {
             self.send_uplink(node, packet);
         }
-        self.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+        if !stays {
+            self.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+        }
         self.tell(node, host, &Input::Trigger(L2Trigger::LinkUp { base_station: address }));
     }
 }

@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 /// A host route. It belongs to the agent that set it, and only that agent replaces or forgets it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct HostRoute {
+    /// The adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere.
+    pub from: Option<Addr>,
     /// Where to.
     pub via: Via,
     /// Tell the agent of packets that take it.
@@ -21,13 +23,28 @@ pub struct HostRoute {
     pub slot: Slot,
 }
 
+impl HostRoute {
+    /// Whether both are ways of the same packets.
+    fn is_branch_of(&self, other: &HostRoute) -> bool {
+        (self.from, self.slot) == (other.from, other.slot)
+    }
+}
+
+/// Routes among those of a host that are not the first of their branches.
+fn further_branches(routes: &[HostRoute]) -> usize {
+    let is_further = |(index, route): (usize, &HostRoute)| {
+        routes[..index].iter().any(|earlier| earlier.is_branch_of(route))
+    };
+    routes.iter().enumerate().filter(|&each| is_further(each)).count()
+}
+
 /// The host routes for one mobile host.
 #[derive(Clone, Debug)]
 struct HostRoutes {
     host: Addr,
-    /// Each with the adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere. Those
-    /// of the innermost domain first, in a domain in the order of its agents.
-    routes: Vec<(Option<Addr>, HostRoute)>,
+    /// Those of the innermost domain first, in a domain in the order of its agents. Several of one agent for one origin
+    /// are branches: packets take the first, and copies of them the others.
+    routes: Vec<HostRoute>,
 }
 
 /// Agents of a node whose routes a packet has taken there.
@@ -51,6 +68,8 @@ impl Taken {
 pub struct RouteTable {
     /// In the order of the hosts.
     hosts: Vec<HostRoutes>,
+    /// Routes that are the second branch of another, or a further one.
+    branches: usize,
 }
 
 impl RouteTable {
@@ -72,19 +91,18 @@ impl RouteTable {
             return None;
         }
         let routes = &self.hosts[self.place(dst).ok()?].routes;
-        if let [(None, only)] = routes.as_slice() {
+        if let [only @ HostRoute { from: None, .. }] = routes.as_slice() {
             return (!taken.has(only.slot)).then_some(*only);
         }
         let origins = [tunnel, from()];
         let mut left = routes.as_slice();
-        while let Some((_, first)) = left.first() {
-            let (domain, inward) =
-                left.split_at(left.partition_point(|(_, route)| route.domain == first.domain));
-            let open = || domain.iter().filter(|(_, route)| !taken.has(route.slot));
-            let of = |origin: Addr| open().find(|(from, _)| *from == Some(origin));
-            let mut anywhere = open().filter(|(from, _)| from.is_none());
+        while let Some(first) = left.first() {
+            let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
+            let open = || domain.iter().filter(|route| !taken.has(route.slot));
+            let of = |origin: Addr| open().find(|route| route.from == Some(origin));
+            let mut anywhere = open().filter(|route| route.from.is_none());
             let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
-            if let Some((_, route)) = origins.into_iter().flatten().find_map(of).or(any) {
+            if let Some(route) = origins.into_iter().flatten().find_map(of).or(any) {
                 return Some(*route);
             }
             left = inward;
@@ -92,24 +110,61 @@ impl RouteTable {
         None
     }
 
-    /// Sets a host route.
-    pub fn set_host(&mut self, host: Addr, from: Option<Addr>, route: HostRoute) {
+    /// The other branches of a route for `dst`: each gets a copy of the packets that take it.
+    pub fn branches(&self, dst: Addr, route: &HostRoute) -> Vec<Via> {
+        if self.branches == 0 {
+            return Vec::new();
+        }
+        let Ok(place) = self.place(dst) else { return Vec::new() };
+        let beside = |other: &&HostRoute| other.is_branch_of(route) && other.via != route.via;
+        self.hosts[place].routes.iter().filter(beside).map(|other| other.via).collect()
+    }
+
+    /// Sets a host route, in place of that of the same agent for the same origin and of its branches.
+    pub fn set_host(&mut self, host: Addr, route: HostRoute) {
+        self.clear_host(host, route.slot, route.from);
+        self.insert(host, route);
+    }
+
+    /// Adds a branch to the agent's route for the same origin; without one it is the route.
+    pub fn add_branch(&mut self, host: Addr, route: HostRoute) {
+        let known = self.place(host).map_or(&[][..], |place| &self.hosts[place].routes);
+        let beside = known.iter().filter(|other| other.is_branch_of(&route));
+        let vias: Vec<Via> = beside.map(|other| other.via).collect();
+        if !vias.contains(&route.via) {
+            self.branches += usize::from(!vias.is_empty());
+            self.insert(host, route);
+        }
+    }
+
+    /// Forgets one branch, or the route if there is no other.
+    pub fn remove_branch(&mut self, host: Addr, slot: Slot, from: Option<Addr>, via: Via) {
+        self.forget(host, |known| (known.from, known.slot, known.via) == (from, slot, via));
+    }
+
+    /// Forgets a host route of an agent, and its branches.
+    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
+        self.forget(host, |known| (known.from, known.slot) == (from, slot));
+    }
+
+    fn insert(&mut self, host: Addr, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
         let place = self.place(host).unwrap_or_else(|place| {
             self.hosts.insert(place, HostRoutes { host, routes: Vec::new() });
             place
         });
         let routes = &mut self.hosts[place].routes;
-        routes.retain(|(origin, known)| (*origin, known.slot) != (from, route.slot));
-        let order = |route: &HostRoute| (std::cmp::Reverse(route.domain), route.slot);
-        let at = routes.partition_point(|(_, known)| order(known) <= order(&route));
-        routes.insert(at, (from, route));
+        let order = |route: &HostRoute| (Reverse(route.domain), route.slot);
+        let at = routes.partition_point(|known| order(known) <= order(&route));
+        routes.insert(at, route);
     }
 
-    /// Forgets a host route of an agent.
-    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
+    fn forget(&mut self, host: Addr, unwanted: impl Fn(&HostRoute) -> bool) {
         let Ok(place) = self.place(host) else { return };
-        self.hosts[place].routes.retain(|(origin, known)| (*origin, known.slot) != (from, slot));
+        let routes = &mut self.hosts[place].routes;
+        self.branches -= further_branches(routes);
+        routes.retain(|known| !unwanted(known));
+        self.branches += further_branches(routes);
     }
 
     /// Where the routes of a host are, or would be.
@@ -249,10 +304,10 @@ mod tests {
         let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
         let mut table = RouteTable::default();
         let (domain, slot) = (DomainId(0), Slot(0));
-        let to_bs = HostRoute { via: Via::Neighbour(old_bs), watch: false, domain, slot };
-        let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
-        table.set_host(host, None, to_bs);
-        table.set_host(host, Some(old_bs), to_new);
+        let to_bs = HostRoute { from: None, via: Via::Neighbour(old_bs), watch: false, domain, slot };
+        let to_new = HostRoute { from: Some(old_bs), via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
+        table.set_host(host, to_bs);
+        table.set_host(host, to_new);
         assert_eq!(table.host(host, None, || None, Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_new));
@@ -265,12 +320,12 @@ mod tests {
         let host = Addr::new(5, 1);
         let route = |domain, slot| {
             let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
-            HostRoute { via, watch: false, domain: DomainId(domain), slot: Slot(slot) }
+            HostRoute { from: None, via, watch: false, domain: DomainId(domain), slot: Slot(slot) }
         };
         let mut table = RouteTable::default();
         let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
         for route in [exit, local, entry] {
-            table.set_host(host, None, route);
+            table.set_host(host, route);
         }
         let found = |table: &RouteTable, tunnel, taken| table.host(host, tunnel, || None, taken);
         let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
@@ -283,7 +338,47 @@ mod tests {
         table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
         assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
         let from_here = Some(Addr::new(7, 0));
-        table.set_host(host, from_here, exit);
-        assert_eq!(table.host(host, None, || from_here, none), Some(exit), "where it comes from counts more");
+        let of_here = HostRoute { from: from_here, ..exit };
+        table.set_host(host, of_here);
+        assert_eq!(
+            table.host(host, None, || from_here, none),
+            Some(of_here),
+            "where it comes from counts more"
+        );
+    }
+
+    #[test]
+    fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
+        let host = Addr::new(5, 1);
+        let to = |slot, next| HostRoute {
+            from: None,
+            via: Via::Neighbour(Addr::new(next, 0)),
+            watch: false,
+            domain: DomainId(0),
+            slot: Slot(slot),
+        };
+        let mut table = RouteTable::default();
+        let found = |table: &RouteTable| {
+            let route = table.host(host, None, || None, Taken::default());
+            route.map(|route| (route.via, table.branches(host, &route)))
+        };
+        table.add_branch(host, to(0, 1));
+        assert_eq!(found(&table), Some((to(0, 1).via, vec![])), "the first branch is the route");
+        table.add_branch(host, to(0, 2));
+        table.add_branch(host, to(0, 1));
+        table.add_branch(host, to(1, 3));
+        assert_eq!(
+            found(&table),
+            Some((to(0, 1).via, vec![to(0, 2).via])),
+            "another agent's is none of them"
+        );
+        table.remove_branch(host, Slot(0), None, to(0, 1).via);
+        assert_eq!(found(&table), Some((to(0, 2).via, vec![])));
+        table.add_branch(host, to(0, 4));
+        table.set_host(host, to(0, 5));
+        assert_eq!(found(&table), Some((to(0, 5).via, vec![])), "a new route has no branches");
+        table.add_branch(host, to(0, 6));
+        table.clear_host(host, Slot(0), None);
+        assert_eq!((found(&table), table.branches), (Some((to(1, 3).via, vec![])), 0));
     }
 }

@@ -8,7 +8,7 @@ use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{HardHandover, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
+use roamlab_radio::{RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TcpSpec};
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub struct Scenario {
     pub cells: BTreeMap<String, CellSpec>,
     /// The radio: how a host changes cells.
     #[serde(default)]
-    pub radio: HardHandover,
+    pub radio: RadioSpec,
     /// The mobility protocol, or a list of several, the outer one of two that share hosts first; absent: hosts that
     /// move are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -416,7 +416,7 @@ impl Scenario {
 
     /// The cells that a host can enter: those of its visits; by position, all.
     pub fn cells_of<'a>(&'a self, host: &'a HostSpec) -> Vec<&'a str> {
-        if self.radio.measurement.as_ref().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
+        if self.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
             return self.cells.keys().map(String::as_str).collect();
         }
         let mut cells = Vec::new();

@@ -29,7 +29,7 @@ _OFFERED = {
     "tcp": ("cwnd", "ssthresh"),
 }
 _SENT = {"data": "S", "syn": "S", "datagram": "S", "ack": "K"}
-_NO_LOSS = ("copy-released", "pdcp-duplicate")
+_NO_LOSS = ("copy-released", "duplicate")
 """Reasons for which a copy is let go: what it carries is not lost."""
 
 

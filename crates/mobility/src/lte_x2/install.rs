@@ -32,7 +32,8 @@ impl Protocol for Params {
         }
         if !topology.measured {
             let message = "LTE hands over what hosts measure, and they measure nothing";
-            return Err(Refusal::at("kind", message).help("add `[radio]` with `measurement = {}`"));
+            return Err(Refusal::at("kind", message)
+                .help("add `[radio]` with `kind = \"hard\"` and `measurement = {}`"));
         }
         if topology.gap != Duration::ZERO {
             let message = "in LTE a handover interrupts for `mobility.detach_time`";
@@ -68,7 +69,12 @@ impl Protocol for Params {
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
             let role = ENodeB::new(at, mme, self).into();
-            installed.roles.push(Placement { at, role, buffering: Some(self.buffering()) });
+            installed.roles.push(Placement {
+                at,
+                role,
+                buffering: Some(self.buffering()),
+                watches_uplink: false,
+            });
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);

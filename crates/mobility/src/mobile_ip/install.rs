@@ -75,7 +75,12 @@ impl Protocol for Params {
             let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
             let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
             let role = BaseStation::new(address, router, phase, latency, self).into();
-            installed.roles.push(Placement { at: address, role, buffering: self.buffering() });
+            installed.roles.push(Placement {
+                at: address,
+                role,
+                buffering: self.buffering(),
+                watches_uplink: false,
+            });
         }
         for (router, stations) in stations {
             let phase = phase(format!("{router}/advertisement"), self.advertisement_interval);

@@ -8,7 +8,7 @@ use roamlab_radio::SignalSpec;
 
 /// The first problem of the radio.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
-    let measurement = scenario.radio.measurement.as_ref();
+    let measurement = scenario.radio.measurement();
     if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
         return Err(Problem::told(format!("radio.measurement.{field}"), &message));
     }
@@ -30,7 +30,7 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let commanded = |host: &HostSpec| {
         protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
     };
-    if scenario.radio.measurement.is_none() || scenario.hosts.iter().all(commanded) {
+    if scenario.radio.measurement().is_none() || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }
     let others = protocols.iter().filter(|spec| !spec.commands_hosts());

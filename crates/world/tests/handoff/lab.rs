@@ -60,7 +60,7 @@ impl Default for Lab {
             visits: vec![("bs1", 0), ("bs2", 3_000)],
             mobility: String::new(),
             buffer: "limit = \"1000 pkt\",".into(),
-            radio: String::new(),
+            radio: "kind = \"hard\"".into(),
             new_queue: "1000 pkt",
             flows: format!("{TCP}{UDP}"),
             troubles: Vec::new(),

@@ -86,7 +86,11 @@ impl Lab {
             self.timers.trim_end_matches(','),
             self.mobility
         );
-        let _ = write!(text, "[radio.measurement]\nperiod = \"10 ms\"\n{}\n", self.radio);
+        let _ = write!(
+            text,
+            "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
+            self.radio
+        );
         let visits: Vec<String> = self
             .visits
             .iter()

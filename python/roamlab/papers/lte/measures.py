@@ -201,7 +201,7 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
     attached = float(phases(results, "link-up")[-1])
     until = attached + received.smoothed(attached)
     watched = (received.times >= start) & (received.times < start + WATCH_S)
-    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="pdcp-duplicate")
+    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="duplicate")
     return Handover(
         congestion=congestion(results, start),
         interval=interval(results, received, start, largest),

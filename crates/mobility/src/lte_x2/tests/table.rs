@@ -5,7 +5,7 @@ use crate::lte_x2::{
     UserEquipment,
 };
 use crate::transitions::{Setup, Words, transitions};
-use crate::{Agent, Identification, L2Trigger};
+use crate::{Agent, Direction, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -102,7 +102,7 @@ fn user_equipment() {
     let inputs = [
         ("link up here", NOW, up(HERE)),
         ("link up there", NOW, up(THERE)),
-        ("link down", NOW, Input::Trigger(L2Trigger::LinkDown)),
+        ("link down", NOW, Input::Trigger(L2Trigger::LinkDown { base_station: HERE })),
         ("radio link failure", NOW, failed),
         ("neighbour better: there", NOW, better(THERE)),
         ("neighbour better: here", NOW, better(HERE)),
@@ -150,7 +150,14 @@ fn reestablish() -> Input {
 }
 
 fn data() -> Input {
-    Input::Data { host: UE, source: OTHER, tunnelled: true, lost: false }
+    Input::Data {
+        host: UE,
+        peer: OTHER,
+        direction: Direction::Down,
+        from: None,
+        tunnelled: true,
+        lost: false,
+    }
 }
 
 /// What a base station may hear or learn at any time. The newest handover is number 900.
