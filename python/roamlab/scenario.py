@@ -98,7 +98,7 @@ class Scenario:
         """A copy with one field changed, checked.
 
         `path` goes through tables by key, and through lists by position or by the elements' `name`:
-        `scenario.set("flows.moving.tcp.variant", "newreno")`.
+        `scenario.set("flows.moving.transport.variant", "newreno")`.
         """
         return self.set_all({path: value})
 

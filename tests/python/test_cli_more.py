@@ -139,7 +139,7 @@ def test_flows_that_do_not_pair_are_an_error_with_a_place(roamlab: Roamlab) -> N
 
 
 def test_flows_that_one_scenario_has_alone_are_said_to_be_left_out(roamlab: Roamlab) -> None:
-    more = '[[flows]]\nname = "wired"\npath = ["ch", "ha"]\ntcp = {}\napp = { kind = "ftp" }\n'
+    more = '[[flows]]\nname = "wired"\npath = ["ch", "ha"]\ntransport = { kind = "tcp" }\napp = { kind = "ftp" }\n'
     Path("b.toml").write_text(f"{SHORT}\n{more}", encoding="utf-8")
     found = roamlab("compare", "a.toml", "b.toml", "--runs", "2", "--json")
     assert (found.code, found.err) == (

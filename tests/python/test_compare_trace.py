@@ -89,7 +89,7 @@ def test_another_scenario_differs_where_it_does(our_run: Path, tmp_path: Path) -
 
 def _recorded(tmp_path: Path, variant: str, queue: int, **record: object) -> Path:
     """The scenario of group a of the recordings, run by us."""
-    base = load(BESIDE / "single.toml").set("flows.0.tcp.variant", variant)
+    base = load(BESIDE / "single.toml").set("flows.0.transport.variant", variant)
     scenario = base.set("links.1.queue.limit", f"{queue} pkt")
     for field, value in record.items():
         scenario = scenario.set(f"record.{field}", value)

@@ -114,7 +114,7 @@ links = [
     { between = ["f", "g"], rate = "1 Mbit/s", delay = "1 ms", queue = {kind = "mred"} },
 ]
 flows = [
-    { name = "file", path = ["a", "b"], tcp = {}, app = {kind = "ftp"} },
+    { name = "file", path = ["a", "b"], transport = { kind = "tcp" }, app = {kind = "ftp"} },
     { name = "calls", path = ["a", "b"], app = {kind = "cbr", rate = "80 kbit/s", packet = "200 B"} },
 ]
 hosts = [{ name = "NAME", home = "a", visits = [{ cell = "bs", at = "0 s" }] }]

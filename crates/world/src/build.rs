@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
         let app =
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
-        let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
+        let tcp = |spec: &FlowSpec| spec.transport.tcp()?.resolve(self.scenario.run.profile).ok();
         let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
@@ -292,7 +292,7 @@ impl<'a> Builder<'a> {
         let phases = self.clock_phases(&tcps);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
         let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
-            let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
         parts.map(flow).collect()

@@ -19,9 +19,11 @@ pub fn catalogue() -> String {
         |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
+        "transports": pairs(roamlab_transport::TRANSPORTS),
         "tcp variants": pairs(roamlab_transport::VARIANTS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
+        "radios": pairs(roamlab_radio::RADIOS),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut roamlab_mobility::message_names()),

@@ -250,13 +250,13 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 }
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
-    match (&flow.tcp, &flow.app) {
+    match (flow.transport.tcp(), &flow.app) {
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
             Ok(params) => check_file(&flow.app, params.segment),
-            Err((part, message)) => Err((format!("tcp.{part}"), message)),
+            Err((part, message)) => Err((format!("transport.{part}"), message)),
         },
         (None, AppSpec::Ftp(_)) => {
-            let message = "a file transfer needs TCP: write `tcp = { variant = \"reno\" }` too, or another \
+            let message = "a file transfer needs TCP: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or another \
                            `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }

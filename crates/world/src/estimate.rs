@@ -65,7 +65,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         let fits = load.demand * share * load.seconds / load.packet_bits;
         let packets = fits.min(file(load.flow, load.packet_bits));
         let queues = load.path.iter().filter(|edge| graph[edge.0][edge.1].recorded).count() as f64;
-        let tcp = load.flow.tcp.is_some();
+        let tcp = load.flow.transport.tcp().is_some();
         let ways = if tcp { 2.0 } else { 1.0 };
         events += packets * load.path.len() as f64 * EVENTS_PER_HOP * ways;
         let record = &scenario.record;
@@ -152,7 +152,7 @@ fn load<'a>(
 ) -> Option<Load<'a>> {
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
-    let tcp = flow.tcp.as_ref().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+    let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
     let (demand, packet_bits, stop) = match (&flow.app, tcp) {
         (AppSpec::Cbr(cbr), _) => (cbr.rate.as_bps() as f64, 8.0 * cbr.packet.0 as f64, cbr.stop),
         (AppSpec::Ftp(ftp), tcp) => {

@@ -10,7 +10,7 @@ use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{Profile, TcpSpec};
+use roamlab_transport::{Profile, TransportSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::collections::BTreeMap;
@@ -291,9 +291,9 @@ pub struct FlowSpec {
     /// Where its data comes from and where it goes.
     #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
-    /// TCP, and how; absent: UDP.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpSpec>,
+    /// What carries it; absent: UDP.
+    #[serde(default)]
+    pub transport: TransportSpec,
     /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
     #[serde(default)]
     #[schemars(with = "u8", range(max = 63))]

@@ -150,7 +150,11 @@ const SENSE: &[Edit] = &[
     ("a link from a node to itself", "[\"fa1\", \"ha\"]", "[\"ha\", \"ha\"]"),
     ("nodes that no path joins", "[\"fa1\", \"ha\"]", "[\"ha2\", \"ha\"]"),
     ("a flow to itself", "path = [\"ch\", \"mh\"]\ntcp", "path = [\"mh\", \"mh\"]\ntcp"),
-    ("ftp without tcp", "tcp = { variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n", ""),
+    (
+        "ftp without tcp",
+        "transport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n",
+        "",
+    ),
     ("overlapping visits", "at = \"1 s\" }", "at = \"1 s\" }, { cell = \"bs1\", at = \"1010 ms\" }"),
     ("visits at one time", "at = \"1 s\"", "at = \"0 s\""),
     ("a visit that ends before it begins", "at = \"1 s\"", "at = \"1 s\", until = \"1 s\""),

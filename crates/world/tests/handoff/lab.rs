@@ -33,7 +33,7 @@ pub const TCP: &str = r#"
 [[flows]]
 name = "tcp"
 path = ["ch", "mh"]
-tcp = { variant = "reno", window = "8 pkt", segment = "512 B", header = "0 B" }
+transport = { kind = "tcp", variant = "reno", window = "8 pkt", segment = "512 B", header = "0 B" }
 app = { kind = "ftp", start = "1.5 s" }
 "#;
 

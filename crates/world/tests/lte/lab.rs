@@ -29,7 +29,7 @@ pub const TCP: &str = r#"
 [[flows]]
 name = "tcp"
 path = ["server", "ue"]
-tcp = { variant = "newreno", window = "16 pkt", segment = "1460 B", min_rto = "200 ms" }
+transport = { kind = "tcp", variant = "newreno", window = "16 pkt", segment = "1460 B", min_rto = "200 ms" }
 app = { kind = "ftp", start = "2.5 s" }
 "#;
 

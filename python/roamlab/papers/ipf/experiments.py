@@ -156,7 +156,8 @@ def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None 
     return {
         "name": name,
         "path": list(path),
-        "tcp": {
+        "transport": {
+            "kind": "tcp",
             "variant": "reno",
             "window": f"{WINDOW_PKTS} pkt",
             "segment": "512 B",
