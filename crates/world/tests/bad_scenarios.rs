@@ -149,7 +149,7 @@ const SENSE: &[Edit] = &[
     ("two links between the same nodes", "[\"fa1\", \"ha\"]", "[\"fa1\", \"ch\"]"),
     ("a link from a node to itself", "[\"fa1\", \"ha\"]", "[\"ha\", \"ha\"]"),
     ("nodes that no path joins", "[\"fa1\", \"ha\"]", "[\"ha2\", \"ha\"]"),
-    ("a flow to itself", "path = [\"ch\", \"mh\"]\ntcp", "path = [\"mh\", \"mh\"]\ntcp"),
+    ("a flow to itself", "path = [\"ch\", \"mh\"]\ntransport", "path = [\"mh\", \"mh\"]\ntransport"),
     (
         "ftp without tcp",
         "transport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n",
