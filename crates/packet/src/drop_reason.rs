@@ -54,6 +54,8 @@ drop_reasons! {
     Duplicate => "duplicate",
     /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
     CopyReleased => "copy-released",
+    /// It was sent over a shared medium and not received.
+    FrameLoss => "frame-loss",
     /// The scenario asked for this loss.
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.

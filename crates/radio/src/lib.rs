@@ -6,6 +6,7 @@
 
 mod handover;
 pub mod measurement;
+mod medium;
 pub mod scheduler;
 pub mod signal;
 mod spec;
@@ -15,6 +16,7 @@ pub use handover::{
     UplinkChoice, Visit,
 };
 pub use measurement::{A3, Finding, Meter};
+pub use medium::{AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Outcome};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

@@ -143,6 +143,10 @@ impl<'a> Builder<'a> {
             let ends = (base_station, End::Cell(cell));
             let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
             self.nodes[base_station.0 as usize].serves = Some(cell);
+            if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
+                let medium = self.links.add_medium(medium);
+                self.links.join(air, medium);
+            }
             let router = self.node(&spec.router);
             self.nodes[router.0 as usize].is_access_router = true;
             cells.push(Cell { name: name.clone(), air, base_station, hosts: Vec::new() });
@@ -188,6 +192,9 @@ impl<'a> Builder<'a> {
             let name = format!("{}->{name}", spec.name);
             let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
+            if let Some(medium) = self.links.medium_of(cells[cell].air) {
+                self.links.join(link, medium);
+            }
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {

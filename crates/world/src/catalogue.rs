@@ -24,6 +24,7 @@ pub fn catalogue() -> String {
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "radios": pairs(roamlab_radio::RADIOS),
+        "media": pairs(roamlab_radio::MEDIA),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut roamlab_mobility::message_names()),

@@ -8,7 +8,7 @@ use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::MobilitySpec;
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
+use roamlab_radio::{MediumSpec, RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TransportSpec};
 use schemars::JsonSchema;
@@ -188,6 +188,9 @@ pub struct CellSpec {
     /// The hosts' own queues behind the scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearers: Option<BearersSpec>,
+    /// How its host's links share the air.
+    #[serde(default)]
+    pub medium: MediumSpec,
     /// How strongly it sends, and where from, if hosts measure by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmitter: Option<Transmitter>,

@@ -59,6 +59,9 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
             );
         }
         check_bearers(scenario, name, cell)?;
+        if let Err((field, message)) = cell.medium.check() {
+            return Err(Problem::told(at(&format!("medium.{field}")), &message));
+        }
         let Some(transmitter) = &cell.transmitter else { continue };
         if !by_position {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 type Variant = (&'static str, fn(&mut Lab));
 
 /// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 12] = [
     ("as it is", |_| {}),
     ("without layer-2 acknowledgement", |lab| {
         lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
@@ -27,6 +27,7 @@ const VARIANTS: [Variant; 11] = [
     ("without smooth handoff", |lab| lab.mobility = "smooth_handoff = false".into()),
     ("without route optimisation", |lab| lab.mobility = "route_optimisation = false".into()),
     ("with an overlap", |lab| lab.radio = "kind = \"soft\"\noverlap = \"80 ms\"".into()),
+    ("on a shared medium", |lab| lab.cell = "medium = { kind = \"shared\", per_frame = \"200 us\" }"),
     ("with a gap", |lab| lab.radio = "kind = \"hard\"\ngap = \"30 ms\"".into()),
 ];
 
