@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
-from roamlab.profiles import names, profile
-from roamlab.scenario import Scenario
+from roamlab.scenarios.profiles import names, profile
+from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
