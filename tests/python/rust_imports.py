@@ -1,11 +1,11 @@
 """Which module of a crate imports which: not a test, but what `test_walls.py` reads.
 
-Read are paths that begin with `crate::`, `super::` or `self::`, in `use` items and in code, and paths through a name that a
-`use` item brought in. A name that a module re-exports leads to the module that has it. Not read are tests and the rows of a
-family's table, from which a macro makes paths.
+Read are paths that begin with `crate::`, `super::` or `self::`, in `use` items and in code, and paths through a name
+that a `use` item brought in. A name that a module re-exports leads to the module that has it. Not read are tests and
+the rows of a family's table, from which a macro makes paths.
 
-A module's edges to its own descendants do not count: `lib.rs` or `mod.rs` declares its children, re-exports them and lists
-them in a table. What a child takes from its parent counts as long as the parent itself has it.
+A module's edges to its own descendants do not count: `lib.rs` or `mod.rs` declares its children, re-exports them and
+lists them in a table. What a child takes from its parent counts as long as the parent itself has it.
 """
 
 from __future__ import annotations

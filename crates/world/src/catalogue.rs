@@ -20,6 +20,7 @@ pub fn catalogue() -> String {
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
         "tcp variants": pairs(roamlab_transport::VARIANTS),
+        "tcp congestion controls": pairs(roamlab_transport::CONGESTION_CONTROLS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
