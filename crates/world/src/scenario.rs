@@ -198,10 +198,10 @@ pub struct CellSpec {
 
 impl CellSpec {
     /// The bearer of a host, with the defaults of all bearers filled in.
-    pub fn bearer_of(&self, host: &str) -> Bearer {
+    pub fn bearer_of(&self, host: &str) -> BearerSettings {
         let bearers = self.bearers.clone().unwrap_or_default();
         let BearerSpec { weight, rate, queue } = bearers.hosts.get(host).cloned().unwrap_or_default();
-        Bearer { weight, rate, queue: queue.unwrap_or(bearers.queue) }
+        BearerSettings { weight, rate, queue: queue.unwrap_or(bearers.queue) }
     }
 }
 
@@ -242,7 +242,7 @@ impl Default for BearerSpec {
 }
 
 /// One host's bearer, with the defaults of all bearers filled in.
-pub struct Bearer {
+pub struct BearerSettings {
     /// Its weight.
     pub weight: f64,
     /// Rate of the host's air link; `None`: the cell's.
