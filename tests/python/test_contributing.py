@@ -122,7 +122,11 @@ def test_the_tests_of_the_families_pass(copy: Path) -> None:
     _run("cargo", "fmt", "--all", "--check")
     crates = ["-p", "roamlab-qdisc", "-p", "roamlab-transport", "-p", "roamlab-mobility"]
     said = _run("cargo", "test", "--offline", "--locked", *crates, "--lib")
+    said += _run(
+        "cargo", "test", "--offline", "--locked", "-p", "roamlab-world", "--test", "bad_scenarios", "reports"
+    )
     for test in (
+        "reports_on_fields",
         "contract::longest_wait",
         "longest_wait::tests::a_short_wait_keeps_the_contract_too",
         "tcp::cc::scalable::tests::a_loss_takes_an_eighth",
