@@ -22,8 +22,8 @@ from pathlib import Path
 
 import roamlab as rl
 from roamlab import _roamlab
-from roamlab.executor import LocalPool
-from roamlab.summary import Measurement
+from roamlab.running.executor import LocalPool
+from roamlab.running.summary import Measurement
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "handover.toml"
 

@@ -20,14 +20,15 @@ import pytest
 from rich.console import Console
 
 from conftest import COMMAND, ROOT
-from roamlab import cli, terminal
-from roamlab.ensemble import Job
+from roamlab import cli
+from roamlab.base.quantities import number, scale
 from roamlab.papers import reporting
-from roamlab.quantities import number, scale
-from roamlab.report import Measured, Table
-from roamlab.scenario import Scenario
-from roamlab.stats import student
-from roamlab.summary import Measurement
+from roamlab.running.ensemble import Job
+from roamlab.running.summary import Measurement
+from roamlab.scenarios.scenario import Scenario
+from roamlab.showing import terminal
+from roamlab.showing.report import Measured, Table
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from conftest import ROOT
-from roamlab import cli, compare_traces
-from roamlab.errors import BadInput
-from roamlab.run import run
-from roamlab.scenario import Scenario, load
-from roamlab.store import Store, open_run
-from roamlab.traces import FORMATS, open_trace
+from roamlab import cli
+from roamlab.base.errors import BadInput
+from roamlab.records.store import Store, open_run
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
+from roamlab.traces import FORMATS, compare_traces, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path

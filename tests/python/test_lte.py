@@ -12,7 +12,7 @@ from conftest import check_figures, reproduced
 from hand_made import FakeResults
 from roamlab.papers.lte import claims, experiments, measures, model, modelfit
 from roamlab.papers.runs import Batch
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path

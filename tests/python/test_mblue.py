@@ -15,7 +15,7 @@ from conftest import COMMAND, check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.mblue import claims, experiments, measures
 from roamlab.papers.records import QueueTrace
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ import pytest
 import tomli
 
 from hand_made import FakeResults, ns
-from roamlab import mro
-from roamlab.run import run
-from roamlab.scenario import Scenario
+from roamlab.records import mro
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lte.toml"
 HANDOVER = [(2.0, 0, "handover-commanded", "a"), (2.1, 0, "link-down", "ue"), (2.2, 1, "link-up", "ue")]

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from roamlab import _roamlab
-from roamlab.errors import BadInput
-from roamlab.scenario import MAX_BYTES, Scenario, load
+from roamlab.base.errors import BadInput
+from roamlab.scenarios.scenario import MAX_BYTES, Scenario, load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,6 @@ pub mod event_a3;
 mod identification;
 mod installation;
 pub mod lte_x2;
-mod message;
 pub mod mobile_ip;
 mod protocol;
 mod roles;
@@ -26,11 +25,10 @@ pub use domain::Domain;
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-pub use message::Message;
 pub use protocol::{Help, Protocol, Refusal, Signal, Step};
 use protocol::{check_sizes, phases};
 use roles::roles;
-pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
+pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
 pub use topology::{CellSite, HostSite, Stay, Topology};
 
 /// What an agent is told.

@@ -17,8 +17,8 @@ mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind,
-    ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    Backoff, CONGESTION_CONTROLS, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation,
+    Profile, RecoveryKind, ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
 pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};

@@ -21,6 +21,7 @@ pub fn catalogue() -> String {
         "queue disciplines": rows(&mut { disciplines }),
         "transports": pairs(roamlab_transport::TRANSPORTS),
         "tcp variants": pairs(roamlab_transport::VARIANTS),
+        "tcp congestion controls": pairs(roamlab_transport::CONGESTION_CONTROLS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "radios": pairs(roamlab_radio::RADIOS),

@@ -5,7 +5,7 @@ use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_packet::Addr;
-use roamlab_qdisc::QueueSpec;
+use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_traffic::AppSpec;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from roamlab.errors import BadInput
-from roamlab.store import MANIFEST, open_run
+from roamlab.base.errors import BadInput
+from roamlab.records.store import MANIFEST, open_run
 from roamlab.traces.event import Event, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 _OFFERED = {
     "deliveries": ("A",),

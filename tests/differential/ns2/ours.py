@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from case import PRESETS
 from events import Event
-from roamlab.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario
 from roamlab.traces.run import packets
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
-    from roamlab.results import Results
+    from roamlab.records.results import Results
     from roamlab.traces.event import Event as Recorded
 
 

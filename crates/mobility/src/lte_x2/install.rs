@@ -1,7 +1,8 @@
 //! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
 
 use super::{
-    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
+    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,
+    UserEquipment,
 };
 use crate::{
     Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
@@ -19,6 +20,10 @@ impl Protocol for Params {
 
     fn domain(&self) -> &Domain {
         &self.domain
+    }
+
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
     }
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {

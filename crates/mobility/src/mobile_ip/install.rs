@@ -2,7 +2,7 @@
 
 use super::{
     BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
-    Phase, RoTrigger,
+    Phase, RoTrigger, SizeOptions,
 };
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
 use roamlab_engine::{Duration, Rng};
@@ -20,6 +20,10 @@ impl Protocol for Params {
 
     fn domain(&self) -> &Domain {
         &self.domain
+    }
+
+    fn sizes(&self) -> &SizeOptions {
+        &self.sizes
     }
 
     fn mark(&self) -> Option<Dscp> {

@@ -4,6 +4,7 @@ use super::mobility::problem;
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::Scenario;
 use roamlab_engine::Duration;
+use roamlab_qdisc::Parameters;
 use std::collections::BTreeSet;
 
 /// All that is doubtful, in the order of the fields.

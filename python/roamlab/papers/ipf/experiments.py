@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario
 
 AIR = "bs2/air"
 """The new base station's downlink."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roamlab.scenario import Scenario, load
+from roamlab.scenarios.scenario import Scenario, load
 
 REF = "ref"
 HANDOVER_S = 2.3

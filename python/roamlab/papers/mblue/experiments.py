@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.scenario import Scenario, load
+from roamlab.scenarios.scenario import Scenario, load
 
 RESIDENTS = ("resident1", "resident2", "resident3")
 FLOWS = ("moving", *RESIDENTS)
