@@ -5,11 +5,13 @@
 //! measure their cells ([`measurement`], [`signal`]) and their agents say where they go.
 
 pub mod measurement;
+pub mod plan;
 pub mod scheduler;
 pub mod signal;
 mod spec;
 
 pub use measurement::{A3, Finding, Meter};
+pub use plan::{Cells, Course, PLANS, PlanSpec};
 pub use scheduler::{Bearer, SCHEDULERS, Scheduler, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

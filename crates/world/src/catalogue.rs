@@ -23,6 +23,8 @@ pub fn catalogue() -> String {
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
+        "plans of movement": pairs(roamlab_radio::PLANS),
+        "topologies": pairs(crate::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut roamlab_mobility::message_names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),

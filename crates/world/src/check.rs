@@ -123,7 +123,7 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
+pub fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(plain) {
         return Ok(());
@@ -197,14 +197,19 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
             return Err(problem.help(known(&host.home, routers.iter().copied())));
         }
-        for (number, visit) in host.visits.iter().enumerate() {
+        if host.visits.is_none() && host.plan.is_none() {
+            let problem = Problem::at(field("visits"), "it is missing");
+            let help = "add for example `visits = [{ cell = \"bs1\", at = \"0 s\" }]`, or a `plan`";
+            return Err(problem.help(help));
+        }
+        for (number, visit) in host.stays().iter().enumerate() {
             if !scenario.cells.contains_key(&visit.cell) {
                 let field = field(&format!("visits[{number}].cell"));
                 let problem = Problem::at(field, format!("there is no cell \"{}\"", visit.cell));
                 return Err(problem.help(known(&visit.cell, scenario.cells.keys().map(String::as_str))));
             }
         }
-        if let Err((number, part, message)) = scenario.radio.plan(&host.visits) {
+        if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
             return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
         }
     }

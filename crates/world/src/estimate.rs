@@ -103,7 +103,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
     }
     // ASSUMPTION: a host stays where it begins.
     for host in &scenario.hosts {
-        let Some(name) = scenario.cells_of(host).first().copied() else { continue };
+        let first = host.walk.as_ref().map(|walk| walk.begins_in());
+        let Some(name) = first.or_else(|| scenario.cells_of(host).first().copied()) else { continue };
         let cell = &scenario.cells[name];
         let down = recorded(format!("{name}/air"), true);
         let up = recorded(format!("{}->{name}", host.name), false);
