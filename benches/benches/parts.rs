@@ -2,7 +2,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Scheduler, Time};
+use roamlab_engine::{Bytes, Duration, EventScheduler, Packets, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, Ecn, FlowId, IpHeader, Packet, PacketPool, TcpFlags, TcpHeader, Tos};
 use roamlab_qdisc::{NAMES, Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use roamlab_transport::{Profile, TcpSender, TcpSpec};
@@ -25,13 +25,13 @@ trait Pending: Default {
     fn pop(&mut self) -> Option<(Time, Event)>;
 }
 
-impl Pending for Scheduler<Event> {
+impl Pending for EventScheduler<Event> {
     fn push(&mut self, time: Time, event: Event) {
-        Scheduler::push(self, time, event);
+        EventScheduler::push(self, time, event);
     }
 
     fn pop(&mut self) -> Option<(Time, Event)> {
-        Scheduler::pop(self)
+        EventScheduler::pop(self)
     }
 }
 
@@ -54,7 +54,7 @@ impl Pending for StdHeap {
 }
 
 /// One hold: the earliest event happens and schedules another, up to a second later.
-#[divan::bench(types = [Scheduler<Event>, StdHeap], args = [100, 1_000, 10_000, 100_000])]
+#[divan::bench(types = [EventScheduler<Event>, StdHeap], args = [100, 1_000, 10_000, 100_000])]
 fn hold<P: Pending>(bencher: Bencher, pending: u32) {
     let mut rng = Rng::named(1, 0, "hold");
     let mut span = move || rng.uniform_duration(Duration::from_secs(1));

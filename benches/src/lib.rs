@@ -3,7 +3,7 @@
 //! Each is the twin of an ns-2 script of `tests/golden/ns2/tcl`, so that `ns2_ratio.py` can run the two side by
 //! side: the same links, queues, profile and starts. Nothing is recorded but totals.
 
-use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 use std::fmt::Write;
 
 /// A network to measure.
@@ -93,8 +93,8 @@ impl Totals {
     /// # Errors
     /// What is wrong with the scenario, or the law that the run violated.
     pub fn of(scenario: &Scenario) -> Result<Totals, String> {
-        let tables =
-            run(scenario, Draw::default(), &Conduct::default()).map_err(|failure| failure.to_string())?;
+        let tables = run(scenario, Replication::default(), &Conduct::default())
+            .map_err(|failure| failure.to_string())?;
         let sent = column(&tables, "flows", "sent_pkts").iter().sum();
         let Some(Column::Words(codes, names)) = find(&tables, "census", "name") else {
             return Err("the census has no names".into());

@@ -6,7 +6,7 @@ mod mutate;
 use crate::robustness::Dice;
 use mutate::mutate;
 use roamlab_engine::{Bytes, Duration};
-use roamlab_world::{Conduct, Draw, Failure, Scenario, estimate, run};
+use roamlab_world::{Conduct, Failure, Replication, Scenario, estimate, run};
 use std::cell::Cell;
 
 const CASES: u32 = 20;
@@ -52,7 +52,7 @@ fn case(dice: &mut Dice) {
     };
     let memory = Some(Bytes(200_000_000));
     let conduct = Conduct { keep_going: &keep_going, memory, tables: None };
-    match run(&scenario, Draw { seed: 1, run: 0, trace: None }, &conduct) {
+    match run(&scenario, Replication { seed: 1, run: 0, trace: None }, &conduct) {
         Ok(_) | Err(Failure::Memory(_)) => {}
         Err(failure) => panic!("{failure}\n{text}"),
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.float64]
 
-CUTS = ("fast-retransmit", "timeout", "ecn-cut")
+REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction")
 """Events of the table `tcp` that cut the window."""
 
 COPY_RELEASED = "copy-released"
@@ -205,7 +205,7 @@ def jain(shares: Sequence[float]) -> float:
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
     times = seconds(results.tcp)
-    chosen = where(results.tcp, "event", *CUTS) & (times >= start) & (times < end)
+    chosen = where(results.tcp, "event", *REDUCTIONS) & (times >= start) & (times < end)
     return results.tcp["flow"].filter(pl.Series(chosen, dtype=pl.Boolean)).n_unique()
 
 
@@ -214,7 +214,7 @@ def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -
 
     max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
     """
-    cuts = results.tcp.filter(text("event").is_in(CUTS) & text("flow").is_in(list(flows)))
+    cuts = results.tcp.filter(text("event").is_in(REDUCTIONS) & text("flow").is_in(list(flows)))
     names, times = cuts["flow"].cast(pl.String).to_list(), seconds(cuts)
     most = 0
     for first, at in enumerate(times):

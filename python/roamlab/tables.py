@@ -58,8 +58,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "bytes": "bytes that wait",
             "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
-            "marked": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any code "
-            "point but 0); packets - marked is M-RED's q_size_np",
+            "forwarded": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any code "
+            "point but 0); packets - forwarded is M-RED's q_size_np",
         },
     ),
     "drops": (
@@ -71,7 +71,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "flow": _FLOW,
             "seq": "sequence number in segments",
             "serial": _SERIAL,
-            "marked": "true: it carried the mark of a forwarded packet",
+            "forwarded": "true: it carried the mark of a forwarded packet",
         },
     ),
     "tcp": (
@@ -126,7 +126,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "seq": "segment or datagram number; 0 for an acknowledgement",
             "serial": _SERIAL,
             "size_bytes": "size on the wire, without the tunnel that begins here",
-            "marked": "true: it was marked as forwarded",
+            "forwarded": "true: it was marked as forwarded",
         },
     ),
     "signalling": (
@@ -159,7 +159,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "link": "name of the link",
             "offered_pkts": "packets handed to its queue",
-            "marked_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
+            "forwarded_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
             "busy_ns": "how long it sent, signalling included; over the run's duration: its utilisation",
         },
     ),

@@ -91,7 +91,7 @@ def run(
             "time_ns": np.array([5, 6, 7], dtype=np.int64),
             "place": np.array([0, 0, 0], dtype=np.uint32),
             "reason": np.array([0, 0, 1], dtype=np.uint32),
-            "marked": np.array([True, False, False]),
+            "forwarded": np.array([True, False, False]),
         },
         "trace": {
             "time_ns": np.arange(len(stops), dtype=np.int64) + 1_000_000_001,

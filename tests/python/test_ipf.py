@@ -85,7 +85,7 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
     assert len(texts) == len(experiments.READINGS)
     assert queue("R1: priority arrivals are samples", "mred")["average_on_priority"] is True
     assert queue("R2: idle without non-priority packets", "mred")["np_idle"] == "non-priority-empty"
-    assert queue("R5: priority pushes out", "mred")["marked_at_full"] == "push-out"
+    assert queue("R5: priority pushes out", "mred")["forwarded_at_full"] == "push-out"
     assert queue("R1: priority arrivals are samples", "red") == queue("default", "red")
     shared = queue("default", "red").keys() - {"kind"}
     assert {name: queue("default", "red")[name] for name in shared} == {
@@ -110,7 +110,7 @@ def test_without_marks_m_red_is_red_packet_for_packet() -> None:
     red, mred = (run(_short(experiments.unmarked(queue), 40)) for queue in ("red", "mred"))
     assert red.drops.height > 20, "RED has something to decide"
     assert measures.differences(red, mred) == 0
-    assert red.queue(experiments.AIR)["marked"].max() == 0
+    assert red.queue(experiments.AIR)["forwarded"].max() == 0
 
 
 def test_with_marks_m_red_spares_what_red_would_drop() -> None:
@@ -118,15 +118,15 @@ def test_with_marks_m_red_spares_what_red_would_drop() -> None:
     for queue in ("red", "mred"):
         results = run(_short(experiments.handoffs(5, 5, queue), 60))
         assert (
-            results.links.filter(pl.col("link").cast(pl.String) == experiments.AIR)["marked_pkts"].item()
+            results.links.filter(pl.col("link").cast(pl.String) == experiments.AIR)["forwarded_pkts"].item()
             >= 300
         )
         samples = results.queue(experiments.AIR)
-        assert samples["marked"].max() >= 32
+        assert samples["forwarded"].max() >= 32
         at_air = measures.lost_at_air(results)
-        lost[queue] = int(at_air["marked"].sum())
-        reasons = set(at_air.filter(pl.col("marked"))["reason"].cast(pl.String))
-        assert queue == "red" or reasons <= {"marked-overflow"}
+        lost[queue] = int(at_air["forwarded"].sum())
+        reasons = set(at_air.filter(pl.col("forwarded"))["reason"].cast(pl.String))
+        assert queue == "red" or reasons <= {"forwarded-overflow"}
     assert lost["mred"] < lost["red"]
 
 
@@ -148,7 +148,7 @@ def test_a_spoofed_mark_is_policed_where_it_enters(policy: str) -> None:
     found = measures.spoofed(run(_short(experiments.spoofed(policy), 10)))
     assert found.policed_elsewhere == 0
     assert (found.policed > 0) is (policy != "honour")
-    assert (found.marked_on_air > 0) is (policy == "honour")
+    assert (found.forwarded_on_air > 0) is (policy == "honour")
     assert (found.delivered > 0) is (policy != "drop")
 
 

@@ -55,7 +55,7 @@ def test_dataclasses_and_arrays_come_back() -> None:
     trace = QueueTrace(times, times, times[::2], times[:0], np.arange(4.0).reshape(2, 2))
     found = decode(encode({"red": [trace]}))["red"][0]
     assert type(found) is QueueTrace
-    for name in ("times", "packets", "average", "probability", "marked"):
+    for name in ("times", "packets", "average", "probability", "forwarded"):
         np.testing.assert_array_equal(getattr(found, name), getattr(trace, name))
     congestion = lte.Congestion(1, 0, 2)
     assert decode(encode(congestion)) == congestion

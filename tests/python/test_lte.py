@@ -61,7 +61,7 @@ def test_the_worst_of_the_second_after_the_command_is_the_outcome() -> None:
         2.3,
     )
     assert (found.timeouts, found.spurious, found.halvings, found.outcome) == (2, 1, 1, "timeout")
-    assert measures.congestion(_tcp((2.4, "ref", "ecn-cut", "")), 2.3).outcome == "halving"
+    assert measures.congestion(_tcp((2.4, "ref", "ecn-reduction", "")), 2.3).outcome == "halving"
     assert measures.congestion(_tcp((2.4, "t1", "timeout", "genuine")), 2.3).outcome == "ideal"
 
 

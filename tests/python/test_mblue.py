@@ -56,7 +56,7 @@ def test_a_flow_cuts_once_within_one_full_round_trip_after_the_forwarding() -> N
 
 def test_the_burst_ends_at_the_first_pause() -> None:
     times = [10.065, 10.066, 10.067, 10.09, 10.1]
-    releases = pl.DataFrame({"time_ns": ns(*times), "marked": [True] * len(times)})
+    releases = pl.DataFrame({"time_ns": ns(*times), "forwarded": [True] * len(times)})
     found = FakeResults(releases=releases)
     assert measures.burst(found, 10.0) == 3  # type: ignore[arg-type]
     assert measures.forwarded(found, 10.0) == 5  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
         "42 ms",
     ]
     assert by_name["RTO floor 1 s"]["flows"][0]["tcp"]["min_rto"] == "1 s"
-    assert by_name["marked packet pushes out"]["cells"]["bs2"]["queue"]["marked_at_full"] == "push-out"
+    assert by_name["marked packet pushes out"]["cells"]["bs2"]["queue"]["forwarded_at_full"] == "push-out"
     blue = experiments.one_handoff("blue", experiments.READINGS["BLUE updates on any drop"]).parameters
     assert blue["cells"]["bs2"]["queue"]["update_on_random_drop"] is True
 

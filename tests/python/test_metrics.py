@@ -167,7 +167,7 @@ def test_synchronisation_is_the_largest_group_within_a_round_trip() -> None:
     tcp = {
         "flow": ["a", "a", "b", "c", "d", "a"],
         "time_ns": ns(1.0, 1.1, 1.2, 1.25, 1.31, 5.0),
-        "event": ["timeout", "fast-retransmit", "ecn-cut", "window", "timeout", "timeout"],
+        "event": ["timeout", "fast-retransmit", "ecn-reduction", "window", "timeout", "timeout"],
     }
     found = _record(tcp=tcp)
     # From 1.0 to 1.2: a and b. From 1.2 to 1.4: b and d. c never cuts. 2 of 4.

@@ -59,7 +59,7 @@ def test_a_run_comes_back_as_it_was(scenario: Scenario, tmp_path: Path) -> None:
 def test_any_table_comes_back(
     scenario: Scenario, tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]]
 ) -> None:
-    schema = {"time_ns": pl.Int64, "average": pl.Float64, "marked": pl.Boolean, "detail": pl.String}
+    schema = {"time_ns": pl.Int64, "average": pl.Float64, "forwarded": pl.Boolean, "detail": pl.String}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = frame.with_columns(pl.col("detail").cast(pl.Enum(frame["detail"].unique(maintain_order=True))))
     made = Results(describe(scenario, 1, 0), {"odd": lambda: frame})

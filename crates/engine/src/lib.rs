@@ -1,7 +1,7 @@
 //! Time, units, order and chance: the four things every other crate must agree on.
 //!
 //! * [`Time`] and [`Duration`] are whole nanoseconds; [`Rate`] is bit/s; [`Bytes`] and [`Packets`] are counts.
-//! * [`Scheduler`] pops events in the order `(time, insertion number)` and in no other.
+//! * [`EventScheduler`] pops events in the order `(time, insertion number)` and in no other.
 //! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers; [`Streams`]
 //!   can also be ns-2's one stream for all.
 //!
@@ -16,6 +16,6 @@ mod time;
 mod units;
 
 pub use rng::{RandomNumbers, Rng, Streams};
-pub use scheduler::Scheduler;
+pub use scheduler::EventScheduler;
 pub use time::{Duration, Time};
 pub use units::{Bytes, Packets, Rate, UnitError};

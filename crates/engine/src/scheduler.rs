@@ -16,7 +16,7 @@ const LANE_BITS: u32 = 6;
 /// Lanes at most, the heap included.
 const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
-/// The time of [`Scheduler::END`], from which on keys say that a lane has no event.
+/// The time of [`EventScheduler::END`], from which on keys say that a lane has no event.
 const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
 /// Places of the hash table of distances.
 const PLACES: usize = 1 << PLACE_BITS;
@@ -85,7 +85,7 @@ impl<E: Copy> Lane<E> {
 
 /// A priority queue of events in the order `(time, insertion number)`.
 #[derive(Clone, Debug)]
-pub struct Scheduler<E> {
+pub struct EventScheduler<E> {
     /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the lanes.
     tree: [u64; 2 * MAX_LANES],
     /// The insertion number of each lane's first event.
@@ -104,9 +104,9 @@ pub struct Scheduler<E> {
     now: (Time, u64),
 }
 
-impl<E: Copy> Default for Scheduler<E> {
+impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
-        Scheduler {
+        EventScheduler {
             tree: std::array::from_fn(|place| never(place % 2)),
             first: [0; MAX_LANES],
             leaves: 2,
@@ -129,7 +129,7 @@ fn key(time: Time, lane: usize) -> u64 {
     time.as_nanos().min(END) << LANE_BITS | lane as u64
 }
 
-impl<E: Copy> Scheduler<E> {
+impl<E: Copy> EventScheduler<E> {
     /// Events at this time or later never come: nine years of simulated time.
     pub const END: Time = Time::from_nanos(END);
 
@@ -216,7 +216,7 @@ impl<E: Copy> Scheduler<E> {
         let lane = &mut self.lanes[number];
         let is_empty = lane.head == lane.tail;
         if !is_empty && entry.time <= lane.last {
-            return self.push_behind(number, entry);
+            return self.push_to_reorder_queue(number, entry);
         }
         lane.push(entry);
         if is_empty {
@@ -228,7 +228,7 @@ impl<E: Copy> Scheduler<E> {
     /// Adds an event that may not be later than the last one of the lane: reserved numbers come late.
     #[cold]
     #[inline(never)]
-    fn push_behind(&mut self, number: usize, entry: Entry<E>) {
+    fn push_to_reorder_queue(&mut self, number: usize, entry: Entry<E>) {
         let lane = &mut self.lanes[number];
         let last = &lane.ring[lane.place(lane.tail.wrapping_sub(1))];
         if last.rank() < entry.rank() {

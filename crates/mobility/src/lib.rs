@@ -128,8 +128,8 @@ pub enum Via {
     Tunnel(Addr),
     /// Into the host's buffer at this base station.
     Buffer,
-    /// Into a line behind the host's buffer at this base station.
-    Behind,
+    /// Into the reorder queue behind the host's buffer at this base station.
+    ReorderQueue,
 }
 
 /// What an agent wants done, in order.
@@ -186,8 +186,8 @@ pub enum Action<M = Message, P = &'static str> {
         /// How long.
         wait: Duration,
     },
-    /// (At a base station) empty the line behind the host's buffer, in order, that way.
-    ReleaseBehind {
+    /// (At a base station) empty the reorder queue behind the host's buffer, in order, that way.
+    ReleaseReorderQueue {
         /// The host's home address.
         host: Addr,
         /// Where to.
@@ -273,7 +273,7 @@ impl<M, P> Action<M, P> {
             Action::StartBuffering { host } => Action::StartBuffering { host },
             Action::Release { host, via, mark } => Action::Release { host, via, mark },
             Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },
-            Action::ReleaseBehind { host, via } => Action::ReleaseBehind { host, via },
+            Action::ReleaseReorderQueue { host, via } => Action::ReleaseReorderQueue { host, via },
             Action::DiscardBuffer { host } => Action::DiscardBuffer { host },
             Action::EndBearer { host } => Action::EndBearer { host },
             Action::Measure { event } => Action::Measure { event },

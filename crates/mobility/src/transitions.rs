@@ -56,7 +56,7 @@ impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
             Via::Air => "air".into(),
             Via::Tunnel(end) => format!("tunnel to {}", (self.name)(*end)),
             Via::Buffer => "buffer".into(),
-            Via::Behind => "behind".into(),
+            Via::ReorderQueue => "reorder queue".into(),
         }
     }
 
@@ -76,7 +76,7 @@ impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
                 format!("release: {}{}", self.via(via), if mark.is_some() { ", marked" } else { "" })
             }
             Action::AwaitForwarded { .. } => "await forwarded packets".into(),
-            Action::ReleaseBehind { via, .. } => format!("release behind: {}", self.via(via)),
+            Action::ReleaseReorderQueue { via, .. } => format!("release reorder queue: {}", self.via(via)),
             Action::DiscardBuffer { .. } => "discard buffer".into(),
             Action::EndBearer { .. } => "end bearer".into(),
             Action::Measure { .. } => "measure".into(),

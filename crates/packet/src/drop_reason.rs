@@ -31,7 +31,7 @@ drop_reasons! {
     /// A queue was physically full.
     QueueOverflow => "queue-overflow",
     /// A priority or marked packet met a physically full queue (MBLUE reading M2, M-RED reading R5).
-    MarkedOverflow => "marked-overflow",
+    ForwardedOverflow => "forwarded-overflow",
     /// Active queue management discarded it before the queue was full.
     EarlyDrop => "early-drop",
     /// It was sent over the air to a host that no longer, or not yet, listens there.

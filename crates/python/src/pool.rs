@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_world::{Conduct, Draw, Failure, Progress, Scenario, Table};
+use roamlab_world::{Conduct, Failure, Progress, Replication, Scenario, Table};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -23,7 +23,7 @@ struct Job {
     index: usize,
     scenario: Arc<Scenario>,
     name: String,
-    draw: Draw,
+    draw: Replication,
 }
 
 type Finished = (usize, Result<Vec<Table>, PyErr>);
@@ -73,7 +73,7 @@ impl<'py> Source<'py> {
         seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
-        Ok(Some(Job { index, scenario, name, draw: Draw { seed, run, trace: self.trace } }))
+        Ok(Some(Job { index, scenario, name, draw: Replication { seed, run, trace: self.trace } }))
     }
 
     /// The scenario; neighbours with the same text are read once.
@@ -146,7 +146,7 @@ fn perform(
 
 /// What Python gets to see of a run without a result.
 fn error(job: &Job, failure: &Failure) -> PyErr {
-    let Draw { seed, run, .. } = job.draw;
+    let Replication { seed, run, .. } = job.draw;
     let report = format!("{}, seed {seed}, run {run}: {failure}", job.name);
     match failure {
         Failure::Law(_) => SimulationError::new_err(report),

@@ -121,7 +121,7 @@ impl QueueDisc for DropTail {
     }
 
     fn gauges(&self) -> Gauges {
-        Gauges { marked: self.fifo.marked(), ..Gauges::default() }
+        Gauges { forwarded: self.fifo.forwarded(), ..Gauges::default() }
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Fifo {
     bytes: u64,
     /// The code point that is a mark; `None`: any but that of ordinary packets.
     mark: Option<Dscp>,
-    marked: usize,
+    forwarded: usize,
     marked_bytes: u64,
 }
 
@@ -23,7 +23,7 @@ impl Fifo {
     }
 
     /// Whether a packet bears the mark, in its inner header.
-    pub(crate) fn is_marked(&self, packet: &Packet) -> bool {
+    pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
         let dscp = packet.inner_tos().dscp();
         self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
     }
@@ -32,8 +32,8 @@ impl Fifo {
     pub(crate) fn push(&mut self, packet: PacketId, pool: &PacketPool) {
         let size = pool[&packet].wire_size().0;
         self.bytes += size;
-        if self.is_marked(&pool[&packet]) {
-            self.marked += 1;
+        if self.is_forwarded(&pool[&packet]) {
+            self.forwarded += 1;
             self.marked_bytes += size;
         }
         self.line.push_back(packet);
@@ -55,8 +55,8 @@ impl Fifo {
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
         self.bytes -= size;
-        if self.is_marked(packet) {
-            self.marked -= 1;
+        if self.is_forwarded(packet) {
+            self.forwarded -= 1;
             self.marked_bytes -= size;
         }
     }
@@ -90,18 +90,18 @@ impl Fifo {
 
     /// Takes the packet without a mark that is nearest to the tail.
     pub(crate) fn pop_last_ordinary(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let place = self.line.iter().rposition(|packet| !self.is_marked(&pool[packet]))?;
+        let place = self.line.iter().rposition(|packet| !self.is_forwarded(&pool[packet]))?;
         self.remove(place, pool)
     }
 
     /// Waiting packets that bear the mark.
-    pub(crate) fn marked(&self) -> usize {
-        self.marked
+    pub(crate) fn forwarded(&self) -> usize {
+        self.forwarded
     }
 
     /// Waiting packets that do not.
     pub(crate) fn ordinary(&self) -> usize {
-        self.line.len() - self.marked
+        self.line.len() - self.forwarded
     }
 
     /// Their bytes.

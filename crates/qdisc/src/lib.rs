@@ -12,13 +12,13 @@ pub mod red;
 
 mod drop_probability;
 mod fifo;
-mod marked;
+mod forwarded;
 
 #[cfg(test)]
 mod conformance;
 
 pub use drop_probability::IdleMode;
-pub use marked::MarkedAtFull;
+pub use forwarded::ForwardedAtFull;
 
 use roamlab_engine::tagged;
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
@@ -84,7 +84,7 @@ pub struct Gauges {
     /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`), or 0.
     pub probability: f64,
     /// Waiting packets that bear the mark of forwarded ones; the others are M-RED's `q_size_np`.
-    pub marked: usize,
+    pub forwarded: usize,
 }
 
 /// Selects packets.

@@ -6,7 +6,7 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
-use crate::marked::{MarkedAtFull, validate_mark};
+use crate::forwarded::{ForwardedAtFull, validate_mark};
 use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::{DropReason, Dscp, PacketId};
@@ -30,7 +30,7 @@ pub struct Params {
     pub freeze_time: Duration,
     /// M2: what becomes of a marked packet that finds the queue full (default reject: the reserve of
     /// `limit` − `threshold` is meant to make this rare).
-    pub marked_at_full: MarkedAtFull,
+    pub forwarded_at_full: ForwardedAtFull,
     /// M2: whether a marked packet that is rejected still sets the drop probability to zero (default true:
     /// eq. 4 speaks of its arrival).
     pub rejected_mark_resets: bool,
@@ -45,7 +45,7 @@ pub struct Params {
     pub update_on_overflow: bool,
     /// M6: whether marked packets count in the queue length that is held against the threshold
     /// (default true: it is the physical queue).
-    pub count_marked: bool,
+    pub count_forwarded: bool,
     /// M6: whether the packet in service counts in the queue length, against threshold and limit
     /// (default false).
     pub count_in_service: bool,
@@ -78,12 +78,12 @@ impl Default for Params {
             d1: 1e-4,
             d2: 1e-5,
             freeze_time: Duration::from_millis(1),
-            marked_at_full: MarkedAtFull::Reject,
+            forwarded_at_full: ForwardedAtFull::Reject,
             rejected_mark_resets: true,
             reset_sets_last_update: false,
             update_before_test: true,
             update_on_overflow: false,
-            count_marked: true,
+            count_forwarded: true,
             count_in_service: false,
             mark: Dscp::FORWARDED,
             reset_on_every_mark: true,
@@ -138,24 +138,24 @@ impl Mblue {
 
     /// The queue length that is held against `TH_b`.
     fn q_length(&self) -> usize {
-        let waiting = if self.params.count_marked { self.fifo.packets() } else { self.fifo.ordinary() };
+        let waiting = if self.params.count_forwarded { self.fifo.packets() } else { self.fifo.ordinary() };
         waiting + usize::from(self.params.count_in_service)
     }
 
     /// MBLUE eq. 4: "when a marked packet arrives: queue packet, `P_m` = 0".
     fn enqueue_marked(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         if self.is_full()
-            && let Some(evicted) = self.params.marked_at_full.evict(&mut self.fifo, cx.pool)
+            && let Some(evicted) = self.params.forwarded_at_full.evict(&mut self.fifo, cx.pool)
         {
             cx.drop(evicted, DropReason::QueueOverflow);
         }
-        let is_rejected = self.is_full() && self.params.marked_at_full != MarkedAtFull::OverflowAllow;
-        let resets = self.params.reset_on_every_mark || self.fifo.marked() == 0;
+        let is_rejected = self.is_full() && self.params.forwarded_at_full != ForwardedAtFull::OverflowAllow;
+        let resets = self.params.reset_on_every_mark || self.fifo.forwarded() == 0;
         if resets && (!is_rejected || self.params.rejected_mark_resets) {
             self.p_m.reset(cx.now, self.params.reset_sets_last_update);
         }
         if is_rejected {
-            return cx.drop(packet, DropReason::MarkedOverflow);
+            return cx.drop(packet, DropReason::ForwardedOverflow);
         }
         self.fifo.push(packet, cx.pool);
     }
@@ -194,7 +194,7 @@ impl QueueDisc for Mblue {
     /// The random test of an unmarked packet takes one draw, whatever `P_m` is; a marked one takes none.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         self.p_m.on_arrival(!self.fifo.is_empty(), cx.now);
-        if self.fifo.is_marked(&cx.pool[&packet]) {
+        if self.fifo.is_forwarded(&cx.pool[&packet]) {
             self.enqueue_marked(packet, cx);
         } else {
             self.enqueue_unmarked(packet, cx);
@@ -225,7 +225,7 @@ impl QueueDisc for Mblue {
 
     /// `P_m`; with `idle_mode = "continuous"` as of the last arrival.
     fn gauges(&self) -> Gauges {
-        Gauges { average: 0.0, probability: self.p_m.value(), marked: self.fifo.marked() }
+        Gauges { average: 0.0, probability: self.p_m.value(), forwarded: self.fifo.forwarded() }
     }
 }
 

@@ -6,7 +6,7 @@
 //! the text leaves open (R1–R10) is a parameter.
 
 use crate::fifo::Fifo;
-use crate::marked::{MarkedAtFull, validate_mark};
+use crate::forwarded::{ForwardedAtFull, validate_mark};
 use crate::red::admit;
 use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
@@ -57,7 +57,7 @@ red_params! {
         /// (default true).
         priority_passes_max: bool = true;
         /// R5: what becomes of a priority packet that finds the queue full (default reject).
-        marked_at_full: MarkedAtFull = MarkedAtFull::Reject;
+        forwarded_at_full: ForwardedAtFull = ForwardedAtFull::Reject;
     }
 }
 
@@ -121,7 +121,7 @@ impl Mred {
             return Some(DropReason::EarlyDrop);
         }
         if self.is_full(size)
-            && let Some(evicted) = self.params.marked_at_full.evict(&mut self.fifo, cx.pool)
+            && let Some(evicted) = self.params.forwarded_at_full.evict(&mut self.fifo, cx.pool)
         {
             cx.drop(evicted, DropReason::QueueOverflow);
             self.detector.on_overflow();
@@ -129,13 +129,13 @@ impl Mred {
                 self.detector.resume_idle(cx.instant());
             }
         }
-        if !self.is_full(size) || self.params.marked_at_full == MarkedAtFull::OverflowAllow {
+        if !self.is_full(size) || self.params.forwarded_at_full == ForwardedAtFull::OverflowAllow {
             return None;
         }
         if self.params.priority_overflow_resets_count {
             self.detector.on_overflow();
         }
-        Some(DropReason::MarkedOverflow)
+        Some(DropReason::ForwardedOverflow)
     }
 
     /// Tells the idle clock what waits of `before` packets, now that some have left.
@@ -166,7 +166,7 @@ impl QueueDisc for Mred {
     }
 
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        if self.fifo.is_marked(&cx.pool[&packet]) {
+        if self.fifo.is_forwarded(&cx.pool[&packet]) {
             return self.enqueue_priority(packet, cx);
         }
         let waiting = self.q_size_np();

@@ -41,7 +41,7 @@ fn kind_may_stand_anywhere() {
     let last = read(r#"queue = { limit = "60 pkt", d1 = 1, mark = 7, clamp = false, kind = "mblue" }"#);
     assert!(first.is_ok());
     assert_eq!(first, last);
-    let options = r#"queue = { idle_mode = "arrival", marked_at_full = "push-out", kind = "mblue" }"#;
+    let options = r#"queue = { idle_mode = "arrival", forwarded_at_full = "push-out", kind = "mblue" }"#;
     assert!(read(options).is_ok(), "{options}");
 }
 

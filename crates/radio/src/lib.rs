@@ -12,7 +12,7 @@ mod spec;
 
 pub use measurement::{A3, Finding, Meter};
 pub use plan::{Cells, Course, PLANS, PlanSpec};
-pub use scheduler::{Bearer, SCHEDULERS, Scheduler, SchedulerSpec};
+pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};
 

@@ -15,8 +15,8 @@ mod tcp;
 mod udp;
 
 pub use params::{
-    Backoff, CongestionControlKind, CutBase, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile,
-    RecoveryKind, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    Backoff, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind,
+    ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
 pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};

@@ -135,7 +135,7 @@ pub enum SpuriousDetection {
 /// From what the window is cut.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum CutBase {
+pub enum ReductionBase {
     /// The window in use, min(cwnd + inflation, window), as ns-2 does.
     Window,
     /// FlightSize without limited-transmit segments; a repeated timeout of one segment leaves ssthresh alone
@@ -287,7 +287,7 @@ macro_rules! tcp_knobs {
             /// Vegas: more segments in queues than this end slow start (Brakmo & Peterson 1995 §3.3; ns-2 `v_gamma_`).
             vegas_gamma: Packets,
             /// From what the window is cut.
-            cut_base: CutBase,
+            reduction_base: ReductionBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
@@ -432,7 +432,7 @@ impl TcpParams {
             vegas_alpha: Packets(1),
             vegas_beta: Packets(3),
             vegas_gamma: Packets(1),
-            cut_base: CutBase::Window,
+            reduction_base: ReductionBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             restart_window: Packets(1),
@@ -531,7 +531,7 @@ impl TcpParams {
             recovery_burst: Packets(0),
             cap_cwnd_on_exit: true,
             timeout_keeps_dupacks: false,
-            cut_base: CutBase::FlightSize,
+            reduction_base: ReductionBase::FlightSize,
             halving: Halving::Real,
             restart_window: initial_window,
             rto_arithmetic: RtoArithmetic::Rfc6298,

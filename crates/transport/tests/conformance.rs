@@ -245,7 +245,7 @@ impl Script {
                 "rttvar" => variables.rttvar.as_secs_f64(),
                 "backoff" => variables.backoff as f64,
                 "timeouts" => variables.timeouts as f64,
-                "cuts" => variables.cuts as f64,
+                "reductions" => variables.reductions as f64,
                 "inflight" => f64::from(sender.in_flight()),
                 "finished" => f64::from(u8::from(sender.finished())),
                 other => return Err(format!("unknown variable {other}")),

@@ -3,7 +3,7 @@
 //! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait; once it is released
 //! it is a pipe: packets pass straight through, in the order in which they came.
 
-use crate::cx::{Cx, Place};
+use crate::cx::{Cx, Location};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Via};
 use roamlab_packet::{DropReason, Dscp, PacketId};
@@ -52,15 +52,15 @@ pub struct HostBuffer {
     shape: Buffering,
     packets: VecDeque<Held>,
     /// What waits until all that comes into the buffer has gone.
-    behind: VecDeque<Held>,
+    reorder_queue: VecDeque<Held>,
 }
 
 impl HostBuffer {
     /// An empty buffer.
     pub fn new(shape: Buffering) -> HostBuffer {
-        let (packets, behind) = (VecDeque::new(), VecDeque::new());
+        let (packets, reorder_queue) = (VecDeque::new(), VecDeque::new());
         let (mode, received) = (Mode::Attached, BTreeSet::new());
-        HostBuffer { mode, received, watched: None, shape, packets, behind }
+        HostBuffer { mode, received, watched: None, shape, packets, reorder_queue }
     }
 
     fn limit(&self) -> usize {
@@ -68,7 +68,7 @@ impl HostBuffer {
     }
 
     /// Keeps a copy of a packet that goes over the air; the oldest makes room.
-    pub fn keep_copy(&mut self, original: &PacketId, place: Place, cx: &mut Cx) {
+    pub fn keep_copy(&mut self, original: &PacketId, place: Location, cx: &mut Cx) {
         if self.limit() == 0 {
             return;
         }
@@ -82,7 +82,7 @@ impl HostBuffer {
     }
 
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies make room, oldest first.
-    pub fn push(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
+    pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
         let is_copy = |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
         if self.len() >= self.limit()
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)
@@ -95,19 +95,19 @@ impl HostBuffer {
         }
     }
 
-    /// Takes a packet into the line behind, if the buffer is full at the cost of another or not at all.
-    pub fn push_behind(&mut self, packet: PacketId, place: Place, cx: &mut Cx) {
+    /// Takes a packet into the reorder queue, if the buffer is full at the cost of another or not at all.
+    pub fn push_to_reorder_queue(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
         if let Some(held) = self.admit(packet, place, cx) {
-            self.behind.push_back(held);
+            self.reorder_queue.push_back(held);
         }
     }
 
     /// The packet, if there is room for it; else one is lost, by the drop policy.
-    fn admit(&mut self, packet: PacketId, place: Place, cx: &mut Cx) -> Option<Held> {
+    fn admit(&mut self, packet: PacketId, place: Location, cx: &mut Cx) -> Option<Held> {
         if self.len() >= self.limit() {
             let oldest = match self.shape.drop {
                 BufferDrop::Newest => None,
-                BufferDrop::Oldest => self.packets.pop_front().or_else(|| self.behind.pop_front()),
+                BufferDrop::Oldest => self.packets.pop_front().or_else(|| self.reorder_queue.pop_front()),
             };
             let Some(oldest) = oldest else {
                 cx.lose(packet, DropReason::BufferOverflow, place);
@@ -121,16 +121,17 @@ impl HostBuffer {
     /// When the first packet will have waited too long.
     pub fn next_expiry(&self) -> Option<Time> {
         let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached)?;
-        let first = [self.packets.front(), self.behind.front()].into_iter().flatten();
+        let first = [self.packets.front(), self.reorder_queue.front()].into_iter().flatten();
         first.map(|held| held.since + longest).min()
     }
 
     /// Loses what has waited too long.
-    pub fn expire(&mut self, place: Place, cx: &mut Cx) {
+    pub fn expire(&mut self, place: Location, cx: &mut Cx) {
         while self.next_expiry().is_some_and(|time| time <= cx.now) {
-            let ages = [self.packets.front(), self.behind.front()].map(|held| held.map(|held| held.since));
+            let ages =
+                [self.packets.front(), self.reorder_queue.front()].map(|held| held.map(|held| held.since));
             let behind = ages[1].is_some_and(|since| ages[0].is_none_or(|first| since < first));
-            let line = if behind { &mut self.behind } else { &mut self.packets };
+            let line = if behind { &mut self.reorder_queue } else { &mut self.packets };
             if let Some(held) = line.pop_front() {
                 cx.lose(held.packet, DropReason::BufferExpired, place);
             }
@@ -145,8 +146,8 @@ impl HostBuffer {
     }
 
     /// What waits behind, in order.
-    pub fn take_behind(&mut self) -> VecDeque<PacketId> {
-        std::mem::take(&mut self.behind).into_iter().map(|held| held.packet).collect()
+    pub fn take_reorder_queue(&mut self) -> VecDeque<PacketId> {
+        std::mem::take(&mut self.reorder_queue).into_iter().map(|held| held.packet).collect()
     }
 
     /// Everything inside but what waits behind, in the order of arrival.
@@ -165,7 +166,7 @@ impl HostBuffer {
 
     /// The number of packets inside.
     pub fn len(&self) -> usize {
-        self.packets.len() + self.behind.len()
+        self.packets.len() + self.reorder_queue.len()
     }
 
     /// Whether nothing is inside.
@@ -182,7 +183,7 @@ mod tests {
     use roamlab_mobility::Keeps;
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
-    const HERE: Place = Place::Node(NodeId(0));
+    const HERE: Location = Location::Node(NodeId(0));
     const HOST: Addr = Addr::new(1, 1);
 
     fn plain(limit: u32) -> Buffering {
@@ -250,10 +251,10 @@ mod tests {
         let mut sent = packets(5, &mut cx);
         let last = sent.split_off(3);
         sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
-        last.into_iter().for_each(|packet| buffer.push_behind(packet, HERE, &mut cx));
+        last.into_iter().for_each(|packet| buffer.push_to_reorder_queue(packet, HERE, &mut cx));
         assert_eq!(cx.probes.drops.serial, [1, 2, 3]);
         assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferOverflow));
-        let behind: Vec<u64> = buffer.take_behind().iter().map(|id| cx.pool[id].serial).collect();
+        let behind: Vec<u64> = buffer.take_reorder_queue().iter().map(|id| cx.pool[id].serial).collect();
         assert_eq!((inside(&mut buffer, &cx), behind), (vec![], vec![4, 5]));
     }
 
@@ -280,7 +281,7 @@ mod tests {
             cx.now = ms(at);
             let packet = sent.next().unwrap();
             if behind {
-                buffer.push_behind(packet, HERE, &mut cx);
+                buffer.push_to_reorder_queue(packet, HERE, &mut cx);
             } else {
                 buffer.push(packet, HERE, &mut cx);
             }

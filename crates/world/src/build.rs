@@ -13,7 +13,7 @@ use crate::node::{Cell, Measuring, Mobile, Node};
 use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, RouteTable, Ways, shortest_paths};
-use crate::run::Draw;
+use crate::run::Replication;
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::world::{Policer, World};
@@ -21,7 +21,7 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    Bearer, InFlightAtBreak, Meter, Positions, Schedule, Scheduler, Signal, SignalSpec, Visit,
+    BearerShare, CellScheduler, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec, Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -32,7 +32,7 @@ use std::sync::Arc;
 type TcpKnobs = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
-pub fn build(scenario: &Scenario, draw: Draw, conduct: &Conduct<'_>) -> World {
+pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
     let drawn = expand::draw(scenario, &streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
@@ -61,7 +61,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
 
 struct Builder<'a> {
     scenario: &'a Scenario,
-    draw: Draw,
+    draw: Replication,
     wanted: Wanted,
     streams: Streams,
     nodes: Vec<Node>,
@@ -218,13 +218,13 @@ impl<'a> Builder<'a> {
             let shape = (spec.rate, spec.delay);
             let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
             let common = BearerQueue { id: cell.air, rate: spec.rate, queue };
-            let (mut shares, mut hosts) = (vec![Bearer { weight: 1.0, rate: spec.rate }], Vec::new());
+            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate: spec.rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
                 let addr = self.nodes[self.ids[host.name.as_str()].0 as usize].addr;
                 let id = LinkId((self.links.len() + names.len()) as u32);
                 let bearer = spec.bearer_of(&host.name);
-                let share = Bearer { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
+                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
                 names.push(format!("{air}/{}", host.name));
                 let name = &names[names.len() - 1];
                 let is_recorded = self.is_recorded(name, true);
@@ -232,7 +232,7 @@ impl<'a> Builder<'a> {
                 hosts.push((addr, BearerQueue { id, rate: share.rate, queue }));
                 shares.push(share);
             }
-            let bearers = Bearers::new(Scheduler::new(scheduler, &shares), common, hosts);
+            let bearers = Bearers::new(CellScheduler::new(scheduler, &shares), common, hosts);
             self.links.set_queue(cell.air, TxQueue::Bearers(Box::new(bearers)));
         }
         names

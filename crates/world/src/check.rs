@@ -18,7 +18,7 @@ pub use doubt::doubts;
 /// The name of signalling among the flows of a result.
 pub const SIGNALLING: &str = "signalling";
 
-/// The longest run: it ends before the pending events do ([`Scheduler::END`](roamlab_engine::Scheduler::END)).
+/// The longest run: it ends before the pending events do ([`EventScheduler::END`](roamlab_engine::EventScheduler::END)).
 const LONGEST_RUN: Duration = Duration::from_secs(3600 * 80_000);
 
 /// Most segments of a file: sequence numbers have 32 bits, with room for a SYN and a FIN.

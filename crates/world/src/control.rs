@@ -5,7 +5,7 @@
 
 use crate::agents::{DomainId, Slot};
 use crate::buffer::Mode;
-use crate::cx::Place;
+use crate::cx::Location;
 use crate::event::{Event, NodeId};
 use crate::fault::Fate;
 use crate::node::{Mobile, Served};
@@ -92,7 +92,7 @@ impl World {
             Action::StartBuffering { host } => self.start_buffering(node, served(host)),
             Action::Release { host, via, mark } => self.release(node, served(host), via, mark),
             Action::AwaitForwarded { host, wait } => self.await_forwarded(node, served(host), wait),
-            Action::ReleaseBehind { host, via } => self.release_behind(node, served(host), via),
+            Action::ReleaseReorderQueue { host, via } => self.release_reorder_queue(node, served(host), via),
             Action::EndBearer { host } => self.end_bearer(node, served(host)),
             Action::DiscardBuffer { host } => self.discard_buffer(node, served(host)),
             Action::Measure { event } if self.measures(node) => self.evaluate(node, event),
@@ -126,7 +126,7 @@ impl World {
             Via::Neighbour(next) if !here.neighbours.contains_key(&next) => {
                 "routes to a neighbour that the node does not have"
             }
-            Via::Buffer | Via::Behind if resident.buffering.is_none() => {
+            Via::Buffer | Via::ReorderQueue if resident.buffering.is_none() => {
                 "routes into a buffer, and has asked for none"
             }
             _ => {
@@ -149,8 +149,8 @@ impl World {
         let packet = self.cx.pool.create(packet.in_band(in_band));
         self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
         match fate {
-            None => self.dispatch(node, domain, packet),
-            Some(Fate::Lost) => self.cx.lose(packet, DropReason::ForcedLoss, Place::Node(node)),
+            None => self.set_out(node, domain, packet),
+            Some(Fate::Lost) => self.cx.lose(packet, DropReason::ForcedLoss, Location::Node(node)),
             Some(Fate::Late(delay)) => {
                 let index = self.delayed.len() as u32;
                 self.delayed.push(Some((node, domain, packet)));
@@ -162,19 +162,19 @@ impl World {
     /// A message that a fault has held back sets out.
     pub(crate) fn release_delayed(&mut self, slot: u32) {
         if let Some((node, domain, packet)) = self.delayed[slot as usize].take() {
-            self.dispatch(node, domain, packet);
+            self.set_out(node, domain, packet);
         }
     }
 
-    fn dispatch(&mut self, node: NodeId, domain: DomainId, packet: PacketId) {
+    fn set_out(&mut self, node: NodeId, domain: DomainId, packet: PacketId) {
         let dst = self.cx.pool[&packet].header.dst;
         let here = &self.nodes[node.0 as usize];
         // What a base station itself has to say to its hosts does not go where their data go.
         if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
-            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             self.send_air(node, packet);
         } else if dst == here.addr && self.domains[domain.0 as usize].delivers_to_self {
-            self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+            self.cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             self.deliver(node, packet);
         } else {
             self.send(node, packet);
@@ -203,7 +203,7 @@ impl World {
             packet.header.dst == served.host && received.contains(&pool.original(packet))
         };
         for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
-            self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
+            self.cx.lose(packet, DropReason::PdcpDuplicate, Location::Node(node));
         }
         buffer.received = received;
     }
@@ -246,10 +246,10 @@ impl World {
     }
 
     /// What has waited behind a host's buffer follows.
-    fn release_behind(&mut self, node: NodeId, served: Served, via: Via) {
+    fn release_reorder_queue(&mut self, node: NodeId, served: Served, via: Via) {
         // Without a buffer nothing has waited.
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { return };
-        for packet in buffer.take_behind() {
+        for packet in buffer.take_reorder_queue() {
             match via {
                 Via::Buffer => self.hold(node, packet, served),
                 _ => self.pass(node, packet, served, (via, None)),
@@ -261,8 +261,8 @@ impl World {
     fn discard_buffer(&mut self, node: NodeId, served: Served) {
         // A buffer that is not there holds nothing.
         let Some(mut buffer) = self.nodes[node.0 as usize].buffers.remove(&served) else { return };
-        for packet in buffer.take_all().into_iter().chain(buffer.take_behind()) {
-            self.cx.lose(packet, DropReason::BufferExpired, Place::Node(node));
+        for packet in buffer.take_all().into_iter().chain(buffer.take_reorder_queue()) {
+            self.cx.lose(packet, DropReason::BufferExpired, Location::Node(node));
         }
     }
 
@@ -272,7 +272,7 @@ impl World {
         let mut lost = VecDeque::new();
         if let Some(mut buffer) = here.buffers.remove(&served) {
             lost.append(&mut buffer.take_all());
-            lost.append(&mut buffer.take_behind());
+            lost.append(&mut buffer.take_reorder_queue());
         }
         if let Some(cell) = here.serves {
             let air = self.cells[cell.0 as usize].air;
@@ -281,7 +281,7 @@ impl World {
             lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
         }
         for packet in lost {
-            self.cx.lose(packet, DropReason::BearerEnded, Place::Node(node));
+            self.cx.lose(packet, DropReason::BearerEnded, Location::Node(node));
         }
     }
 
@@ -304,7 +304,7 @@ impl World {
             _ => VecDeque::new(),
         };
         buffer.collect(self.cx.now);
-        let place = Place::Node(node);
+        let place = Location::Node(node);
         if let Some(cell) = serves {
             let air = self.cells[cell.0 as usize].air;
             let for_host =

@@ -2,12 +2,12 @@
 
 use crate::event::{Event, LinkId, NodeId};
 use crate::probe::{Probes, Stop};
-use roamlab_engine::{Scheduler, Time};
+use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
 /// Where in the network something happened.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum Location {
     /// At a node.
     Node(NodeId),
     /// On a link.
@@ -20,7 +20,7 @@ pub struct Cx {
     /// Now.
     pub now: Time,
     /// Pending events.
-    pub scheduler: Scheduler<Event>,
+    pub scheduler: EventScheduler<Event>,
     /// All packets.
     pub pool: PacketPool,
     /// The code point of packets that an old base station forwards; `None`: no packet is marked.
@@ -33,22 +33,22 @@ pub struct Cx {
 
 impl Cx {
     /// Whether a packet bears the mark of forwarded ones.
-    pub fn is_marked(&self, packet: &PacketId) -> bool {
+    pub fn is_forwarded(&self, packet: &PacketId) -> bool {
         self.mark == Some(self.pool[packet].inner_tos().dscp())
     }
 
     /// The packet is lost here.
-    pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Place) {
+    pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Location) {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
         self.packet_event("drop", &packet, place, 0);
-        let marked = self.is_marked(&packet);
+        let forwarded = self.is_forwarded(&packet);
         let lost = self.pool.discard(packet, reason);
-        self.probes.lost(self.now, lost, (reason, marked), place);
+        self.probes.lost(self.now, lost, (reason, forwarded), place);
     }
 
     /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
     /// is handed.
-    pub fn packet_event(&mut self, event: &'static str, packet: &PacketId, place: Place, waiting: usize) {
+    pub fn packet_event(&mut self, event: &'static str, packet: &PacketId, place: Location, waiting: usize) {
         if self.probes.wanted.packets {
             self.probes.packet(self.now, event, &self.pool[packet], place, waiting);
         }
@@ -56,13 +56,13 @@ impl Cx {
 
     /// Records and discards, in order, what a queue discipline has given up.
     #[inline]
-    pub fn settle_drops(&mut self, place: Place) {
+    pub fn settle_drops(&mut self, place: Location) {
         if !self.dropped.is_empty() {
             self.settle(place);
         }
     }
 
-    fn settle(&mut self, place: Place) {
+    fn settle(&mut self, place: Location) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.lose(packet, reason, place);
@@ -71,12 +71,12 @@ impl Cx {
     }
 
     /// Puts a stop of the packet's way into the trace, if this packet is traced.
-    pub fn trace(&mut self, packet: &PacketId, stop: Stop, place: Place) {
+    pub fn trace(&mut self, packet: &PacketId, stop: Stop, place: Location) {
         self.trace_with(packet, stop, place, "");
     }
 
     /// The same with a word of detail.
-    pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Place, detail: &'static str) {
+    pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Location, detail: &'static str) {
         if self.traces(packet) {
             self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
         }

@@ -1,6 +1,6 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
-use crate::cx::Place;
+use crate::cx::Location;
 use crate::event::{Event, NodeId, Side};
 use crate::flow::Transport;
 use crate::probe::{Delivery, Stop, TcpChange};
@@ -79,7 +79,7 @@ impl World {
         let side = match self.flows.get(flow as usize) {
             Some(state) if node == state.dst => Side::Receiver,
             Some(state) if node == state.src => Side::Sender,
-            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node)),
+            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
         };
         match side {
             Side::Sender => self.take_acknowledgement(flow, node, packet),
@@ -90,12 +90,12 @@ impl World {
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
-            return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
+            return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
         if !self.cx.pool[&packet].is_tcp() {
-            return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
+            return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
-        self.cx.trace(&packet, Stop::TcpOnSegment, Place::Node(node));
+        self.cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
         let header = self.cx.pool.tcp_header(&packet);
         let ecn = self.cx.pool.deliver(packet).header.tos.ecn();
         sender.on_segment(&header, ecn, self.cx.now);
@@ -119,7 +119,7 @@ impl World {
                 (receiver.on_datagram(&UdpHeader { seq }), seq, payload, Stop::UdpOnDatagram)
             }
             Transport::Tcp { .. } | Transport::Udp { .. } => {
-                return self.cx.lose(packet, DropReason::NoEndpoint, Place::Node(node));
+                return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
             }
         };
         let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
@@ -129,9 +129,9 @@ impl World {
             true if is_data && !deliverable => "out-of-order",
             true => "",
         };
-        self.cx.trace_with(&packet, stop, Place::Node(node), detail);
+        self.cx.trace_with(&packet, stop, Location::Node(node), detail);
         if deliverable {
-            self.cx.trace(&packet, Stop::AppDeliver, Place::Node(node));
+            self.cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         }
         let original = self.cx.pool.original(&self.cx.pool[&packet]);
         state.timeouts.arrived(self.cx.pool.deliver(packet), original);
@@ -205,12 +205,12 @@ impl World {
         let FlowId(flow) = self.cx.pool[packet].flow;
         if side == Side::Sender {
             let now = std::mem::replace(&mut self.cx.now, self.flows[flow as usize].offered);
-            self.cx.trace(packet, Stop::AppOffer, Place::Node(node));
+            self.cx.trace(packet, Stop::AppOffer, Location::Node(node));
             self.cx.now = now;
         }
         let made = if self.cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
-        self.cx.trace(packet, made, Place::Node(node));
-        self.cx.packet_event("send", packet, Place::Node(node), 0);
+        self.cx.trace(packet, made, Location::Node(node));
+        self.cx.packet_event("send", packet, Location::Node(node), 0);
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.

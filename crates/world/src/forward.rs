@@ -2,7 +2,7 @@
 
 use crate::agents::Slot;
 use crate::buffer::{HostBuffer, Mode};
-use crate::cx::Place;
+use crate::cx::Location;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::End;
 use crate::node::{Mobile, Served};
@@ -38,12 +38,12 @@ impl World {
             return self.receive_plainly(node, packet, link);
         }
         if header.ttl <= 1 {
-            return self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node));
+            return self.cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
         }
         header.ttl -= 1;
         match self.ways.link(node, header.dst) {
             Some(next) => self.links.enqueue(next, packet, &mut self.cx),
-            None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+            None => self.cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
     }
 
@@ -56,14 +56,14 @@ impl World {
 
     /// A packet whose transmission began at `started` comes out of a link.
     pub(crate) fn arrive_generally(&mut self, link: LinkId, packet: PacketId, started: Time) {
-        self.cx.trace(&packet, Stop::LinkArrive, Place::Link(link));
+        self.cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         if !self.links[link].up {
-            return self.cx.lose(packet, DropReason::LinkDown, Place::Link(link));
+            return self.cx.lose(packet, DropReason::LinkDown, Location::Link(link));
         }
         let (from, to) = (self.links[link].from, self.links[link].to);
         match to {
             End::Node(node) if self.is_cut_off(from, node, started) => {
-                self.cx.lose(packet, DropReason::Detached, Place::Link(link));
+                self.cx.lose(packet, DropReason::Detached, Location::Link(link));
             }
             End::Node(node) => self.receive(node, packet, from),
             End::Cell(cell) => {
@@ -75,13 +75,13 @@ impl World {
                 let host = self.node_at(dst);
                 match host.filter(|&host| self.hears(host, cell, started)) {
                     Some(host) if self.is_duplicate(host, &packet) => {
-                        self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(host));
+                        self.cx.lose(packet, DropReason::PdcpDuplicate, Location::Node(host));
                     }
                     Some(host) => {
                         self.clear_mark(&packet);
                         self.receive(host, packet, from);
                     }
-                    None => self.cx.lose(packet, DropReason::Detached, Place::Link(link)),
+                    None => self.cx.lose(packet, DropReason::Detached, Location::Link(link)),
                 }
                 if !self.nodes[from.0 as usize].draining.is_empty() {
                     self.look_for_drained(from, dst);
@@ -105,7 +105,7 @@ impl World {
             let served = Served { host, slot: Slot(slot as u16) };
             let Some(buffer) = self.nodes[base_station.0 as usize].buffer_for(served) else { continue };
             if buffer.mode == Mode::Attached {
-                buffer.keep_copy(packet, Place::Node(base_station), &mut self.cx);
+                buffer.keep_copy(packet, Location::Node(base_station), &mut self.cx);
             }
         }
     }
@@ -144,7 +144,7 @@ impl World {
     }
 
     fn receive(&mut self, node: NodeId, packet: PacketId, from: NodeId) {
-        self.cx.trace(&packet, Stop::NodeReceive, Place::Node(node));
+        self.cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
         let Some(packet) = self.police(node, packet, from) else { return };
         let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
         let addr = self.nodes[node.0 as usize].addr;
@@ -153,11 +153,11 @@ impl World {
             if dst != addr {
                 return self.forward(node, packet, arrival);
             }
-            match tunnel::decap(&packet, self.tunnel_ecn, Place::Node(node), &mut self.cx) {
+            match tunnel::decap(&packet, self.tunnel_ecn, Location::Node(node), &mut self.cx) {
                 Exit::Bare => return self.deliver(node, packet),
                 Exit::Left => arrival.tunnel = Some(src),
                 Exit::Congested => {
-                    return self.cx.lose(packet, DropReason::TunnelCongestion, Place::Node(node));
+                    return self.cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
                 }
             }
         }
@@ -186,7 +186,7 @@ impl World {
         let action = if policer.drop { "dropped" } else { "cleared" };
         self.cx.probes.policed(self.cx.now, node, &self.cx.pool[&packet], action);
         if policer.drop {
-            self.cx.lose(packet, DropReason::PolicedMark, Place::Node(node));
+            self.cx.lose(packet, DropReason::PolicedMark, Location::Node(node));
             return None;
         }
         self.cx.pool.clear_dscp(&packet);
@@ -195,16 +195,16 @@ impl World {
 
     /// A node sends a packet of its own.
     pub(crate) fn send(&mut self, node: NodeId, packet: PacketId) {
-        self.cx.trace(&packet, Stop::NodeSend, Place::Node(node));
+        self.cx.trace(&packet, Stop::NodeSend, Location::Node(node));
         self.route(node, packet, Arrival::default());
     }
 
     fn forward(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
-        self.cx.trace(&packet, Stop::NodeForward, Place::Node(node));
+        self.cx.trace(&packet, Stop::NodeForward, Location::Node(node));
         let header = &mut self.cx.pool[&packet].header;
         match header.ttl.checked_sub(1) {
             Some(ttl) if ttl > 0 => header.ttl = ttl,
-            _ => return self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
+            _ => return self.cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
         }
         self.route(node, packet, arrival);
     }
@@ -238,16 +238,16 @@ impl World {
             if !signal {
                 self.tell(node, dst, &data(true));
             }
-            return self.cx.lose(packet, DropReason::NoBinding, Place::Node(node));
+            return self.cx.lose(packet, DropReason::NoBinding, Location::Node(node));
         }
         // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
         let by_wire = arrival.from.is_some_and(|from| self.nodes[from.0 as usize].mobile.is_none());
         if here.serves.is_some() && by_wire && dst.is_mobile() {
-            return self.cx.lose(packet, DropReason::Detached, Place::Node(node));
+            return self.cx.lose(packet, DropReason::Detached, Location::Node(node));
         }
         match self.ways.link(node, dst) {
             Some(link) if !at_home => self.links.enqueue(link, packet, &mut self.cx),
-            _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+            _ => self.cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
     }
 
@@ -263,7 +263,7 @@ impl World {
         match mobile.uplink() {
             Some(link) => self.links.enqueue(link, packet, &mut self.cx),
             None if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
-            None => self.cx.lose(packet, DropReason::LinkDown, Place::Node(node)),
+            None => self.cx.lose(packet, DropReason::LinkDown, Location::Node(node)),
         }
     }
 
@@ -273,11 +273,11 @@ impl World {
         match via {
             Via::Neighbour(next) => match here.neighbours.get(&next) {
                 Some(&link) => self.links.enqueue(link, packet, &mut self.cx),
-                None => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+                None => self.cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
             },
             Via::Air => self.send_air(node, packet),
             Via::Buffer => self.hold(node, packet, served),
-            Via::Behind => self.hold_behind(node, packet, served),
+            Via::ReorderQueue => self.hold_in_reorder_queue(node, packet, served),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
                 let domain = &self.domains[here.agents[served.slot.0 as usize].domain.0 as usize];
@@ -286,9 +286,9 @@ impl World {
                     None => domain.tunnel_overhead,
                 };
                 let shape = (overhead, self.tunnel_ecn);
-                match tunnel::encap(packet, ends, shape, Place::Node(node), &mut self.cx) {
+                match tunnel::encap(packet, ends, shape, Location::Node(node), &mut self.cx) {
                     Ok(packet) => self.route_tunnel(node, packet, end),
-                    Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Place::Node(node)),
+                    Err(packet) => self.cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
                 }
             }
         }
@@ -298,14 +298,14 @@ impl World {
         let here = &self.nodes[node.0 as usize];
         match self.ways.link(node, end) {
             Some(link) if end != here.addr => self.links.enqueue(link, packet, &mut self.cx),
-            _ => self.cx.lose(packet, DropReason::NoRoute, Place::Node(node)),
+            _ => self.cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
     }
 
     pub(crate) fn send_air(&mut self, node: NodeId, packet: PacketId) {
         let here = &self.nodes[node.0 as usize];
         let Some(cell) = here.serves else {
-            return self.cx.lose(packet, DropReason::NoRoute, Place::Node(node));
+            return self.cx.lose(packet, DropReason::NoRoute, Location::Node(node));
         };
         let (original, serial) =
             (self.cx.pool.original(&self.cx.pool[&packet]), self.cx.pool[&packet].serial);
@@ -315,7 +315,7 @@ impl World {
             here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
         };
         if original != serial && (0..here.agents.len()).any(known) {
-            return self.cx.lose(packet, DropReason::PdcpDuplicate, Place::Node(node));
+            return self.cx.lose(packet, DropReason::PdcpDuplicate, Location::Node(node));
         }
         let air = self.cells[cell.0 as usize].air;
         self.links.enqueue(air, packet, &mut self.cx);
@@ -328,7 +328,7 @@ impl World {
             // there is no way past the buffer.
             return self.send_air(node, packet);
         }
-        let place = Place::Node(node);
+        let place = Location::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else {
             return self.cx.lose(packet, DropReason::Detached, place);
@@ -339,7 +339,7 @@ impl World {
                 buffer.push(packet, place, &mut self.cx);
                 self.watch_buffer(node, served);
             }
-            Mode::Ordering { .. } if self.cx.is_marked(&packet) => {
+            Mode::Ordering { .. } if self.cx.is_forwarded(&packet) => {
                 self.pass(node, packet, served, (Via::Air, None));
             }
             Mode::Ordering { wait, until } => {
@@ -355,12 +355,12 @@ impl World {
     }
 
     /// A packet that must not go before what comes into the host's buffer.
-    fn hold_behind(&mut self, node: NodeId, packet: PacketId, served: Served) {
-        let place = Place::Node(node);
+    fn hold_in_reorder_queue(&mut self, node: NodeId, packet: PacketId, served: Served) {
+        let place = Location::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         match self.nodes[node.0 as usize].buffer_for(served) {
             Some(buffer) => {
-                buffer.push_behind(packet, place, &mut self.cx);
+                buffer.push_to_reorder_queue(packet, place, &mut self.cx);
                 self.watch_buffer(node, served);
             }
             None => self.cx.lose(packet, DropReason::Detached, place),
@@ -388,7 +388,7 @@ impl World {
         for served in all {
             let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { continue };
             buffer.watched = None;
-            buffer.expire(Place::Node(node), &mut self.cx);
+            buffer.expire(Location::Node(node), &mut self.cx);
             self.watch_buffer(node, served);
         }
         let here = &mut self.nodes[node.0 as usize];
@@ -416,10 +416,10 @@ impl World {
         served: Served,
         (via, mark): (Via, Option<Dscp>),
     ) {
-        self.cx.trace(&packet, Stop::BufferRelease, Place::Node(node));
+        self.cx.trace(&packet, Stop::BufferRelease, Location::Node(node));
         let to = match via {
             Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
-            Via::Air | Via::Buffer | Via::Behind => None,
+            Via::Air | Via::Buffer | Via::ReorderQueue => None,
         };
         self.cx.probes.released(self.cx.now, served.host, node, &self.cx.pool[&packet], (to, mark.is_some()));
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {

@@ -42,7 +42,7 @@ pub use catalogue::{catalogue, tcp_profile};
 pub use conduct::{Conduct, MemoryLimit, Progress};
 pub use estimate::{Estimate, estimate};
 pub use locate::{Located, line_of};
-pub use run::{Draw, Table, run};
+pub use run::{Replication, Table, run};
 pub use scenario::{Scenario, schema};
 pub use table::Column;
 pub use world::{Failure, LawViolation};

@@ -8,7 +8,7 @@
 //! end of a transmission has its place reserved too, but is an event only if something waits for it: most links of a
 //! network are idle most of the time, and learn so when the next packet comes.
 
-use crate::cx::{Cx, Place};
+use crate::cx::{Cx, Location};
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::tx_queue::TxQueue;
@@ -38,7 +38,7 @@ pub struct InFlight {
     /// When it arrives.
     arrival: Time,
     /// The reserved insertion number of its arrival.
-    place: u64,
+    insertion: u64,
     /// The packet.
     pub packet: PacketId,
 }
@@ -79,7 +79,7 @@ struct HotLink {
     /// When the transmission ends that is under way or was the last.
     end: Time,
     /// The reserved insertion number of that end.
-    place: u64,
+    insertion: u64,
     delay: Duration,
     /// How long it has been sending, transmissions that began included.
     busy: Duration,
@@ -179,7 +179,7 @@ impl Links {
         };
         self.hot.push(HotLink {
             end: Time::ZERO,
-            place: 0,
+            insertion: 0,
             delay,
             busy: Duration::ZERO,
             offered: 0,
@@ -218,17 +218,17 @@ impl Links {
         }
         link.offered += 1;
         let is_over = link.sending != Sending::Awaited
-            && (link.sending == Sending::Idle || cx.scheduler.is_past(link.end, link.place));
+            && (link.sending == Sending::Idle || cx.scheduler.is_past(link.end, link.insertion));
         if is_over {
             return self.transmit(id, packet, Start::FromIdle, cx);
         }
         if link.waiting.len() >= link.limit {
-            return cx.lose(packet, DropReason::QueueOverflow, Place::Link(id));
+            return cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
         }
         link.waiting.push(packet, &mut cx.pool);
         if link.sending == Sending::Unawaited {
             link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
+            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
         }
     }
 
@@ -247,7 +247,7 @@ impl Links {
         let link = &mut self.hot[id.0 as usize];
         if !link.waiting.is_empty() {
             link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
+            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
         }
         true
     }
@@ -273,14 +273,14 @@ impl Links {
         link.end = cx.now + transmission;
         link.sending = Sending::Unawaited;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
-        link.place = cx.scheduler.reserve();
-        let place = cx.scheduler.reserve();
+        link.insertion = cx.scheduler.reserve();
+        let insertion = cx.scheduler.reserve();
         if link.flags & flag::TRACKED != 0 {
-            return self.track(id, packet, place, cx);
+            return self.track(id, packet, insertion, cx);
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
-        cx.scheduler.push_at(link.end + link.delay, place, arrival);
+        cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
     }
 }
 

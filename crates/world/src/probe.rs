@@ -2,7 +2,7 @@
 
 use crate::agents::DomainId;
 use crate::conduct::Part;
-use crate::cx::Place;
+use crate::cx::Location;
 use crate::event::{LinkId, NodeId};
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::{Bytes, Time};
@@ -122,7 +122,7 @@ table! {
         /// Its drop probability.
         probability: f64,
         /// Waiting packets with the mark of forwarded ones.
-        marked: u32,
+        forwarded: u32,
     }
 }
 
@@ -132,7 +132,7 @@ table! {
         /// When.
         time_ns: Time,
         /// Where.
-        place: Place,
+        place: Location,
         /// Why.
         reason: DropReason,
         /// Of which flow.
@@ -142,7 +142,7 @@ table! {
         /// The packet's number.
         serial: u64,
         /// It carried the mark of a packet forwarded by an old base station.
-        marked: bool,
+        forwarded: bool,
     }
 }
 
@@ -178,7 +178,7 @@ table! {
         /// "send", "enqueue" or "drop".
         event: &'static str,
         /// Where.
-        place: Place,
+        place: Location,
         /// Which flow.
         flow: FlowId,
         /// What kind of packet.
@@ -256,7 +256,7 @@ table! {
         /// Bytes on the wire, without the tunnel that begins here.
         size_bytes: u64,
         /// It was marked as forwarded.
-        marked: bool,
+        forwarded: bool,
     }
 }
 
@@ -286,7 +286,7 @@ table! {
         /// Which stop.
         stop: Stop,
         /// Where.
-        place: Place,
+        place: Location,
         /// The packet's number.
         serial: u64,
         /// Bytes on the wire, tunnel headers included.
@@ -416,7 +416,13 @@ impl Probes {
     }
 
     /// A packet was lost.
-    pub fn lost(&mut self, now: Time, packet: &Packet, (reason, marked): (DropReason, bool), place: Place) {
+    pub fn lost(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        (reason, forwarded): (DropReason, bool),
+        place: Location,
+    ) {
         let seq = data_seq(packet);
         // A copy that is let go makes nobody send again.
         if packet.payload() > 0 && reason.loses_data() {
@@ -429,12 +435,19 @@ impl Probes {
         }
         if self.wanted.drops {
             let (flow, serial) = (packet.flow, packet.serial);
-            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, marked });
+            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, forwarded });
         }
     }
 
     /// Something happened to a packet.
-    pub fn packet(&mut self, now: Time, event: &'static str, packet: &Packet, place: Place, waiting: usize) {
+    pub fn packet(
+        &mut self,
+        now: Time,
+        event: &'static str,
+        packet: &Packet,
+        place: Location,
+        waiting: usize,
+    ) {
         let (seq, again) = (packet.seq(), packet.is_retransmission());
         let (kind, number, retransmission) = match () {
             () if packet.is_signal() => ("signal", seq, false),
@@ -464,11 +477,21 @@ impl Probes {
         host: Addr,
         node: NodeId,
         packet: &Packet,
-        (to, marked): (Option<Addr>, bool),
+        (to, forwarded): (Option<Addr>, bool),
     ) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
-        self.releases.push(Release { time_ns: now, host, node, to, flow, seq, serial, size_bytes, marked });
+        self.releases.push(Release {
+            time_ns: now,
+            host,
+            node,
+            to,
+            flow,
+            seq,
+            serial,
+            size_bytes,
+            forwarded,
+        });
     }
 
     /// A mark from outside was policed at `node`.
@@ -491,12 +514,12 @@ impl Probes {
             bytes: bytes.0,
             average: gauges.average,
             probability: gauges.probability,
-            marked: gauges.marked as u32,
+            forwarded: gauges.forwarded as u32,
         });
     }
 
     /// The traced packet came by.
-    pub fn stop(&mut self, now: Time, stop: Stop, place: Place, packet: &Packet, detail: &'static str) {
+    pub fn stop(&mut self, now: Time, stop: Stop, place: Location, packet: &Packet, detail: &'static str) {
         self.trace.push(TraceLine {
             time_ns: now,
             stop,

@@ -12,7 +12,7 @@ use roamlab_packet::{DropReason, FlowId};
 
 /// What determines a run beside its scenario.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Draw {
+pub struct Replication {
     /// The seed of the ensemble.
     pub seed: u64,
     /// The number of the replication within it.
@@ -34,7 +34,7 @@ pub struct Table {
 ///
 /// # Errors
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
-pub fn run(scenario: &Scenario, draw: Draw, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
+pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
     world.run(end, conduct)?;
@@ -132,7 +132,7 @@ fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     vec![
         ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
         ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
-        ("marked_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
+        ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
         ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
     ]
 }

@@ -4,7 +4,7 @@
 use crate::expand::{Origins, Walk};
 use crate::locate::{Located, Problem, Source};
 use crate::protocols::Protocols;
-use crate::run::Draw;
+use crate::run::Replication;
 use crate::topology::TopologySpec;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate, Streams};
@@ -210,10 +210,10 @@ pub struct CellSpec {
 
 impl CellSpec {
     /// The bearer of a host, with the defaults of all bearers filled in.
-    pub fn bearer_of(&self, host: &str) -> Bearer {
+    pub fn bearer_of(&self, host: &str) -> BearerSettings {
         let bearers = self.bearers.clone().unwrap_or_default();
         let BearerSpec { weight, rate, queue } = bearers.hosts.get(host).cloned().unwrap_or_default();
-        Bearer { weight, rate, queue: queue.unwrap_or(bearers.queue) }
+        BearerSettings { weight, rate, queue: queue.unwrap_or(bearers.queue) }
     }
 }
 
@@ -254,7 +254,7 @@ impl Default for BearerSpec {
 }
 
 /// One host's bearer, with the defaults of all bearers filled in.
-pub struct Bearer {
+pub struct BearerSettings {
     /// Its weight.
     pub weight: f64,
     /// Rate of the host's air link; `None`: the cell's.
@@ -440,8 +440,8 @@ impl Scenario {
     }
 
     /// The scenario with all that it generates, as a run sees it, as JSON: links, cells, flows, hosts and their visits.
-    pub fn expanded_json(&self, draw: Draw) -> String {
-        let streams = Streams::new(self.run.random_numbers, draw.seed, draw.run);
+    pub fn expanded_json(&self, replication: Replication) -> String {
+        let streams = Streams::new(self.run.random_numbers, replication.seed, replication.run);
         let drawn = crate::expand::draw(self, &streams);
         serde_json::to_string(drawn.as_ref().unwrap_or(self)).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! Tables: rows in, columns out.
 
-use crate::cx::Place;
+use crate::cx::Location;
 use crate::event::{LinkId, NodeId};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
@@ -106,12 +106,12 @@ impl Cell for FlowId {
     }
 }
 
-impl Cell for Place {
-    fn column(values: Vec<Place>, names: &Names) -> Column {
+impl Cell for Location {
+    fn column(values: Vec<Location>, names: &Names) -> Column {
         let links = names.nodes.len() as u32;
-        let code = |place: &Place| match place {
-            Place::Node(node) => node.0,
-            Place::Link(link) => links + link.0,
+        let code = |place: &Location| match place {
+            Location::Node(node) => node.0,
+            Location::Link(link) => links + link.0,
         };
         let all = names.nodes.iter().chain(&names.links).cloned().collect();
         Column::Words(values.iter().map(code).collect(), all)

@@ -1,6 +1,6 @@
 //! IP-in-IP tunnels (RFC 2003): one outer header; the code point is copied both ways, the ECN field by RFC 6040.
 
-use crate::cx::{Cx, Place};
+use crate::cx::{Cx, Location};
 use crate::probe::Stop;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Addr, Ecn, IpHeader, PacketId};
@@ -54,7 +54,7 @@ pub fn encap(
     packet: PacketId,
     (src, dst): (Addr, Addr),
     (overhead, ecn): (Bytes, TunnelEcn),
-    place: Place,
+    place: Location,
     cx: &mut Cx,
 ) -> Result<PacketId, PacketId> {
     let inner = cx.pool[&packet].header.tos;
@@ -80,7 +80,7 @@ pub enum Exit {
 
 /// Takes the packet out of its outermost tunnel, if it is in one. The code point is copied inwards, so a mark set on
 /// the way survives.
-pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Place, cx: &mut Cx) -> Exit {
+pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Cx) -> Exit {
     let Some(outer) = cx.pool.decapsulate(packet) else { return Exit::Bare };
     let header = &mut cx.pool[packet].header;
     let (left, odd) = ecn.leave(header.tos.ecn(), outer.tos.ecn());
@@ -97,7 +97,7 @@ mod tests {
     use roamlab_engine::Time;
     use roamlab_packet::{Body, Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
 
-    const HERE: Place = Place::Node(NodeId(0));
+    const HERE: Location = Location::Node(NodeId(0));
     const IP_IN_IP: (Bytes, TunnelEcn) = (Bytes(20), TunnelEcn::Normal);
     const ENDS: (Addr, Addr) = (Addr::new(3, 0), Addr::new(4, 0));
 

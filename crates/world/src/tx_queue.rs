@@ -1,12 +1,12 @@
 //! What waits for a link: a plain drop-tail queue, one queue of any discipline, or a queue for each host behind an
 //! air-link scheduler.
 
-use crate::cx::{Cx, Place};
+use crate::cx::{Cx, Location};
 use crate::event::LinkId;
 use roamlab_engine::{Bytes, Rate, Time};
 use roamlab_packet::{Addr, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
-use roamlab_radio::Scheduler;
+use roamlab_radio::CellScheduler;
 use std::collections::BTreeMap;
 
 /// A queue of any discipline.
@@ -25,16 +25,16 @@ impl Queue {
 
     fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         if self.recorded {
-            cx.packet_event("enqueue", &packet, Place::Link(id), self.qdisc.packets());
+            cx.packet_event("enqueue", &packet, Location::Link(id), self.qdisc.packets());
         }
         self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
-        cx.settle_drops(Place::Link(id));
+        cx.settle_drops(Location::Link(id));
         self.sample(id, cx);
     }
 
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
-        cx.settle_drops(Place::Link(id));
+        cx.settle_drops(Location::Link(id));
         if next.is_some() {
             self.sample(id, cx);
         }
@@ -156,7 +156,7 @@ pub struct BearerQueue {
 /// The bearers of a cell. The first is common: it takes what is for all hosts or for none with a bearer.
 #[derive(Debug)]
 pub struct Bearers {
-    scheduler: Scheduler,
+    scheduler: CellScheduler,
     queues: Vec<BearerQueue>,
     hosts: BTreeMap<Addr, usize>,
     /// The bearer that sent last.
@@ -165,7 +165,7 @@ pub struct Bearers {
 
 impl Bearers {
     /// Empty bearers: the common one, and one for each host.
-    pub fn new(scheduler: Scheduler, common: BearerQueue, hosts: Vec<(Addr, BearerQueue)>) -> Bearers {
+    pub fn new(scheduler: CellScheduler, common: BearerQueue, hosts: Vec<(Addr, BearerQueue)>) -> Bearers {
         let (mut queues, mut places) = (vec![common], BTreeMap::new());
         for (host, queue) in hosts {
             places.insert(host, queues.len());

@@ -126,7 +126,7 @@ impl World {
             let Some((time, event)) = self.cx.scheduler.pop_until(end) else { return Ok(happened) };
             self.cx.now = time;
             self.events += 1;
-            self.happen(event);
+            self.dispatch(event);
             if let Some(law) = self.broken.take() {
                 return Err(self.violation(law));
             }
@@ -172,7 +172,7 @@ impl World {
         (node.addr == addr).then_some(NodeId(addr.number() as u32))
     }
 
-    fn happen(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event) {
         match event {
             Event::LinkTxDone { link } => {
                 let started = self.links.tx_done(link, &mut self.cx);
@@ -239,7 +239,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::build::build;
-    use crate::run::Draw;
+    use crate::run::Replication;
     use crate::scenario::Scenario;
     use std::collections::BTreeMap;
 
@@ -248,7 +248,7 @@ mod tests {
     fn wake_ups_do_not_pile_up() {
         let text = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
         let mut world =
-            build(&Scenario::parse(text, "mblue.toml").unwrap(), Draw::default(), &Conduct::default());
+            build(&Scenario::parse(text, "mblue.toml").unwrap(), Replication::default(), &Conduct::default());
         world.run(Time::from_nanos(40_000_000_000), &Conduct::default()).unwrap();
         let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
         assert!(timeouts > 10, "{timeouts}");

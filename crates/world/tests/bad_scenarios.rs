@@ -7,7 +7,7 @@ mod mutate;
 use mutate::mutate;
 use proptest::prelude::*;
 use roamlab_engine::Duration;
-use roamlab_world::{Conduct, Draw, Scenario, run};
+use roamlab_world::{Conduct, Replication, Scenario, run};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -360,7 +360,7 @@ proptest! {
                 let patience = AtomicU32::new(2);
                 let keep_going = |_| patience.fetch_sub(1, Ordering::Relaxed) > 1;
                 let conduct = Conduct { keep_going: &keep_going, ..Conduct::default() };
-                let outcome = run(&scenario, Draw::default(), &conduct);
+                let outcome = run(&scenario, Replication::default(), &conduct);
                 prop_assert!(outcome.is_ok(), "{:?}\n{text}", outcome.err());
             }
         }

@@ -2,7 +2,7 @@
 //! scenario says and hardly means, and what it may amount to.
 
 use roamlab_engine::Bytes;
-use roamlab_world::{Conduct, Draw, Failure, Scenario, Table, estimate, run};
+use roamlab_world::{Conduct, Failure, Replication, Scenario, Table, estimate, run};
 use std::cell::Cell;
 
 const VALID: &str = include_str!("bad_scenarios/valid.toml");
@@ -13,7 +13,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn tables(text: &str, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
-    run(&scenario(text), Draw { seed: 1, ..Draw::default() }, conduct)
+    run(&scenario(text), Replication { seed: 1, ..Replication::default() }, conduct)
 }
 
 #[test]

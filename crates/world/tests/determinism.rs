@@ -4,13 +4,13 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::{Draw, Table};
+use roamlab_world::{Replication, Table};
 use std::fmt::Write;
 
 /// The simulation model of the MBLUE paper.
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
 
-const DRAW: Draw = Draw { seed: 1, run: 0, trace: None };
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
 /// Long enough for the handover at 10 s and the losses behind it.
 fn short() -> String {
@@ -30,7 +30,10 @@ fn trajectory(tables: &[Table], keep: impl Fn(&str) -> bool) -> Vec<String> {
     let deliveries = ["time_ns", "flow", "seq", "bytes", "sent_ns", "fresh", "late_by_pkts"];
     add("delivery", of(rows(tables, "deliveries", deliveries)));
     add("tcp", of(rows(tables, "tcp", ["time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq"])));
-    add("drop", of(rows(tables, "drops", ["time_ns", "place", "reason", "flow", "seq", "marked", "marked"])));
+    add(
+        "drop",
+        of(rows(tables, "drops", ["time_ns", "place", "reason", "flow", "seq", "marked", "forwarded"])),
+    );
     let queue = ["time_ns", "queue", "packets", "bytes", "average", "probability", "probability"];
     add("queue", of(rows(tables, "queue", queue)));
     let handover = ["time_ns", "host", "visit", "phase", "node", "host", "host"];
@@ -48,7 +51,7 @@ fn twins_are_equal_bit_by_bit_on_threads_of_their_own_at_once() {
     });
     assert!(twins.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(rows(&twins[0], "deliveries", ["serial"]).len() > 1000, "the twins did something");
-    let other = results(&short(), Draw { run: 1, ..DRAW });
+    let other = results(&short(), Replication { run: 1, ..DRAW });
     assert_ne!(
         trajectory(&other, |_| true),
         trajectory(&twins[0], |_| true),
@@ -113,7 +116,7 @@ fn an_idle_host_and_its_links_change_nothing_for_the_others() {
 #[test]
 fn tracing_a_packet_changes_nothing() {
     let plain = results(&short(), DRAW);
-    let traced = results(&short(), Draw { trace: Some(1000), ..DRAW });
+    let traced = results(&short(), Replication { trace: Some(1000), ..DRAW });
     for (left, right) in plain.iter().zip(&traced).filter(|(table, _)| table.name != "trace") {
         assert_eq!(left, right, "{}", left.name);
     }
@@ -239,7 +242,7 @@ fn the_plain_way_and_the_general_way_agree() {
     let ipf = ipf.replace("duration = \"200 s\"", "duration = \"12 s\"");
     for (name, scenario) in [("dumbbell", DUMBBELL), ("mblue", &short()), ("lte", lte), ("ipf", &ipf)] {
         let plain = results(scenario, DRAW);
-        let general = results(scenario, Draw { trace: Some(u64::MAX), ..DRAW });
+        let general = results(scenario, Replication { trace: Some(u64::MAX), ..DRAW });
         let delivered = rows(&plain, "flows", ["delivered_pkts"]);
         assert!(delivered.iter().all(|[count]| count.parse::<u64>().unwrap() > 20), "{name}: {delivered:?}");
         for (plain, general) in plain.iter().zip(&general) {

@@ -3,7 +3,7 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::{Draw, Scenario, Table};
+use roamlab_world::{Replication, Scenario, Table};
 
 /// A correspondent, a home agent and two access routers, each with two cells.
 const NETWORK: &str = r#"
@@ -65,7 +65,7 @@ fn at_its_home(name: &'static str) -> Host {
 }
 
 fn run(text: &str) -> Vec<Table> {
-    results(text, Draw { seed: 1, run: 0, trace: None })
+    results(text, Replication { seed: 1, run: 0, trace: None })
 }
 
 /// (time in ms, node) of a phase of a host.

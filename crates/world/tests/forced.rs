@@ -3,9 +3,9 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::{Draw, Table};
+use roamlab_world::{Replication, Table};
 
-const DRAW: Draw = Draw { seed: 1, run: 0, trace: None };
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
 /// A file from `a` over `r` to `b`; `link` is what the second link says of drops and changes.
 fn transfer(app: &str, link: &str) -> Vec<Table> {

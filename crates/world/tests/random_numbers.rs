@@ -3,7 +3,7 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::Draw;
+use roamlab_world::Replication;
 
 /// Three senders whose clocks start where ns-2's do. A round trip is measured in whole ticks of 10 ms, how many depends
 /// on where the clock stood, and after one sample the timeout is three times that.
@@ -41,7 +41,8 @@ fn clocks_start_where_those_of_ns2_start() {
         let line = draws.lines().nth(index + 1).expect("a draw");
         line.split_once(',').expect("two fields").1.parse().expect("a number")
     };
-    let samples = rows(&results(text, Draw { seed: 1, run: 0, trace: None }), "tcp", ["flow", "rto_ns"]);
+    let samples =
+        rows(&results(text, Replication { seed: 1, run: 0, trace: None }), "tcp", ["flow", "rto_ns"]);
     // Nodes 2, 4 and 6 have the senders; Tcl lists 4 0 5 1 6 2 7 3. All start with 0.1 s, a whole number of ticks.
     for (flow, draw_index, round_trip) in [("f1", 3, 86.5), ("f2", 4, 86.5), ("f0", 5, 84.0)] {
         let ticks = (round_trip / 10.0 + draw(draw_index)) as u64;

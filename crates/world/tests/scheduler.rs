@@ -3,7 +3,7 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::{Draw, Table};
+use roamlab_world::{Replication, Table};
 use std::collections::BTreeMap;
 
 /// Two hosts in one cell, one of which leaves for another at 2 s, and more for each than the cell can send.
@@ -46,7 +46,7 @@ path = ["ch", "light"]
 app = { kind = "cbr", rate = "4 Mbit/s", packet = "1000 B", start = "100 ms" }
 "#;
 
-const DRAW: Draw = Draw { seed: 1, run: 0, trace: None };
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
 /// Bytes that each flow got delivered from 0.5 s to 1.9 s.
 fn bytes(tables: &[Table]) -> BTreeMap<String, u64> {

@@ -3,9 +3,9 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::Draw;
+use roamlab_world::Replication;
 
-const DRAW: Draw = Draw { seed: 1, run: 0, trace: None };
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
 
 /// (time, sequence number) of each delivery of the only flow.
 fn deliveries(text: &str) -> Vec<(u64, u64)> {

@@ -4,7 +4,7 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::Draw;
+use roamlab_world::Replication;
 use std::path::Path;
 
 const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
@@ -40,7 +40,7 @@ fn number(text: &str) -> u64 {
 
 /// The lines of a packet's trace: time, stop, place, serial, wire bytes, tunnels, detail.
 fn trace(text: &str, serial: u64) -> Vec<[String; 7]> {
-    let tables = results(text, Draw { trace: Some(serial), ..Draw::default() });
+    let tables = results(text, Replication { trace: Some(serial), ..Replication::default() });
     rows(&tables, "trace", ["time_ns", "stop", "place", "serial", "wire_bytes", "tunnels", "detail"])
 }
 
@@ -77,7 +77,7 @@ fn in_order(stops: &[&str], wanted: &[&str]) -> bool {
 fn a_packet_that_meets_no_trouble_passes_the_thirteen_stops_in_order() {
     // Without route optimisation the way leads through the home agent, which forwards before it tunnels.
     let text = short().replace("route_optimisation = true", "route_optimisation = false");
-    let tables = results(&text, Draw::default());
+    let tables = results(&text, Replication::default());
     let deliveries = rows(&tables, "deliveries", ["flow", "serial"]);
     let first = deliveries.iter().find(|row| row[0] == "moving").unwrap();
     let trace = trace(&text, number(&first[1]));
@@ -92,7 +92,7 @@ fn a_packet_that_meets_no_trouble_passes_the_thirteen_stops_in_order() {
 
 #[test]
 fn a_packet_can_cross_a_handover_in_the_old_base_stations_buffer() {
-    let tables = results(&short(), Draw::default());
+    let tables = results(&short(), Replication::default());
     let phases = rows(&tables, "handovers", ["host", "phase", "time_ns"]);
     let time_of = |phase: &str| {
         let row =

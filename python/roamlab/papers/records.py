@@ -23,7 +23,7 @@ NS = 1e9
 
 def forwarded(results: Results) -> pl.DataFrame:
     """Packets that left an old base station's buffer, marked."""
-    return results.table("releases").filter(pl.col("marked"))
+    return results.table("releases").filter(pl.col("forwarded"))
 
 
 def total(results: Results, flow: str, column: str) -> int:
@@ -39,7 +39,7 @@ class QueueTrace:
     packets: NDArray[np.float64]
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
-    marked: NDArray[np.float64]
+    forwarded: NDArray[np.float64]
     """Priority packets among those that wait."""
 
     def within(self, start: float, end: float) -> QueueTrace:
@@ -50,7 +50,7 @@ class QueueTrace:
             self.packets[chosen],
             self.average[chosen],
             self.probability[chosen],
-            self.marked[chosen],
+            self.forwarded[chosen],
         )
 
     def share_at_or_above(self, level: float, spans: Sequence[tuple[float, float]]) -> float:
@@ -69,5 +69,5 @@ class QueueTrace:
 def queue_trace(results: Results, queue: str) -> QueueTrace:
     """A recorded queue."""
     samples = results.queue(queue)
-    names = ("packets", "average", "probability", "marked")
+    names = ("packets", "average", "probability", "forwarded")
     return QueueTrace(seconds(samples), *(samples[name].to_numpy().astype(np.float64) for name in names))

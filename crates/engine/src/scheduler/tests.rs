@@ -8,7 +8,7 @@ fn at(nanos: u64) -> Time {
 
 #[test]
 fn equal_times_pop_in_insertion_order() {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = EventScheduler::default();
     for event in 0..100 {
         scheduler.push(at(u64::from(event % 3 == 0)), event);
     }
@@ -19,7 +19,7 @@ fn equal_times_pop_in_insertion_order() {
 
 #[test]
 fn a_reserved_place_is_kept() {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = EventScheduler::default();
     let place = scheduler.reserve();
     scheduler.push(Time::ZERO, "second");
     scheduler.push_at(Time::ZERO, place, "first");
@@ -28,7 +28,7 @@ fn a_reserved_place_is_kept() {
 
 #[test]
 fn the_past_ends_with_the_event_popped_last() {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = EventScheduler::default();
     let (before, now) = (scheduler.reserve(), scheduler.reserve());
     let after = scheduler.reserve();
     let time = at(5);
@@ -41,8 +41,8 @@ fn the_past_ends_with_the_event_popped_last() {
 
 #[test]
 fn nothing_comes_at_the_end_of_time() {
-    let mut scheduler = Scheduler::default();
-    let end = Scheduler::<()>::END.as_nanos();
+    let mut scheduler = EventScheduler::default();
+    let end = EventScheduler::<()>::END.as_nanos();
     let times = [u64::MAX - 1, end - 1, end, 3, u64::MAX - 9];
     times.iter().for_each(|&time| scheduler.push(at(time), time));
     assert_eq!(scheduler.pop_until(at(2)), None);
@@ -55,7 +55,7 @@ fn nothing_comes_at_the_end_of_time() {
 /// Distances as a network with jitter on every hop has them.
 #[test]
 fn random_distances_take_no_lanes() {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = EventScheduler::default();
     let mut state = 1u64;
     (0..100).for_each(|event| scheduler.push(at(event), event));
     for event in 0..100_000 {
@@ -69,7 +69,7 @@ fn random_distances_take_no_lanes() {
 /// Every link of a network with two packet sizes: most events go through lanes.
 #[test]
 fn repeated_distances_take_lanes() {
-    let mut scheduler = Scheduler::default();
+    let mut scheduler = EventScheduler::default();
     let distances = [1_000, 12_000, 1_040_000, 1_012_000, 10_000_000, 5_000_320];
     (0..60).for_each(|event| scheduler.push(at(17 * event), event as usize));
     for _ in 0..300_000 {
@@ -113,7 +113,7 @@ proptest! {
     /// Any interleaving of pushes and pops agrees with an ordered map.
     #[test]
     fn agrees_with_an_ordered_map(steps in prop::collection::vec(step(), 0..1500)) {
-        let (mut scheduler, mut model) = (Scheduler::default(), BTreeMap::new());
+        let (mut scheduler, mut model) = (EventScheduler::default(), BTreeMap::new());
         let (mut now, mut reserved) = (0u64, Vec::new());
         for step in steps {
             match step {

@@ -1,16 +1,16 @@
 //! The user plane of one host at a base station: where its packets go, and in which order.
 //!
-//! Two lines (TS 36.300 §10.1.2.3): the host's buffer takes what a source base station forwards, and a line behind it
+//! Two lines (TS 36.300 §10.1.2.3): the host's buffer takes what a source base station forwards, and a reorder queue behind it
 //! what the gateway sends directly. Direct packets wait there until the end marker of the forwarded ones, or until
 //! none has come for the reordering wait.
 //!
 //! | outlet | forwarded packets | direct packets, forwarded ones may come | direct packets, none may come |
 //! | --- | --- | --- | --- |
-//! | hold | buffer | line behind | buffer |
-//! | air | air | line behind | air |
-//! | tunnel to a target | tunnel | line behind | tunnel |
+//! | hold | buffer | reorder queue | buffer |
+//! | air | air | reorder queue | air |
+//! | tunnel to a target | tunnel | reorder queue | tunnel |
 //!
-//! An end marker from the source closes the forwarded stream: the line behind follows. An end marker for a handover
+//! An end marker from the source closes the forwarded stream: the reorder queue follows. An end marker for a handover
 //! away from here goes to the target when nothing is left that must precede it.
 
 use super::message::{Kind, Message};
@@ -21,7 +21,7 @@ use roamlab_packet::Addr;
 
 /// The user plane of one host at one base station.
 #[derive(Clone, Debug)]
-pub(super) struct Bearer {
+pub(super) struct EnodebBearer {
     host: Addr,
     outlet: Outlet,
     /// A base station that may still forward packets, which go first.
@@ -46,10 +46,10 @@ struct Inflow {
     until: Option<Time>,
 }
 
-impl Bearer {
+impl EnodebBearer {
     /// The bearer of a host that is attached: nothing waits, nothing is forwarded.
-    pub fn attached(host: Addr, since: Identification, out: &mut Vec<Action>) -> Bearer {
-        let bearer = Bearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
+    pub fn attached(host: Addr, since: Identification, out: &mut Vec<Action>) -> EnodebBearer {
+        let bearer = EnodebBearer { host, outlet: Outlet::Air, inflow: None, since, ended: None };
         bearer.set_routes(out);
         bearer
     }
@@ -61,10 +61,10 @@ impl Bearer {
         source: Addr,
         params: &Params,
         out: &mut Vec<Action>,
-    ) -> Bearer {
+    ) -> EnodebBearer {
         let ordered = params.forwarding != Forwarding::None && params.reordering;
         let inflow = ordered.then_some(Inflow { from: source, until: None });
-        let bearer = Bearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
+        let bearer = EnodebBearer { host, outlet: Outlet::Hold, inflow, since, ended: None };
         out.push(Action::StartBuffering { host });
         bearer.set_routes(out);
         bearer
@@ -99,7 +99,7 @@ impl Bearer {
         let (host, via) = (self.host, self.via());
         if let Some(inflow) = self.inflow {
             out.push(Action::SetRoute { host, from: Some(inflow.from), via, watch: true });
-            out.push(Action::SetRoute { host, from: None, via: Via::Behind, watch: false });
+            out.push(Action::SetRoute { host, from: None, via: Via::ReorderQueue, watch: false });
         } else {
             out.push(Action::SetRoute { host, from: None, via, watch: false });
         }
@@ -195,7 +195,7 @@ impl Bearer {
     }
 
     /// Whether the wait for forwarded packets is over at `now`; then what waits behind them follows.
-    pub fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+    pub fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         let over = self.next_deadline().is_some_and(|until| until <= now);
         if over {
             self.close(out);
@@ -218,7 +218,7 @@ impl Bearer {
     fn close(&mut self, out: &mut Vec<Action>) {
         let Some(inflow) = self.inflow.take() else { return };
         out.push(Action::ClearRoute { host: self.host, from: Some(inflow.from) });
-        out.push(Action::ReleaseBehind { host: self.host, via: self.via() });
+        out.push(Action::ReleaseReorderQueue { host: self.host, via: self.via() });
         self.set_routes(out);
     }
 

@@ -49,7 +49,7 @@
 //! "Takes the host back": handover cancel; the target returns what it holds, which goes first; a path that was
 //! switched is switched back. What belongs to an older handover is ignored.
 
-use super::bearer::{Bearer, Outlet};
+use super::bearer::{EnodebBearer, Outlet};
 use super::message::{Kind, Message};
 use super::{Action, Input, Params, Phase};
 use crate::backoff::Backoff;
@@ -75,7 +75,7 @@ pub(super) struct Context {
     /// Of the newest handover, service request or path switch.
     pub id: Identification,
     pub role: Role,
-    pub bearer: Bearer,
+    pub bearer: EnodebBearer,
     /// The path switch request that is not answered.
     pub path: Option<Path>,
     /// Measurement control that is not confirmed.
@@ -163,7 +163,7 @@ impl Cx<'_> {
 
 impl Context {
     /// The context of a host that `bearer` serves from now on.
-    pub fn new(id: Identification, role: Role, bearer: Bearer) -> Context {
+    pub fn new(id: Identification, role: Role, bearer: EnodebBearer) -> Context {
         Context { id, role, bearer, path: None, measuring: None, forget_at: None, resuming: None }
     }
 
@@ -204,7 +204,7 @@ impl Context {
     }
 
     /// A message about the host; whether the context stays.
-    fn hear(&mut self, from: Addr, id: Identification, kind: &Kind, cx: &mut Cx<'_>) -> bool {
+    fn on_message(&mut self, from: Addr, id: Identification, kind: &Kind, cx: &mut Cx<'_>) -> bool {
         let current = id == self.id;
         let of_path = self.path.is_some_and(|path| path.id == id);
         match *kind {
@@ -251,7 +251,7 @@ impl Context {
     }
 
     fn wait_is_over(&mut self, cx: &mut Cx<'_>) {
-        if self.bearer.time_is_up(cx.now, cx.out) {
+        if self.bearer.on_timer(cx.now, cx.out) {
             cx.note(Phase::ReorderingTimedOut);
             if self.bearer.relay_end(cx.out) {
                 cx.note(Phase::ForwardingEnded);
@@ -260,7 +260,7 @@ impl Context {
     }
 
     /// Whether the context stays.
-    fn time_is_up(&mut self, cx: &mut Cx<'_>) -> bool {
+    fn on_timer(&mut self, cx: &mut Cx<'_>) -> bool {
         self.wait_is_over(cx);
         if let Some(path) = self.path.as_mut().filter(|path| path.retry.at <= cx.now) {
             path.retry = path.retry.again(cx.now);
@@ -347,7 +347,7 @@ impl ENodeB {
         }
     }
 
-    fn hear(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+    fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let Message { host, id, kind } = message;
         match kind {
             Kind::ServiceRequest {} if self.present.contains(&host) => {
@@ -358,7 +358,7 @@ impl ENodeB {
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {
                 self.reestablish((host, id), previous, now, out);
             }
-            _ => self.with(host, now, out, |context, cx| context.hear(from, id, &kind, cx)),
+            _ => self.with(host, now, out, |context, cx| context.on_message(from, id, &kind, cx)),
         }
     }
 
@@ -371,7 +371,7 @@ impl ENodeB {
         if let Some(known) = known.filter(|known| known.id != id) {
             known.bearer.end(out);
         }
-        let bearer = Bearer::attached(host, id, out);
+        let bearer = EnodebBearer::attached(host, id, out);
         let measuring = Some(self.params.timers.rrc_retry(now));
         let context = Context { measuring, ..Context::new(id, Role::Serving, bearer) };
         self.hosts.insert(host, context);
@@ -431,7 +431,7 @@ impl ENodeB {
         if let Some(known) = known {
             known.bearer.expect_no_more(out);
         }
-        let bearer = Bearer::expecting(host, id, source, &self.params, out);
+        let bearer = EnodebBearer::expecting(host, id, source, &self.params, out);
         let until = now + self.params.timers.joining;
         let role = Role::Prepared { source, until, granted: None, early };
         self.hosts.insert(host, Context::new(id, role, bearer));
@@ -466,12 +466,12 @@ impl ENodeB {
         }
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         let due = |context: &Context| context.next_deadline().is_some_and(|at| at <= now);
         let hosts: Vec<Addr> =
             self.hosts.iter().filter(|(_, context)| due(context)).map(|(&host, _)| host).collect();
         for host in hosts {
-            self.with(host, now, out, |context, cx| context.time_is_up(cx));
+            self.with(host, now, out, |context, cx| context.on_timer(cx));
         }
     }
 }
@@ -483,13 +483,13 @@ impl Agent for ENodeB {
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
             Input::Trigger(trigger) => self.layer_2(trigger, now, out),
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(context) = self.hosts.get_mut(&host) {
                     context.bearer.forwarded(now, &self.params);
                 }
             }
-            Input::Message { from, message } => self.hear(from, message, now, out),
+            Input::Message { from, message } => self.on_message(from, message, now, out),
         }
     }
 

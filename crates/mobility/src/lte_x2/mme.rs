@@ -141,7 +141,7 @@ impl Mme {
         }
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         let mut again = Vec::new();
         for (&host, known) in &mut self.hosts {
             if let Some(change) = known.change.as_mut().filter(|change| change.retry.at <= now) {
@@ -166,7 +166,7 @@ impl Agent for Mme {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => {
                 let Message { host, id, kind } = message;
                 match kind {

@@ -170,7 +170,7 @@ impl UserEquipment {
         out.push(Action::Measure { event: self.params.measurement });
     }
 
-    fn hear(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+    fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let current = message.id == self.id;
         match (self.state, message.kind) {
             (State::Requesting { base_station, .. }, Kind::ConnectionSetup {}) if current => {
@@ -220,7 +220,7 @@ impl UserEquipment {
         }
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         match self.state {
             State::Idle { retry: Some(at) } if at <= now => {
                 self.state = State::Idle { retry: None };
@@ -281,10 +281,10 @@ impl Agent for UserEquipment {
             Input::Trigger(trigger) => self.layer_2(trigger, now, out),
             Input::Message { from, message } => {
                 if message.host == self.address {
-                    self.hear(from, message, now, out);
+                    self.on_message(from, message, now, out);
                 }
             }
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Data { .. } => {}
         }
     }

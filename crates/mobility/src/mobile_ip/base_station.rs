@@ -175,7 +175,7 @@ impl BaseStation {
         self.hosts.insert(host, Host::Forwarding { until: now + self.params.buffer.hold });
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         let later = self.promised.split_off(&(now + Duration::from_nanos(1)));
         let promised = std::mem::replace(&mut self.promised, later);
         let by_clock = self.next_beacon <= now;
@@ -206,7 +206,7 @@ impl Agent for BaseStation {
         match input {
             Input::Trigger(L2Trigger::HostArrived { host }) => self.host_arrived(host, now, out),
             Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Data { host, .. } => {
                 if let Some(Host::Forwarding { until }) = self.hosts.get_mut(&host) {
                     *until = now + self.params.buffer.hold;

@@ -84,7 +84,7 @@ impl Correspondent {
         out.push(Action::Send { to: binding.home_agent, message });
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         self.bindings.retain(|&host, binding| {
             if binding.expires <= now {
                 out.push(Action::ClearRoute { host, from: None });
@@ -117,7 +117,7 @@ impl Agent for Correspondent {
                 }
             }
             Input::Data { host, .. } => self.packet_sent(host, now, out),
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Message { .. } | Input::Trigger(_) => {}
         }
     }

@@ -267,7 +267,7 @@ impl ForeignAgent {
         out.push(Action::Send { to: home_agent, message: Message::BindingWarning { host, target: source } });
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         if !self.params.local_handoff && self.next_advertisement <= now {
             self.next_advertisement += self.params.advertisement_interval;
             let all = self.base_stations.clone();
@@ -278,7 +278,7 @@ impl ForeignAgent {
             if let (true, Some(&home_agent)) = (entry.pending_too_long(now), home_agents.get(&host)) {
                 out.push(Action::Send { to: host, message: entry.timeout_reply(host, home_agent) });
             }
-            entry.time_is_up(host, now, out)
+            entry.on_timer(host, now, out)
         });
         // An update holds only as long as the host is, or was last, here.
         let mut again = Vec::new();
@@ -303,7 +303,7 @@ impl Agent for ForeignAgent {
             Input::Data { host, source, tunnelled, .. } => {
                 self.packet_seen(host, source, tunnelled, now, out)
             }
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => match message {
                 Message::Notification { host } | Message::AgentSolicitation { host }
                     if self.base_stations.contains(&from) =>

@@ -142,7 +142,7 @@ impl HomeAgent {
         }
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         self.bindings.retain(|&host, binding| {
             let alive = now < binding.expires;
             if !alive {
@@ -177,7 +177,7 @@ impl Agent for HomeAgent {
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
             Input::Data { host, source, .. } => self.inform(host, source, now, out),
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => match message {
                 Message::RegistrationRequest {
                     host, home_agent, care_of, lifetime, identification, ..

@@ -163,7 +163,7 @@ impl MobileHost {
         }
     }
 
-    fn time_is_up(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
         match self.state {
             State::Listening { base_station, since, solicitation: Some(timer), solicited }
                 if timer.at <= now =>
@@ -206,7 +206,7 @@ impl Agent for MobileHost {
         match input {
             Input::Trigger(L2Trigger::LinkUp { base_station }) => self.link_up(base_station, now, out),
             Input::Trigger(L2Trigger::LinkDown) => self.state = State::Detached,
-            Input::Deadline => self.time_is_up(now, out),
+            Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message: Message::Beacon { .. } } if self.params.local_handoff => {
                 self.hear_beacon(from, now, out);
             }

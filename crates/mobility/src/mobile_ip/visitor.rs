@@ -162,7 +162,7 @@ impl Host {
     }
 
     /// Ends what has ended; `false` if that leaves nothing, and the routes are cleared.
-    pub fn time_is_up(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) -> bool {
+    pub fn on_timer(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) -> bool {
         let alive = match &mut self.place {
             Place::Unknown => false,
             Place::Departed { expires, .. } => now < *expires,

@@ -98,7 +98,7 @@ fn the_mark_is_the_inner_headers_and_can_be_chosen() {
     bench.offer_many(1, MARKED);
     assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow), "another mark is no mark");
     bench.offer_many(1, PLAIN.with_dscp(Dscp(46)));
-    assert_eq!(bench.last_reason(), Some(DropReason::MarkedOverflow));
+    assert_eq!(bench.last_reason(), Some(DropReason::ForwardedOverflow));
     bench.offer_tunnelled(crate::conformance::packet(0, 512, PLAIN), PLAIN.with_dscp(Dscp(46)));
     assert_eq!(bench.last_reason(), Some(DropReason::QueueOverflow), "the outer header is not looked at");
 }
@@ -116,17 +116,17 @@ fn m1_an_ordinary_packet_that_finds_no_room_is_an_overflow() {
 
 #[test]
 fn m2_a_marked_packet_at_the_limit_is_treated_as_told() {
-    let outcome = |marked_at_full| {
-        let mut bench = holding(119, &Params { marked_at_full, d1: 0.0, ..params() });
+    let outcome = |forwarded_at_full| {
+        let mut bench = holding(119, &Params { forwarded_at_full, d1: 0.0, ..params() });
         assert_eq!(bench.offer_many(1, MARKED), 0, "q_length 119: the last place");
         bench.offer_many(1, MARKED);
         bench
     };
-    let rejecting = outcome(MarkedAtFull::Reject);
-    assert_eq!(rejecting.last_reason(), Some(DropReason::MarkedOverflow));
+    let rejecting = outcome(ForwardedAtFull::Reject);
+    assert_eq!(rejecting.last_reason(), Some(DropReason::ForwardedOverflow));
     assert_eq!(rejecting.queue.packets(), 120);
 
-    let mut pushing = outcome(MarkedAtFull::PushOut);
+    let mut pushing = outcome(ForwardedAtFull::PushOut);
     let (evicted, reason) = pushing.dropped.last().expect("one was pushed out");
     assert_eq!(
         (pushing.pool[evicted].serial, *reason),
@@ -137,7 +137,7 @@ fn m2_a_marked_packet_at_the_limit_is_treated_as_told() {
     let served: Vec<_> = std::iter::from_fn(|| pushing.serve()).collect();
     assert_eq!(served[117..], [118, 120, 121]);
 
-    let mut allowing = outcome(MarkedAtFull::OverflowAllow);
+    let mut allowing = outcome(ForwardedAtFull::OverflowAllow);
     assert_eq!((allowing.dropped.len(), allowing.queue.packets()), (0, 121));
     assert_eq!(allowing.offer_many(1, PLAIN), 1, "only marked packets may exceed the limit");
 }
@@ -145,10 +145,10 @@ fn m2_a_marked_packet_at_the_limit_is_treated_as_told() {
 #[test]
 fn m2_a_queue_of_marked_packets_pushes_none_out() {
     let mut bench =
-        Bench::<Mblue>::new(&Params { marked_at_full: MarkedAtFull::PushOut, ..Params::default() });
+        Bench::<Mblue>::new(&Params { forwarded_at_full: ForwardedAtFull::PushOut, ..Params::default() });
     assert_eq!(bench.offer_many(120, MARKED), 0);
     assert_eq!(bench.offer_many(1, MARKED), 1);
-    assert_eq!(bench.last_reason(), Some(DropReason::MarkedOverflow));
+    assert_eq!(bench.last_reason(), Some(DropReason::ForwardedOverflow));
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn m4_the_update_comes_before_or_after_the_test() {
 
 #[test]
 fn m5_m6_marked_packets_count_in_the_queue_length() {
-    let rise = |count_marked, update_on_overflow, waiting| {
-        let mut bench = Bench::<Mblue>::new(&Params { count_marked, update_on_overflow, ..params() });
+    let rise = |count_forwarded, update_on_overflow, waiting| {
+        let mut bench = Bench::<Mblue>::new(&Params { count_forwarded, update_on_overflow, ..params() });
         assert_eq!(bench.offer_many(waiting, MARKED), 0);
         bench.wait(MILLISECOND * 2);
         bench.offer_many(1, PLAIN);
@@ -281,8 +281,12 @@ fn options_keep_the_contract_too() {
         ..Params::default()
     };
     check::<Mblue>(&eager);
-    check::<Mblue>(&Params { marked_at_full: MarkedAtFull::PushOut, count_marked: false, ..eager.clone() });
-    check::<Mblue>(&Params { marked_at_full: MarkedAtFull::OverflowAllow, ..eager.clone() });
+    check::<Mblue>(&Params {
+        forwarded_at_full: ForwardedAtFull::PushOut,
+        count_forwarded: false,
+        ..eager.clone()
+    });
+    check::<Mblue>(&Params { forwarded_at_full: ForwardedAtFull::OverflowAllow, ..eager.clone() });
     check::<Mblue>(&Params { reset_on_every_mark: false, update_before_test: false, ..eager });
     check::<Mblue>(&Params { idle_mode: IdleMode::Continuous, ..params() });
 }

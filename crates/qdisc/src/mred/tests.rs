@@ -53,7 +53,7 @@ fn priority_packets_are_in_neither_queue_size_nor_average() {
     // A window of 64 forwarded packets behind four ordinary ones: q_size 68, q_size_np 4.
     let mut bench = holding(4, 64, &Params { limit: Packets(300), ..params() });
     assert_eq!(bench.queue.packets(), 68);
-    assert_eq!(bench.queue.gauges().marked, 64);
+    assert_eq!(bench.queue.gauges().forwarded, 64);
     assert_eq!(offer(&mut bench, PLAIN), None, "q_size_np 4 lies below TH_min, q_size above TH_max");
     assert_eq!(avg_q_np(&bench), 4.0);
     // RED counts them and drops everything.
@@ -73,7 +73,7 @@ fn the_average_of_the_paper_weighs_ordinary_arrivals_only() {
         bench.offer_many(1, MARKED);
     }
     assert!((avg_q_np(&bench) - expected).abs() < 1e-9, "{} is not {expected}", avg_q_np(&bench));
-    assert_eq!((bench.queue.packets(), bench.queue.gauges().marked), (200, 100));
+    assert_eq!((bench.queue.packets(), bench.queue.gauges().forwarded), (200, 100));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn r3_an_overflow_of_a_priority_packet_can_reset_the_count() {
         let params = Params { overflow_resets_count: true, priority_overflow_resets_count, ..params() };
         let mut bench = holding(6, 14, &params);
         bench.queue.detector.count = 7;
-        assert_eq!(offer(&mut bench, MARKED), Some(DropReason::MarkedOverflow));
+        assert_eq!(offer(&mut bench, MARKED), Some(DropReason::ForwardedOverflow));
         assert_eq!(bench.queue.detector.count, expected);
     }
 }
@@ -160,20 +160,20 @@ fn r4_beyond_the_threshold_only_priority_packets_pass() {
 
 #[test]
 fn r5_a_full_queue_stops_priority_packets_too() {
-    let full = |marked_at_full| holding(8, 12, &Params { marked_at_full, ..params() });
-    let mut bench = full(MarkedAtFull::Reject);
-    assert_eq!(offer(&mut bench, MARKED), Some(DropReason::MarkedOverflow));
+    let full = |forwarded_at_full| holding(8, 12, &Params { forwarded_at_full, ..params() });
+    let mut bench = full(ForwardedAtFull::Reject);
+    assert_eq!(offer(&mut bench, MARKED), Some(DropReason::ForwardedOverflow));
     assert_eq!(offer(&mut bench, PLAIN), Some(DropReason::QueueOverflow), "the limit is that of all packets");
-    let mut bench = full(MarkedAtFull::PushOut);
+    let mut bench = full(ForwardedAtFull::PushOut);
     assert_eq!(offer(&mut bench, MARKED), Some(DropReason::QueueOverflow), "another made room");
-    assert_eq!((bench.queue.packets(), bench.queue.gauges().marked), (20, 13));
+    assert_eq!((bench.queue.packets(), bench.queue.gauges().forwarded), (20, 13));
     assert_eq!(bench.pool[&bench.dropped[0].0].serial, 8, "the ordinary packet nearest to the tail");
-    let mut bench = full(MarkedAtFull::OverflowAllow);
+    let mut bench = full(ForwardedAtFull::OverflowAllow);
     assert_eq!(offer(&mut bench, MARKED), None);
     assert_eq!(bench.queue.packets(), 21);
     // "In the worst case scenario, in which all of the arriving packets are priority packets": [ipf] section III.
-    let mut bench = holding(0, 20, &Params { marked_at_full: MarkedAtFull::PushOut, ..params() });
-    assert_eq!(offer(&mut bench, MARKED), Some(DropReason::MarkedOverflow));
+    let mut bench = holding(0, 20, &Params { forwarded_at_full: ForwardedAtFull::PushOut, ..params() });
+    assert_eq!(offer(&mut bench, MARKED), Some(DropReason::ForwardedOverflow));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_host_that_leaves_takes_its_packets_out_of_both_counts() {
     let mut bench = holding(3, 0, &params());
     bench.offer(packet(1, 512, MARKED));
     assert_eq!(bench.take_matching(FlowId(0)).len(), 3);
-    assert_eq!((bench.queue.packets(), bench.queue.gauges().marked), (1, 1));
+    assert_eq!((bench.queue.packets(), bench.queue.gauges().forwarded), (1, 1));
     assert_eq!(bench.queue.detector.idle_since, None, "a priority packet waits");
     assert_eq!(bench.take_matching(FlowId(1)).len(), 1);
     assert_eq!(bench.queue.detector.idle_since.map(|since| since.time), Some(Time::ZERO));
@@ -207,8 +207,16 @@ fn bytes_are_counted_by_kind_too() {
 #[test]
 fn other_readings_keep_the_contract_too() {
     let eager = Params { queue_weight: 0.5, limit: Packets(30), min_threshold: Packets(2), ..params() };
-    check::<Mred>(&Params { marked_at_full: MarkedAtFull::PushOut, count_priority: true, ..eager.clone() });
-    check::<Mred>(&Params { marked_at_full: MarkedAtFull::OverflowAllow, mark_ecn: true, ..eager.clone() });
+    check::<Mred>(&Params {
+        forwarded_at_full: ForwardedAtFull::PushOut,
+        count_priority: true,
+        ..eager.clone()
+    });
+    check::<Mred>(&Params {
+        forwarded_at_full: ForwardedAtFull::OverflowAllow,
+        mark_ecn: true,
+        ..eager.clone()
+    });
     check::<Mred>(&Params { np_idle: NpIdle::NonPriorityEmpty, average_on_priority: true, ..eager.clone() });
     check::<Mred>(&Params { priority_passes_max: false, ..eager });
     check::<Mred>(&Params { priority_overflow_resets_count: true, ..Params::of(Rules::Ns2) });
@@ -243,7 +251,11 @@ fn any_params() -> impl Strategy<Value = Params> {
             count_priority: own[2],
             priority_overflow_resets_count: own[3],
             priority_passes_max: own[4],
-            marked_at_full: [MarkedAtFull::Reject, MarkedAtFull::PushOut, MarkedAtFull::OverflowAllow][full],
+            forwarded_at_full: [
+                ForwardedAtFull::Reject,
+                ForwardedAtFull::PushOut,
+                ForwardedAtFull::OverflowAllow,
+            ][full],
             ..Params::of(rules)
         };
         assert_eq!(params.validate(), Ok(()));

@@ -1,6 +1,6 @@
 //! What every scheduler must do: each row of the table is checked.
 
-use super::{Bearer, Scheduler, SchedulerSpec};
+use super::{BearerShare, CellScheduler, SchedulerSpec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use roamlab_engine::{Bytes, Rate, Time};
@@ -10,22 +10,22 @@ use std::collections::VecDeque;
 pub(crate) struct Bench {
     pub now: Time,
     pub queues: Vec<VecDeque<Bytes>>,
-    bearers: Vec<Bearer>,
-    scheduler: Scheduler,
+    bearers: Vec<BearerShare>,
+    scheduler: CellScheduler,
 }
 
 /// A bearer.
-pub(crate) fn bearer(weight: f64, mbps: u64) -> Bearer {
-    Bearer { weight, rate: Rate::from_bps(mbps * 1_000_000) }
+pub(crate) fn bearer(weight: f64, mbps: u64) -> BearerShare {
+    BearerShare { weight, rate: Rate::from_bps(mbps * 1_000_000) }
 }
 
 impl Bench {
-    pub(crate) fn new(spec: &SchedulerSpec, bearers: &[Bearer]) -> Bench {
+    pub(crate) fn new(spec: &SchedulerSpec, bearers: &[BearerShare]) -> Bench {
         Bench {
             now: Time::ZERO,
             queues: vec![VecDeque::new(); bearers.len()],
             bearers: bearers.into(),
-            scheduler: Scheduler::new(spec, bearers),
+            scheduler: CellScheduler::new(spec, bearers),
         }
     }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a policy may know of a bearer.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Bearer {
+pub struct BearerShare {
     /// Its weight, above 0.
     pub weight: f64,
     /// The rate at which its packets are sent.
@@ -35,7 +35,7 @@ pub trait Policy: Sized {
     type Params;
 
     /// A policy that has seen nothing.
-    fn new(params: &Self::Params, bearers: &[Bearer]) -> Self;
+    fn new(params: &Self::Params, bearers: &[BearerShare]) -> Self;
 
     /// A bearer that had nothing to send is about to get a packet.
     fn wakes(&mut self, _bearer: usize) {}
@@ -97,7 +97,7 @@ macro_rules! schedulers {
         impl Policy for AnyPolicy {
             type Params = SchedulerSpec;
 
-            fn new(spec: &SchedulerSpec, bearers: &[Bearer]) -> AnyPolicy {
+            fn new(spec: &SchedulerSpec, bearers: &[BearerShare]) -> AnyPolicy {
                 match spec {
                     $(SchedulerSpec::$type(params) => AnyPolicy::$type(Policy::new(params, bearers)),)+
                 }
@@ -151,12 +151,12 @@ impl<'de> Deserialize<'de> for SchedulerSpec {
 
 /// The allocation mechanism: who sends next.
 #[derive(Debug)]
-pub struct Scheduler(AnyPolicy);
+pub struct CellScheduler(AnyPolicy);
 
-impl Scheduler {
+impl CellScheduler {
     /// A scheduler of these bearers.
-    pub fn new(spec: &SchedulerSpec, bearers: &[Bearer]) -> Scheduler {
-        Scheduler(AnyPolicy::new(spec, bearers))
+    pub fn new(spec: &SchedulerSpec, bearers: &[BearerShare]) -> CellScheduler {
+        CellScheduler(AnyPolicy::new(spec, bearers))
     }
 
     /// A bearer that had nothing to send is about to get a packet.

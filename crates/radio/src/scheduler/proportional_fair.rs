@@ -1,7 +1,7 @@
 //! Proportional fair: the bearer whose rate is highest over its average throughput (Jalali, Padovani and Pankaj,
 //! VTC 2000).
 
-use super::{Bearer, Policy};
+use super::{BearerShare, Policy};
 use roamlab_engine::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ impl ProportionalFair {
 impl Policy for ProportionalFair {
     type Params = Params;
 
-    fn new(params: &Params, bearers: &[Bearer]) -> ProportionalFair {
+    fn new(params: &Params, bearers: &[BearerShare]) -> ProportionalFair {
         let rates = bearers.iter().map(|bearer| bearer.rate.as_bps() as f64).collect();
         let averages = vec![Average::default(); bearers.len()];
         ProportionalFair { time_constant_s: params.time_constant.as_secs_f64(), rates, averages }

@@ -1,6 +1,6 @@
 //! Round robin: the bearer that has waited longest since its last packet sends one.
 
-use super::{Bearer, Policy};
+use super::{BearerShare, Policy};
 use roamlab_engine::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct RoundRobin {
 impl Policy for RoundRobin {
     type Params = Params;
 
-    fn new(_: &Params, bearers: &[Bearer]) -> RoundRobin {
+    fn new(_: &Params, bearers: &[BearerShare]) -> RoundRobin {
         RoundRobin { last: vec![0; bearers.len()], turn: 0 }
     }
 

@@ -5,7 +5,7 @@
 //! before it, or behind the virtual time when it came, if that is later. The virtual time is the finish time of the
 //! packet in service. The lowest finish time is served.
 
-use super::{Bearer, Policy};
+use super::{BearerShare, Policy};
 use roamlab_engine::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl Wfq {
 impl Policy for Wfq {
     type Params = Params;
 
-    fn new(_: &Params, bearers: &[Bearer]) -> Wfq {
+    fn new(_: &Params, bearers: &[BearerShare]) -> Wfq {
         let weights = bearers.iter().map(|bearer| bearer.weight).collect();
         Wfq { weights, starts: vec![0.0; bearers.len()], virtual_time: 0.0 }
     }

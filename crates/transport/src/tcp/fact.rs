@@ -14,7 +14,7 @@ pub enum TcpFactKind {
     /// Loss recovery ended with an ACK that expects `seq`.
     RecoveryExit,
     /// The congestion experienced by a segment made the sender cut the window (ECN).
-    EcnCut,
+    EcnReduction,
     /// The latest retransmission was not needed, and the window is as it was; `seq` is the segment the ACK expects.
     Spurious,
     /// The connection was idle for an RTO and its window shrank; `seq` is the next segment to be sent.
@@ -29,7 +29,7 @@ impl TcpFactKind {
             TcpFactKind::FastRetransmit => "fast-retransmit",
             TcpFactKind::Timeout => "timeout",
             TcpFactKind::RecoveryExit => "recovery-exit",
-            TcpFactKind::EcnCut => "ecn-cut",
+            TcpFactKind::EcnReduction => "ecn-reduction",
             TcpFactKind::Spurious => "spurious",
             TcpFactKind::IdleRestart => "idle-restart",
         }
@@ -75,5 +75,5 @@ pub struct TcpVariables {
     /// Retransmission timeouts so far.
     pub timeouts: u64,
     /// Cuts of the window so far.
-    pub cuts: u64,
+    pub reductions: u64,
 }

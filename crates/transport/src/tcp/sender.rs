@@ -4,7 +4,7 @@ use crate::params::{Handshake, TcpParams};
 use crate::tcp::Segment;
 use crate::tcp::fact::{TcpFact, TcpFactKind, TcpVariables};
 use crate::tcp::recovery::{LossRecovery, Recovery};
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Ecn, TcpFlags, TcpHeader, Timestamps};
 use std::sync::Arc;
@@ -139,8 +139,8 @@ impl TcpSender {
     /// The next segment to send; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        match self.state.permit {
-            Permit::Window(_) if self.plain => self.next_plain_segment(now),
+        match self.state.quota {
+            SendQuota::Window(_) if self.plain => self.next_plain_segment(now),
             _ => self.next_segment(now),
         }
     }
@@ -292,7 +292,7 @@ impl TcpSender {
             rto: state.rtt.rto(),
             backoff: state.rtt.backoff(),
             timeouts: state.timeouts,
-            cuts: state.cuts,
+            reductions: state.reductions,
         }
     }
 }

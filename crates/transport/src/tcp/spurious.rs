@@ -2,7 +2,7 @@
 
 use crate::params::SpuriousDetection;
 use crate::tcp::fact::TcpFactKind;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ impl SpuriousWatch {
             // (2b): two new segments in place of retransmissions.
             self.episode = Some(episode);
             state.nxt = state.snd_max;
-            state.permit = Permit::Beyond(2);
+            state.quota = SendQuota::Beyond(2);
         } else {
             self.episode = None; // (3b): spurious
             revert(state, &episode, acked, now);

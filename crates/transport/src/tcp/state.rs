@@ -1,6 +1,6 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
-use crate::params::{CutBase, Handshake, RecoveryKind, RtoArithmetic, TcpParams};
+use crate::params::{Handshake, RecoveryKind, ReductionBase, RtoArithmetic, TcpParams};
 use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -11,9 +11,9 @@ use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What last cut the window.
+/// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum LastCut {
+pub(crate) enum LastReduction {
     /// Nothing yet.
     None,
     /// Duplicate ACKs.
@@ -28,7 +28,7 @@ pub(crate) enum LastCut {
 
 /// How much new data the latest input lets go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Permit {
+pub(crate) enum SendQuota {
     /// None.
     Nothing,
     /// One segment beyond the window per duplicate ACK (RFC 3042).
@@ -55,7 +55,7 @@ pub(crate) struct SendState {
     pub end: u32,
     /// One above the highest segment that the receiver's advertised window takes.
     pub peer_end: u32,
-    pub permit: Permit,
+    pub quota: SendQuota,
     pub dup_acks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub limited_transmits: u32,
@@ -67,9 +67,9 @@ pub(crate) struct SendState {
     /// When a plain ACK changed cwnd, if that is not yet among the facts: [`fact`](Self::fact) says it later.
     grown: Option<Time>,
     pub rtt: RttEstimator,
-    /// `snd_max` at the last cut: losses below it have been paid for.
+    /// `snd_max` at the last reduction: the window was already reduced for losses below it.
     pub recovery_point: u32,
-    pub last_cut: LastCut,
+    pub last_reduction: LastReduction,
     /// The time that the ACK at hand echoes, if timestamps are in use.
     pub echo: Option<Time>,
     /// The next new segment tells the receiver that the window was cut (CWR).
@@ -88,7 +88,7 @@ pub(crate) struct SendState {
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
     pub timeouts: u64,
-    pub cuts: u64,
+    pub reductions: u64,
     facts: VecDeque<TcpFact>,
 }
 
@@ -103,7 +103,7 @@ impl SendState {
             snd_max: 0,
             end: 0,
             peer_end: u32::MAX,
-            permit: Permit::Nothing,
+            quota: SendQuota::Nothing,
             dup_acks: 0,
             limited_transmits: 0,
             timer: Timer::default(),
@@ -112,7 +112,7 @@ impl SendState {
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
             recovery_point: 0,
-            last_cut: LastCut::None,
+            last_reduction: LastReduction::None,
             echo: None,
             cwr: false,
             ece: false,
@@ -124,7 +124,7 @@ impl SendState {
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
-            cuts: 0,
+            reductions: 0,
             facts: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
             params,
         }
@@ -143,22 +143,22 @@ impl SendState {
     /// Lets go what the window allows.
     pub fn permit_window(&mut self) {
         let burst = self.params.max_burst.0;
-        self.permit = Permit::Window(if burst == 0 { u32::MAX } else { burst });
+        self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
     /// Whether the latest input lets anything go within the window.
     pub fn permits_window(&self) -> bool {
-        matches!(self.permit, Permit::Window(left) if left > 0)
+        matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
-    /// The next segment in the order that the window lets go, where the permit is for the window.
+    /// The next segment in the order that the window lets go, where the quota is for the window.
     #[inline]
     pub fn next_in_window(&mut self) -> Option<u32> {
-        let Permit::Window(left) = self.permit else { return None };
+        let SendQuota::Window(left) = self.quota else { return None };
         if left == 0 || self.nxt >= self.window_end().min(self.end) {
             return None;
         }
-        self.permit = Permit::Window(left - 1);
+        self.quota = SendQuota::Window(left - 1);
         self.nxt += 1;
         Some(self.nxt - 1)
     }
@@ -168,29 +168,29 @@ impl SendState {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
-    /// The next segment in the order: retransmission, then what the permit allows.
+    /// The next segment in the order: retransmission, then what the quota allows.
     pub fn next_segment(&mut self) -> Option<u32> {
         if let Some(seq) = self.retransmit.take() {
             return Some(seq);
         }
-        let (limit, permit) = match self.permit {
-            Permit::Nothing => return None,
-            Permit::Window(_) => return self.next_in_window(),
-            Permit::LimitedTransmit => {
+        let (limit, quota) = match self.quota {
+            SendQuota::Nothing => return None,
+            SendQuota::Window(_) => return self.next_in_window(),
+            SendQuota::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
-                (self.window_end().saturating_add(self.dup_acks).min(receiver_end), Permit::Nothing)
+                (self.window_end().saturating_add(self.dup_acks).min(receiver_end), SendQuota::Nothing)
             }
-            Permit::Beyond(0) => return None,
-            Permit::Beyond(left) => (self.receiver_end(), Permit::Beyond(left - 1)),
+            SendQuota::Beyond(0) => return None,
+            SendQuota::Beyond(left) => (self.receiver_end(), SendQuota::Beyond(left - 1)),
         };
         if self.nxt >= limit.min(self.end) {
             return None;
         }
-        if self.permit == Permit::LimitedTransmit {
+        if self.quota == SendQuota::LimitedTransmit {
             self.limited_transmits += 1;
         }
-        self.permit = permit;
+        self.quota = quota;
         self.nxt += 1;
         Some(self.nxt - 1)
     }
@@ -316,7 +316,7 @@ impl SendState {
         }
     }
 
-    /// Whether losses below `una` have all been paid for, so that new ones may cut the window again.
+    /// Whether the window was already reduced for all losses below `una`, so that new ones may reduce it again.
     pub fn recovered(&self) -> bool {
         self.una > self.recovery_point
     }
@@ -324,7 +324,10 @@ impl SendState {
     /// Whether the threshold's duplicate ACK may cut the window and retransmit.
     pub fn may_fast_retransmit(&self) -> bool {
         let first = self.params.first_loss_unguarded && self.una == 1;
-        !self.params.guard_fast_retransmit || self.recovered() || first || self.last_cut == LastCut::Ecn
+        !self.params.guard_fast_retransmit
+            || self.recovered()
+            || first
+            || self.last_reduction == LastReduction::Ecn
     }
 
     /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
@@ -332,18 +335,18 @@ impl SendState {
         self.watch(false, now);
         // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
         let recovery = self.params.recovery;
-        let cut_by_echo = self.last_cut == LastCut::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let paid_for = cut_by_echo && !self.recovered();
-        if !paid_for {
+        let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
+        let already_reduced = reduced_by_echo && !self.recovered();
+        if !already_reduced {
             self.recovery_point = self.snd_max;
-            self.cut(Loss::DupAcks);
+            self.reduce(Loss::DupAcks);
         } else if !self.params.ns2_quirks {
             self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
         } else if recovery == RecoveryKind::Tahoe {
-            self.cuts += 1;
+            self.reductions += 1;
             self.cwr = true;
         }
-        self.last_cut = LastCut::DupAcks;
+        self.last_reduction = LastReduction::DupAcks;
         self.restart_timer(now);
         // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
         self.retransmit = (self.flight_size() > 0).then_some(self.una);
@@ -395,7 +398,7 @@ impl SendState {
     /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
     pub fn ecn_echo(&mut self, ack: u32, now: Time) {
         // ns-2 answers the first echo after a timeout, whichever window it is about.
-        let first_since_timeout = self.params.ns2_quirks && self.last_cut == LastCut::Timeout;
+        let first_since_timeout = self.params.ns2_quirks && self.last_reduction == LastReduction::Timeout;
         let is_news = ack > self.recovery_point && !self.answers_syn(ack);
         if !self.params.ecn || !is_news && !first_since_timeout {
             return;
@@ -406,17 +409,18 @@ impl SendState {
         }
         self.ecn_backoff = narrow;
         self.recovery_point = self.snd_max;
-        self.last_cut = LastCut::Ecn;
-        self.cut(Loss::DupAcks);
-        self.record(TcpFactKind::EcnCut, ack, now);
+        self.last_reduction = LastReduction::Ecn;
+        self.reduce(Loss::DupAcks);
+        self.record(TcpFactKind::EcnReduction, ack, now);
     }
 
     /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
     pub fn timeout(&mut self, now: Time) {
         self.watch(true, now);
-        let cut_by_echo = self.last_cut == LastCut::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
+        let reduced_by_echo =
+            self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
         // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
-        let paid_for = self.params.ns2_quirks && cut_by_echo;
+        let already_reduced = self.params.ns2_quirks && reduced_by_echo;
         let ssthresh = self.window.ssthresh;
         self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
@@ -424,11 +428,11 @@ impl SendState {
         }
         let idle = self.flight_size() == 0;
         self.timeouts += u64::from(!idle);
-        self.cut(Loss::Timeout);
-        if paid_for {
+        self.reduce(Loss::Timeout);
+        if already_reduced {
             self.window.ssthresh = ssthresh;
         }
-        self.last_cut = LastCut::Timeout;
+        self.last_reduction = LastReduction::Timeout;
         self.dup_acks = 0;
         self.limited_transmits = 0;
         self.rtt.back_off();
@@ -444,12 +448,12 @@ impl SendState {
     pub fn restart_after_idle(&mut self, now: Time) {
         let restart_window = f64::from(self.params.restart_window.0);
         if self.params.ns2_quirks {
-            (self.last_cut, self.recovery_point) = (LastCut::Timeout, self.snd_max);
+            (self.last_reduction, self.recovery_point) = (LastReduction::Timeout, self.snd_max);
             self.cwr = self.params.ecn;
         }
         if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
             self.window.cwnd = restart_window;
-            self.cuts += 1;
+            self.reductions += 1;
             self.permit_window();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
@@ -501,22 +505,23 @@ impl SendState {
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 
-    fn cut(&mut self, loss: Loss) {
-        let in_use = match self.params.cut_base {
-            CutBase::Window => {
+    fn reduce(&mut self, loss: Loss) {
+        let in_use = match self.params.reduction_base {
+            ReductionBase::Window => {
                 (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
             }
-            CutBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
+            ReductionBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
         };
         // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-        let again =
-            loss == Loss::Timeout && self.rtt.backoff() > 1 && self.params.cut_base == CutBase::FlightSize;
+        let again = loss == Loss::Timeout
+            && self.rtt.backoff() > 1
+            && self.params.reduction_base == ReductionBase::FlightSize;
         let ssthresh = self.window.ssthresh;
         self.control.on_loss(&mut self.window, loss, in_use, &self.params);
         if again {
             self.window.ssthresh = ssthresh;
         }
-        self.cuts += 1;
+        self.reductions += 1;
         self.cwr = self.params.ecn;
         self.limited_transmits = 0;
     }

@@ -4,7 +4,7 @@ use crate::agents::Slot;
 use crate::build::build;
 use crate::conduct::Conduct;
 use crate::event::NodeId;
-use crate::run::Draw;
+use crate::run::Replication;
 use crate::scenario::Scenario;
 use crate::world::{Failure, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
@@ -19,7 +19,7 @@ const AGENT: Slot = Slot(0);
 fn world() -> World {
     let (network, _) = SCENARIO.split_once("[[flows]]").unwrap();
     let mut world =
-        build(&Scenario::parse(network, "valid.toml").unwrap(), Draw::default(), &Conduct::default());
+        build(&Scenario::parse(network, "valid.toml").unwrap(), Replication::default(), &Conduct::default());
     run_until(&mut world, 500).unwrap();
     world
 }
@@ -131,7 +131,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
         law("fa1", route(Via::Air)),
         law("fa1", route(Via::Neighbour(nobody))),
         law("fa1", route(Via::Buffer)),
-        law("ha", route(Via::Behind)),
+        law("ha", route(Via::ReorderQueue)),
         law("fa1", |host| Action::AwaitDrained { host }),
         law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
         law("fa1", |_| Action::Leave),
@@ -148,7 +148,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
 fn what_finds_nothing_to_do_is_no_violation() {
     for (name, action) in [
         ("bs1", (|host| Action::DiscardBuffer { host }) as fn(Addr) -> Action),
-        ("bs1", |host| Action::ReleaseBehind { host, via: Via::Air }),
+        ("bs1", |host| Action::ReleaseReorderQueue { host, via: Via::Air }),
         ("bs1", |host| Action::SkipReceived { host, received: [1].into() }),
         ("fa1", |host| Action::EndBearer { host }),
         ("fa1", |host| Action::ClearRoute { host, from: None }),

@@ -2,11 +2,11 @@
 
 use crate::build::build;
 use crate::conduct::Conduct;
-use crate::run::Draw;
+use crate::run::Replication;
 use crate::scenario::Scenario;
 use crate::tunnel::{self, TunnelEcn};
 use crate::world::World;
-use crate::{cx::Place, event::NodeId, probe::Stop};
+use crate::{cx::Location, event::NodeId, probe::Stop};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
 
@@ -44,7 +44,7 @@ visits = [{ cell = "bs1", at = "0 s", until = "600 ms" }]
 fn world(marks: &str, fate: &str) -> World {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", fate);
     let scenario = Scenario::parse(&text, "lab.toml").unwrap();
-    let mut world = build(&scenario, Draw::default(), &Conduct::default());
+    let mut world = build(&scenario, Replication::default(), &Conduct::default());
     run_until(&mut world, 500_000);
     world
 }
@@ -77,10 +77,10 @@ fn end(world: &mut World) -> (String, DropReason, bool) {
     run_until(world, 900_000);
     let drops = &world.cx.probes.drops;
     let place = match drops.place.last().unwrap() {
-        Place::Node(node) => world.nodes[node.0 as usize].name.clone(),
-        Place::Link(link) => world.links[*link].name.clone(),
+        Location::Node(node) => world.nodes[node.0 as usize].name.clone(),
+        Location::Link(link) => world.links[*link].name.clone(),
     };
-    (place, *drops.reason.last().unwrap(), *drops.marked.last().unwrap())
+    (place, *drops.reason.last().unwrap(), *drops.forwarded.last().unwrap())
 }
 
 fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
@@ -91,8 +91,8 @@ fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
     end(&mut world)
 }
 
-fn reached(place: &str, marked: bool) -> (String, DropReason, bool) {
-    (place.into(), DropReason::NoEndpoint, marked)
+fn reached(place: &str, forwarded: bool) -> (String, DropReason, bool) {
+    (place.into(), DropReason::NoEndpoint, forwarded)
 }
 
 fn policed(place: &str) -> (String, DropReason, bool) {
@@ -140,7 +140,7 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let text = SCENARIO.replace("MARKS", marks).replace("FATE", "delivered");
     let text = text.replace("kind = \"mobile-ip\"", &format!("kind = \"mobile-ip\", {mobility}"));
     let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
-    let mut world = build(&scenario, Draw::default(), &Conduct::default());
+    let mut world = build(&scenario, Replication::default(), &Conduct::default());
     run_until(&mut world, 600_000);
     let air = world.links.iter().position(|link| link.name == "bs1/air").unwrap();
     world.links.offered().nth(air).unwrap()
@@ -150,12 +150,12 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
 fn a_sender_in_the_core_cannot_give_itself_priority() {
     // Through the home agent's tunnel, and through its own once it knows the care-of address.
     for mobility in ["route_optimisation = false", "route_optimisation = true"] {
-        let (offered, marked) = spoofed_on_the_air("clear", mobility);
+        let (offered, forwarded) = spoofed_on_the_air("clear", mobility);
         assert!(offered > 20, "{offered} arrive");
-        assert_eq!(marked, 0, "remarked");
+        assert_eq!(forwarded, 0, "remarked");
         assert_eq!(spoofed_on_the_air("drop", mobility).0, 0, "none arrives");
-        let (offered, marked) = spoofed_on_the_air("honour", mobility);
-        assert!(offered > 20 && marked == offered, "believed: {marked} of {offered}");
+        let (offered, forwarded) = spoofed_on_the_air("honour", mobility);
+        assert!(offered > 20 && forwarded == offered, "believed: {forwarded} of {offered}");
     }
 }
 
@@ -180,7 +180,8 @@ fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
     let (src, fa1) = (node(&world, from), node(&world, "fa1"));
     let ends = (world.nodes[src.0 as usize].addr, world.nodes[fa1.0 as usize].addr);
     let packet =
-        tunnel::encap(packet, ends, (Bytes(20), TunnelEcn::Normal), Place::Node(src), &mut world.cx).unwrap();
+        tunnel::encap(packet, ends, (Bytes(20), TunnelEcn::Normal), Location::Node(src), &mut world.cx)
+            .unwrap();
     world.send(src, packet);
     end(&mut world)
 }

@@ -1,7 +1,7 @@
 //! The general path of a link: all that a plain link does, and whatever else one may have.
 
 use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
-use crate::cx::{Cx, Place};
+use crate::cx::{Cx, Location};
 use crate::event::{Event, LinkId};
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::probe::Stop;
@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 
 impl Links {
     pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        cx.trace(&packet, Stop::LinkEnqueue, Place::Link(id));
+        cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
         let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
         if forced.fold(false, |lost, strikes| lost | strikes) {
-            return cx.lose(packet, DropReason::ForcedLoss, Place::Link(id));
+            return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
         let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
         if self.is_over(id, cx) && !overtakes && self.can_bypass(id, &packet, cx) {
@@ -40,7 +40,7 @@ impl Links {
     pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
         if let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now) {
-            cx.trace(&sent.packet, Stop::LinkTxDone, Place::Link(id));
+            cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
         }
         self.start(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
@@ -216,7 +216,7 @@ impl Links {
             queue => queue.can_bypass(cx.pool[packet].wire_size()),
         };
         if can {
-            cx.trace(packet, Stop::QdiscEnqueue, Place::Link(id));
+            cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
             self.count(id, packet, cx);
         }
         can
@@ -224,12 +224,12 @@ impl Links {
 
     /// Puts a packet into the queue, or loses it.
     fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        cx.trace(&packet, Stop::QdiscEnqueue, Place::Link(id));
+        cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
         self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         match &mut link.queue {
             TxQueue::Plain { limit } if hot.waiting.len() >= *limit => {
-                cx.lose(packet, DropReason::QueueOverflow, Place::Link(id));
+                cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
             }
             TxQueue::Plain { .. } => hot.waiting.push(packet, &mut cx.pool),
             queue => queue.enqueue(id, packet, link.rate, cx),
@@ -247,7 +247,7 @@ impl Links {
 
     fn count(&mut self, id: LinkId, packet: &PacketId, cx: &Cx) {
         self.hot[id.0 as usize].offered += 1;
-        self[id].forwarded += u64::from(cx.is_marked(packet));
+        self[id].forwarded += u64::from(cx.is_forwarded(packet));
     }
 
     fn start(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
@@ -271,7 +271,7 @@ impl Links {
         let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
         if link.sending == Sending::Unawaited && (waits || is_traced()) {
             link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.place, Event::LinkTxDone { link: id });
+            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
         }
     }
 
@@ -280,7 +280,7 @@ impl Links {
         let link = self.hot(id);
         match link.sending {
             Sending::Idle => true,
-            Sending::Unawaited => cx.scheduler.is_past(link.end, link.place),
+            Sending::Unawaited => cx.scheduler.is_past(link.end, link.insertion),
             Sending::Awaited => false,
         }
     }
@@ -298,13 +298,13 @@ impl Links {
     }
 
     /// Lists a packet among those in flight.
-    pub(super) fn track(&mut self, id: LinkId, packet: PacketId, place: u64, cx: &mut Cx) {
+    pub(super) fn track(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Cx) {
         let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
         let link = &mut self[id];
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
         let ahead = link.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| sent + delay < ahead);
         let arrival = ahead.map_or(sent + delay, |ahead| ahead + sent.since(cx.now));
-        link.in_flight.push_back(InFlight { started: cx.now, sent, arrival, place, packet });
+        link.in_flight.push_back(InFlight { started: cx.now, sent, arrival, insertion, packet });
         link.arm_head(id, cx);
     }
 }
@@ -327,7 +327,7 @@ impl Link {
         }
         if let Some(head) = self.in_flight.front() {
             self.head_pending = true;
-            cx.scheduler.push_at(head.arrival, head.place, Event::LinkHead { link: id });
+            cx.scheduler.push_at(head.arrival, head.insertion, Event::LinkHead { link: id });
         }
     }
 }

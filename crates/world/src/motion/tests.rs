@@ -3,8 +3,8 @@
 use super::*;
 use crate::build::build;
 use crate::conduct::Conduct;
-use crate::cx::Place;
-use crate::run::Draw;
+use crate::cx::Location;
+use crate::run::Replication;
 use crate::scenario::Scenario;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
@@ -50,7 +50,7 @@ fn positions() -> String {
 /// Built unchecked: a scenario without a protocol that commands its hosts is refused.
 fn world(text: &str) -> World {
     let scenario: Scenario = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario, Draw::default(), &Conduct::default())
+    build(&scenario, Replication::default(), &Conduct::default())
 }
 
 fn run_until(world: &mut World, millis: u64) {
@@ -158,7 +158,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         world.links.enqueue(air, down, &mut world.cx);
         run_until(world, millis + 100);
         let drops = std::mem::take(&mut world.cx.probes.drops);
-        let at_link = |place: &Place| matches!(place, Place::Link(_));
+        let at_link = |place: &Location| matches!(place, Location::Link(_));
         let on_the_way = drops.place.iter().filter(|place| at_link(place)).count();
         assert!(
             drops.reason.iter().all(|reason| [DropReason::Detached, DropReason::NoEndpoint].contains(reason))

@@ -245,9 +245,9 @@ fn what_is_forwarded_is_marked_and_nothing_else_and_every_time_again() {
     let record = Lab { new_queue: "5 pkt", flows: flows.clone(), ..Lab::default() }.run();
     let forwarded: BTreeSet<u64> = record.releases.iter().map(|release| release.serial).collect();
     let here: Vec<_> = record.losses.iter().filter(|loss| &*loss.place == "bs2/air").collect();
-    assert!(here.iter().any(|loss| loss.marked) && here.iter().any(|loss| !loss.marked));
-    assert!(here.iter().all(|loss| loss.marked == forwarded.contains(&loss.serial)));
-    assert!(record.releases.iter().all(|release| release.marked));
+    assert!(here.iter().any(|loss| loss.forwarded) && here.iter().any(|loss| !loss.forwarded));
+    assert!(here.iter().all(|loss| loss.forwarded == forwarded.contains(&loss.serial)));
+    assert!(record.releases.iter().all(|release| release.forwarded));
 
     // Onward after 100 ms: the second base station forwards what the first one forwarded.
     let visits = vec![("bs1", 0), ("bs2", 3_000), ("bs3", 3_100)];
@@ -261,7 +261,7 @@ fn what_is_forwarded_is_marked_and_nothing_else_and_every_time_again() {
             .collect()
     };
     assert!(by("bs1").intersection(&by("bs2")).count() > 0);
-    assert!(record.releases.iter().all(|release| release.marked));
+    assert!(record.releases.iter().all(|release| release.forwarded));
 }
 
 /// mblue.local, over random phases of beacons and advertisements.

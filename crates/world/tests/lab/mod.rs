@@ -1,9 +1,9 @@
 //! What the tests of whole runs share.
 
-use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 
 /// The tables of one run of a scenario text.
-pub fn results(text: &str, draw: Draw) -> Vec<Table> {
+pub fn results(text: &str, draw: Replication) -> Vec<Table> {
     let scenario = Scenario::parse(text, "lab.toml").unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, draw, &Conduct::default()).unwrap_or_else(|law| panic!("{law}"))
 }

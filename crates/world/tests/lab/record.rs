@@ -1,7 +1,7 @@
 //! The record of a run in rows, and the trouble that a run may have with its signalling.
 
 use roamlab_engine::Rng;
-use roamlab_world::{Column, Conduct, Draw, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -101,7 +101,7 @@ pub struct Loss {
     pub seq: u64,
     pub serial: u64,
     /// It wore the mark of forwarded packets.
-    pub marked: bool,
+    pub forwarded: bool,
 }
 
 impl Loss {
@@ -118,7 +118,7 @@ pub struct Release {
     pub node: Rc<str>,
     pub flow: Rc<str>,
     pub serial: u64,
-    pub marked: bool,
+    pub forwarded: bool,
 }
 
 /// A signalling message.
@@ -160,7 +160,7 @@ impl Record {
     pub fn of(text: &str, seed: u64, duration_ms: u64) -> Record {
         let scenario =
             Scenario::parse(text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-        let draw = Draw { seed, run: 0, trace: None };
+        let draw = Replication { seed, run: 0, trace: None };
         match run(&scenario, draw, &Conduct::default()) {
             Ok(tables) => Record::new(&tables, duration_ms * MS),
             Err(violation) => panic!("{violation}\n{text}"),
@@ -254,7 +254,7 @@ fn deliveries(table: &Columns) -> Vec<Delivery> {
 
 fn losses(table: &Columns) -> Vec<Loss> {
     let [time, seq, serial] = ["time_ns", "seq", "serial"].map(|name| table.numbers(name));
-    let marked = table.numbers("marked");
+    let forwarded = table.numbers("forwarded");
     let [place, reason, flow] = ["place", "reason", "flow"].map(|name| table.words(name));
     let row = |row: usize| Loss {
         time: time[row],
@@ -263,20 +263,20 @@ fn losses(table: &Columns) -> Vec<Loss> {
         flow: flow[row].clone(),
         seq: seq[row],
         serial: serial[row],
-        marked: marked[row] == 1,
+        forwarded: forwarded[row] == 1,
     };
     (0..time.len()).map(row).collect()
 }
 
 fn releases(table: &Columns) -> Vec<Release> {
-    let [time, serial, marked] = ["time_ns", "serial", "marked"].map(|name| table.numbers(name));
+    let [time, serial, forwarded] = ["time_ns", "serial", "forwarded"].map(|name| table.numbers(name));
     let [node, flow] = ["node", "flow"].map(|name| table.words(name));
     let row = |row: usize| Release {
         time: time[row],
         node: node[row].clone(),
         flow: flow[row].clone(),
         serial: serial[row],
-        marked: marked[row] == 1,
+        forwarded: forwarded[row] == 1,
     };
     (0..time.len()).map(row).collect()
 }

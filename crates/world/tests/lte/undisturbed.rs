@@ -165,9 +165,9 @@ fn forwarding_is_in_the_record() {
     assert!(forwarded.len() > 20);
     // What was in flight, in copies, at the command itself.
     let copies: BTreeSet<_> = record.released_at(command).map(|release| release.serial).collect();
-    let dropped = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate" && !loss.marked);
+    let dropped = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate" && !loss.forwarded);
     assert_eq!(dropped.map(|loss| loss.serial).collect::<BTreeSet<_>>(), copies);
-    assert!(forwarded.iter().all(|release| (command..=marker).contains(&release.time) && !release.marked));
+    assert!(forwarded.iter().all(|release| (command..=marker).contains(&release.time) && !release.forwarded));
     // All of them go through the target's lines, whether they wait there or not, and come late.
     let held: Vec<_> = at("enb2").iter().map(|release| release.serial).collect();
     assert!(forwarded.iter().take(10).all(|release| held.contains(&release.serial)));

@@ -73,7 +73,7 @@ fn traced(variables: &TcpVariables, params: &TcpParams) -> [(&'static str, f64, 
         ("rto", variables.rto.as_secs_f64(), 5e-4),
         ("backoff", variables.backoff as f64, 0.0),
         ("nrexmit", counted_timeouts(variables, params), 0.0),
-        ("ncwndcuts", variables.cuts as f64, 0.0),
+        ("ncwndcuts", variables.reductions as f64, 0.0),
     ]
 }
 
@@ -164,7 +164,7 @@ fn totals(flow: usize, recorded: &Counters, outcome: &FlowOutcome, params: &TcpP
         ("sent", outcome.sent as f64),
         ("rexmit", outcome.retransmitted as f64),
         ("timeouts_nrexmit", counted_timeouts(last, params)),
-        ("cwnd_cuts", last.cuts as f64),
+        ("cwnd_cuts", last.reductions as f64),
         ("last_ack", f64::from(outcome.una) - 1.0),
         ("maxseq", f64::from(outcome.snd_max) - 1.0),
         ("sink_bytes", outcome.sink_bytes as f64),

@@ -110,7 +110,7 @@ def _police(anatomy: Anatomy) -> Claim:
         (
             Measure(
                 "clear: spoofed marks on the new air",
-                largest([run.marked_on_air for run in clear]),
+                largest([run.forwarded_on_air for run in clear]),
                 "pkt",
                 at_most(0),
             ),
@@ -140,7 +140,7 @@ def _police(anatomy: Anatomy) -> Claim:
             ),
             Measure(
                 "without policing: spoofed marks on the new air, smallest run",
-                smallest([run.marked_on_air for run in honour]),
+                smallest([run.forwarded_on_air for run in honour]),
                 "pkt",
                 at_least(1),
             ),

@@ -171,4 +171,4 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
 def _tested_priority(results: Results) -> int:
     """Priority packets that were lost for another reason than a full queue."""
     lost = measures.lost_at_air(results)
-    return lost.filter(lost["marked"] & (lost["reason"].cast(pl.String) != "marked-overflow")).height
+    return lost.filter(lost["forwarded"] & (lost["reason"].cast(pl.String) != "forwarded-overflow")).height

@@ -67,7 +67,7 @@ READINGS: dict[str, Reading] = {
     "R2: idle without non-priority packets": Reading(mred=(("np_idle", "non-priority-empty"),)),
     "R3: priority arrivals count": Reading(mred=(("count_priority", True),)),
     "R4: priority stops at TH_max": Reading(mred=(("priority_passes_max", False),)),
-    "R5: priority pushes out": Reading(mred=(("marked_at_full", "push-out"),)),
+    "R5: priority pushes out": Reading(mred=(("forwarded_at_full", "push-out"),)),
 }
 
 VISIT_COUNTS = (3, 4, 5, 6, 7, 8)

@@ -68,7 +68,7 @@ def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordi
     if ordinary:
         axis.step(
             trace.times,
-            trace.packets - trace.marked,
+            trace.packets - trace.forwarded,
             where="post",
             linestyle="-",
             color=_ORDINARY,
@@ -130,7 +130,7 @@ def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
         for axis, queue in zip(axes, QUEUES, strict=True):
             trace = traces[queue].within(*span)
             _lengths(axis, trace, DEFAULT.thresholds, ordinary=queue == "mred")
-            waiting = trace.times[trace.marked > 0]
+            waiting = trace.times[trace.forwarded > 0]
             mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())
             axis.set_xlim(*span)
             axis.set_title(NAMES[queue], loc="left", fontsize=9)

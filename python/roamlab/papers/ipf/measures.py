@@ -76,8 +76,8 @@ def point(results: Results) -> Point:
     lost = lost_at_air(results)
     return Point(
         utilisation=utilisation(results, SPAN_S),
-        priority=int(rows_of(results.links, "link", AIR)["marked_pkts"].item()),
-        priority_lost=int(lost["marked"].sum()),
+        priority=int(rows_of(results.links, "link", AIR)["forwarded_pkts"].item()),
+        priority_lost=int(lost["forwarded"].sum()),
         lost=lost.height,
         timeouts=int(results.flows["timeouts"].sum()),
     )
@@ -167,7 +167,7 @@ def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) 
 def priority_time(trace: QueueTrace, begins: float) -> float:
     """How long marked packets wait from `begins` on, in s: from A to B of fig. 11."""
     part = trace.within(begins, begins + 2.0)
-    waiting = np.flatnonzero(part.marked > 0)
+    waiting = np.flatnonzero(part.forwarded > 0)
     return float(part.times[waiting[-1]] - begins) if waiting.size else 0.0
 
 
@@ -260,7 +260,7 @@ def transfer(results: Results) -> Transfer:
 class Spoofed:
     """A run in which a correspondent marks its own packets."""
 
-    marked_on_air: int
+    forwarded_on_air: int
     """Priority packets that came to the new base station."""
     policed: int
     """Marks that were policed."""
@@ -274,7 +274,7 @@ def spoofed(results: Results) -> Spoofed:
     """Measures a run with a spoofing sender."""
     policed = results.policing
     return Spoofed(
-        marked_on_air=int(rows_of(results.links, "link", AIR)["marked_pkts"].item()),
+        forwarded_on_air=int(rows_of(results.links, "link", AIR)["forwarded_pkts"].item()),
         policed=policed.height,
         policed_elsewhere=policed.filter(text("node") != "fa2").height,
         delivered=total(results, "resident1", "delivered_pkts"),

@@ -132,7 +132,7 @@ def congestion(results: Results, start: float) -> Congestion:
     return Congestion(
         timeouts=happened(event="timeout"),
         spurious=happened(event="timeout", timeout="spurious"),
-        halvings=happened(event="fast-retransmit") + happened(event="ecn-cut"),
+        halvings=happened(event="fast-retransmit") + happened(event="ecn-reduction"),
     )
 
 
@@ -305,7 +305,7 @@ def drops(results: Results) -> Drops:
     return Drops(
         rate={place: 100.0 * at.get(place, 0) / max(1, offered[place]) for place in PLACES},
         tunnel_drops=int(np.count_nonzero(_where(results.drops, reason="tunnel-congestion"))),
-        answers=int(np.count_nonzero(_where(results.tcp, event="ecn-cut"))),
+        answers=int(np.count_nonzero(_where(results.tcp, event="ecn-reduction"))),
     )
 
 

@@ -240,7 +240,7 @@ def _fig11(found: Evidence) -> Claim:
             ),
             Measure(
                 "MBLUE: forwarded packets lost",
-                student(_column(one["mblue"], lambda run: run.marked_drops)),
+                student(_column(one["mblue"], lambda run: run.forwarded_drops)),
                 "pkt",
                 at_most(0.5),
             ),

@@ -117,7 +117,7 @@ def _detection(results: Results) -> float:
 
 def _transfer(results: Results) -> Transfer:
     releases = results.table("releases")
-    forwarded = set(releases.filter(releases["marked"])["serial"].to_list())
+    forwarded = set(releases.filter(releases["forwarded"])["serial"].to_list())
     arrived = results.deliveries.filter(results.deliveries["late_by_pkts"] > 0)
     # A forwarded packet that only later forwarded packets overtook would be a fault of the detour itself.
     order = results.deliveries.filter(results.deliveries["serial"].is_in(forwarded))["serial"].to_list()

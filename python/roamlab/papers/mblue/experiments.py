@@ -56,14 +56,14 @@ class Reading:
     """Floor of TCP's retransmission timeout: 200 ms since ns-2 of 2004, 1 s before and in RFC 6298."""
     blue_random: bool = False
     """BLUE raises P_m on random drops too, as eq. 3 prints; the prose and BLUE's authors: on overflow only."""
-    marked_at_full: str = "reject"
+    forwarded_at_full: str = "reject"
     """What MBLUE does with a marked packet at a full queue, which the paper excludes."""
 
     def __str__(self) -> str:
         blue = "any drop" if self.blue_random else "overflow only"
         return (
             f"residents {self.rtt}; T_B {self.beacon}; RTO floor {self.min_rto}; BLUE updates on {blue}; "
-            f"marked packet at a full queue: {self.marked_at_full}"
+            f"marked packet at a full queue: {self.forwarded_at_full}"
         )
 
 
@@ -74,7 +74,7 @@ READINGS: dict[str, Reading] = {
     "T_B uniform": Reading(beacon="uniform"),
     "RTO floor 1 s": Reading(min_rto="1 s"),
     "BLUE updates on any drop": Reading(blue_random=True),
-    "marked packet pushes out": Reading(marked_at_full="push-out"),
+    "marked packet pushes out": Reading(forwarded_at_full="push-out"),
 }
 
 HANDOFF_S = 10.0
@@ -97,7 +97,7 @@ def _queue(name: str, reading: Reading) -> dict[str, Any]:
     if name == "blue":
         queue["update_on_random_drop"] = reading.blue_random
     if name == "mblue":
-        queue["marked_at_full"] = reading.marked_at_full
+        queue["forwarded_at_full"] = reading.forwarded_at_full
     return queue
 
 

@@ -12,7 +12,7 @@ from roamlab import metrics
 from roamlab.metrics import arrivals, count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, total
-from roamlab.papers.records import forwarded as marked_releases
+from roamlab.papers.records import forwarded as forwarded_releases
 from roamlab.results import rows_of, where
 
 if TYPE_CHECKING:
@@ -56,24 +56,24 @@ def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
 def overflows_after(results: Results, handoff: float) -> int:
     """Of these within 1 s, those because the queue was physically full."""
     drops = results.drops
-    full = where(drops, "place", AIR) & where(drops, "reason", "queue-overflow", "marked-overflow")
+    full = where(drops, "place", AIR) & where(drops, "reason", "queue-overflow", "forwarded-overflow")
     return count(seconds(drops)[full], handoff, handoff + 1.0)
 
 
-def marked_drops(results: Results, handoff: float) -> int:
+def forwarded_drops(results: Results, handoff: float) -> int:
     """Forwarded packets lost at the new base station within 1 s."""
-    marked = where(results.drops, "place", AIR) & results.drops["marked"].to_numpy()
+    marked = where(results.drops, "place", AIR) & results.drops["forwarded"].to_numpy()
     return count(seconds(results.drops)[marked], handoff, handoff + 1.0)
 
 
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return count(seconds(marked_releases(results)), handoff, handoff + T_H_S)
+    return count(seconds(forwarded_releases(results)), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = seconds(marked_releases(results))
+    times = seconds(forwarded_releases(results))
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
@@ -100,7 +100,7 @@ class OneHandoff:
     forwarded: int
     overflows: int
     drops: int
-    marked_drops: int
+    forwarded_drops: int
     cutting: int
     correlation: float
     peak_average: float
@@ -119,7 +119,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         forwarded=forwarded(results, handoff),
         overflows=overflows_after(results, handoff),
         drops=drops_after(results, handoff),
-        marked_drops=marked_drops(results, handoff),
+        forwarded_drops=forwarded_drops(results, handoff),
         cutting=cutting_flows(results, handoff),
         correlation=window_correlation(results, handoff),
         peak_average=float(after.average.max(initial=0.0)),

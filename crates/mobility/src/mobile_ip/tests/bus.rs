@@ -71,7 +71,7 @@ fn delay(one: Addr, other: Addr) -> Duration {
 struct Packet {
     number: u64,
     hops: u32,
-    marked: bool,
+    forwarded: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -277,13 +277,13 @@ impl Bus {
             Event::Packet { at, from, tunnelled, packet } => self.forward(at, from, tunnelled, packet),
             Event::AirPacket { base_station, packet } => {
                 if self.attached == Some(base_station) {
-                    self.received.push((self.now, packet.number, packet.marked));
+                    self.received.push((self.now, packet.number, packet.forwarded));
                 } else {
                     self.lost.push((self.now, base_station, packet.number));
                 }
             }
             Event::Offer => {
-                let packet = Packet { number: self.offered, hops: 0, marked: false };
+                let packet = Packet { number: self.offered, hops: 0, forwarded: false };
                 self.offered += 1;
                 self.forward(CH, None, false, packet);
                 let next = self.now + self.spacing;
@@ -335,7 +335,7 @@ impl Bus {
                 (delay(at, end), Event::Packet { at: end, from: None, tunnelled: true, packet })
             }
             Via::Air => (delay(at, HOST), Event::AirPacket { base_station: at, packet }),
-            Via::Behind => unreachable!("Mobile IP has one line"),
+            Via::ReorderQueue => unreachable!("Mobile IP has one line"),
             Via::Buffer => {
                 let Some(buffer) = self.buffers.get_mut(&at) else {
                     return self.lost.push((self.now, at, packet.number));
@@ -343,7 +343,7 @@ impl Bus {
                 match buffer.release {
                     None => buffer.held.push(packet),
                     Some((via, mark)) => {
-                        packet.marked |= mark;
+                        packet.forwarded |= mark;
                         self.pass(at, via, packet);
                     }
                 }
@@ -378,7 +378,7 @@ impl Bus {
                 let Some(buffer) = self.buffers.get_mut(&at) else { return };
                 buffer.release = Some((via, mark.is_some()));
                 for mut packet in std::mem::take(&mut buffer.held) {
-                    packet.marked |= mark.is_some();
+                    packet.forwarded |= mark.is_some();
                     self.pass(at, via, packet);
                 }
             }

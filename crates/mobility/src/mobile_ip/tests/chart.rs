@@ -67,11 +67,11 @@ fn route_optimisation_itself_lets_direct_packets_overtake_those_on_the_triangle(
 #[test]
 fn what_the_old_base_station_forwards_is_marked_and_nothing_else() {
     let bus = handover(&Params::default());
-    let marked: Vec<_> = bus.received.iter().filter(|r| r.2).map(|r| r.1).collect();
+    let forwarded: Vec<_> = bus.received.iter().filter(|r| r.2).map(|r| r.1).collect();
     // Packets are 5 ms apart. Those that would have reached the host after 10 s, 44 ms from the correspondent, up to
     // the one that leaves the correspondent before 10.182 s: sent in (9.956, 10.182).
     let number = |millis: u64| (millis - 2_000) / 5;
-    assert_eq!(marked, (number(9_960)..=number(10_180)).collect::<Vec<_>>());
+    assert_eq!(forwarded, (number(9_960)..=number(10_180)).collect::<Vec<_>>());
     let unmarked = handover(&Params {
         buffer: BufferParams { mark_forwarded: false, ..Default::default() },
         ..Params::default()

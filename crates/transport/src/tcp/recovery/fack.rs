@@ -8,7 +8,7 @@
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ impl LossRecovery for Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if state.permit == Permit::LimitedTransmit && !self.recovering {
+        if state.quota == SendQuota::LimitedTransmit && !self.recovering {
             return state.next_segment();
         }
         if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
@@ -100,7 +100,7 @@ impl LossRecovery for Fack {
 impl Fack {
     /// Duplicate or not, an ACK's blocks may begin a recovery, and each ACK of a recovery lets segments go.
     fn act(&mut self, state: &mut SendState, now: Time) {
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if self.recovering {
             if !self.ignores_sacks {
                 state.permit_window();
@@ -110,7 +110,7 @@ impl Fack {
         {
             self.recovering = true;
             if !state.may_fast_retransmit() {
-                return state.permit_window(); // a window that has been paid for is repaired without a cut
+                return state.permit_window(); // a window that was already reduced is repaired without another reduction
             }
             if state.params.fack_overdamping && state.window.cwnd < state.window.ssthresh {
                 state.window.cwnd /= 2.0;
@@ -122,7 +122,7 @@ impl Fack {
             state.permit_window();
             self.mark_retransmitted(state, state.una);
         } else if state.params.limited_transmit {
-            state.permit = Permit::LimitedTransmit;
+            state.quota = SendQuota::LimitedTransmit;
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::params::PartialDeflation;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::state::{LastCut, Permit, SendState};
+use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ pub(crate) struct NewReno {
 
 impl LossRecovery for NewReno {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        let recovering = state.last_cut == LastCut::DupAcks;
+        let recovering = state.last_reduction == LastReduction::DupAcks;
         if recovering && header.ack < state.recovery_point {
             return self.on_partial_ack(state, header.ack, now);
         }
@@ -30,7 +30,7 @@ impl LossRecovery for NewReno {
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let exits = recovering && (by_rfc || state.window.inflation > 0);
         if exits {
-            state.last_cut = LastCut::Exited;
+            state.last_reduction = LastReduction::Exited;
         }
         state.window.inflation = 0;
         state.advance(header.ack, now);
@@ -52,8 +52,8 @@ impl LossRecovery for NewReno {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         match state.dup_acks.cmp(&threshold) {
-            Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
-            Ordering::Less => state.permit = Permit::Nothing,
+            Ordering::Less if state.params.limited_transmit => state.quota = SendQuota::LimitedTransmit,
+            Ordering::Less => state.quota = SendQuota::Nothing,
             Ordering::Equal => {
                 if state.may_fast_retransmit() {
                     state.fast_retransmit(now);
@@ -64,7 +64,7 @@ impl LossRecovery for NewReno {
                 permit_burst(state);
             }
             Ordering::Greater => {
-                if state.last_cut == LastCut::DupAcks || state.params.inflate_always {
+                if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
                     state.window.inflation += 1;
                 }
                 permit_burst(state);
@@ -76,7 +76,7 @@ impl LossRecovery for NewReno {
         // Without inflation only the RFC's reading knows a recovery that is yet to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let over = !by_rfc && state.una >= state.recovery_point;
-        !self.partial_seen && (state.last_cut != LastCut::DupAcks || over)
+        !self.partial_seen && (state.last_reduction != LastReduction::DupAcks || over)
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
@@ -121,5 +121,5 @@ fn deflate(state: &mut SendState, acked: u32) {
 
 fn permit_burst(state: &mut SendState) {
     let burst = state.params.recovery_burst.0;
-    state.permit = Permit::Window(if burst == 0 { u32::MAX } else { burst });
+    state.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
 }

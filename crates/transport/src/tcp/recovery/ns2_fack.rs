@@ -10,7 +10,7 @@
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ impl Ns2Fack {
         self.fack = before.max(forward_most);
         state.nxt = state.nxt.max(self.fack);
         self.take_blocks(state, header);
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if !self.recovering {
             return self.outside(state, now);
         }

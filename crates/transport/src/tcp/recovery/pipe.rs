@@ -8,7 +8,7 @@
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
@@ -52,7 +52,7 @@ impl LossRecovery for Pipe {
             self.pipe -= 1;
             return state.permit_window();
         }
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if news {
             self.count_dup_ack(state, now);
         } else if state.dup_acks == 0 {
@@ -107,7 +107,7 @@ impl Pipe {
             self.retransmitted_below = state.una + 1;
             state.fast_retransmit(now);
         } else if state.dup_acks < threshold && state.params.limited_transmit {
-            state.permit = Permit::LimitedTransmit;
+            state.quota = SendQuota::LimitedTransmit;
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::state::{LastCut, Permit, SendState};
+use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::cmp::Ordering;
@@ -18,9 +18,9 @@ pub(crate) struct Reno;
 impl LossRecovery for Reno {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // A repeated fast retransmit is allowed for as long as duplicate ACKs were the last to cut the window.
-        let exits = state.last_cut == LastCut::DupAcks && state.window.inflation > 0;
+        let exits = state.last_reduction == LastReduction::DupAcks && state.window.inflation > 0;
         if exits && !state.params.repeat_fast_retransmit {
-            state.last_cut = LastCut::Exited;
+            state.last_reduction = LastReduction::Exited;
         }
         state.window.inflation = 0;
         state.advance(header.ack, now);
@@ -37,10 +37,11 @@ impl LossRecovery for Reno {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         match state.dup_acks.cmp(&threshold) {
-            Ordering::Less if state.params.limited_transmit => state.permit = Permit::LimitedTransmit,
-            Ordering::Less => state.permit = Permit::Nothing,
+            Ordering::Less if state.params.limited_transmit => state.quota = SendQuota::LimitedTransmit,
+            Ordering::Less => state.quota = SendQuota::Nothing,
             Ordering::Equal => {
-                let again = state.params.repeat_fast_retransmit && state.last_cut == LastCut::DupAcks;
+                let again =
+                    state.params.repeat_fast_retransmit && state.last_reduction == LastReduction::DupAcks;
                 if again || state.may_fast_retransmit() {
                     state.fast_retransmit(now);
                     state.window.inflation = threshold;
@@ -50,7 +51,7 @@ impl LossRecovery for Reno {
                 state.permit_window();
             }
             Ordering::Greater => {
-                if state.last_cut == LastCut::DupAcks || state.params.inflate_always {
+                if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
                     state.window.inflation += 1;
                 }
                 state.permit_window();

@@ -7,7 +7,7 @@
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
@@ -50,7 +50,7 @@ impl LossRecovery for Rfc6675 {
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         let news = self.board.update(state.una, state.snd_max, &header.sacks);
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if self.recovering {
             state.permit_window();
         } else if news > 0 {
@@ -112,13 +112,13 @@ impl Rfc6675 {
             self.rescue = None;
             state.permit_window(); // (4.5)
         } else if state.params.limited_transmit {
-            state.permit = Permit::LimitedTransmit;
+            state.quota = SendQuota::LimitedTransmit;
         }
     }
 
     /// (3) Limited transmit is governed by pipe and cwnd; otherwise the window, without what the receiver holds.
     fn next_outside_recovery(&mut self, state: &mut SendState) -> Option<u32> {
-        if state.permit == Permit::LimitedTransmit {
+        if state.quota == SendQuota::LimitedTransmit {
             if self.pipe(state) >= state.window.cwnd as u32 {
                 return None;
             }

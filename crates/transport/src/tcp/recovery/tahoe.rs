@@ -5,7 +5,7 @@
 //! duplicate ACKs of the same window say nothing.
 
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::state::{Permit, SendState};
+use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
@@ -23,9 +23,9 @@ impl LossRecovery for Tahoe {
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if state.dup_acks < threshold && state.params.limited_transmit {
-            state.permit = Permit::LimitedTransmit;
+            state.quota = SendQuota::LimitedTransmit;
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
             state.window.cwnd = 1.0;

@@ -8,7 +8,7 @@
 use crate::params::Handshake;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::state::{LastCut, Permit, SendState};
+use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 
@@ -79,7 +79,8 @@ impl LossRecovery for Vegas {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         if self.expired(state, now) || state.dup_acks == threshold {
-            let guarded = state.params.guard_fast_retransmit && state.last_cut == LastCut::Timeout;
+            let guarded =
+                state.params.guard_fast_retransmit && state.last_reduction == LastReduction::Timeout;
             if !guarded || state.recovered() {
                 self.worried = (state.nxt - state.una + 1).min(2);
                 self.retransmit(state, now);
@@ -87,11 +88,11 @@ impl LossRecovery for Vegas {
         } else if state.dup_acks > threshold {
             state.window.cwnd += 1.0;
         }
-        state.permit = Permit::Nothing;
+        state.quota = SendQuota::Nothing;
         if state.dup_acks >= threshold {
             state.permit_window();
         } else if state.params.limited_transmit && !state.params.ns2_quirks {
-            state.permit = Permit::LimitedTransmit;
+            state.quota = SendQuota::LimitedTransmit;
         }
     }
 
@@ -183,7 +184,7 @@ impl Vegas {
         let (sent, count) =
             self.transmission(state.una).map_or((None, 0), |(sent, count)| (Some(sent), count));
         state.recovery_point = state.snd_max;
-        state.last_cut = LastCut::DupAcks;
+        state.last_reduction = LastReduction::DupAcks;
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
         if sent.is_some_and(|sent| self.cut_at < sent.since(self.first_sent)) {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// M2, R5: what becomes of a marked packet that finds the queue full.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum MarkedAtFull {
-    /// It is lost, counted as `marked-overflow`.
+pub enum ForwardedAtFull {
+    /// It is lost, counted as `forwarded-overflow`.
     Reject,
     /// The unmarked packet nearest to the tail makes room for it; rejected if all are marked.
     PushOut,
@@ -18,10 +18,10 @@ pub enum MarkedAtFull {
     OverflowAllow,
 }
 
-impl MarkedAtFull {
+impl ForwardedAtFull {
     /// The packet that leaves a full `line` to make room for a marked one.
     pub(crate) fn evict(self, line: &mut Fifo, pool: &PacketPool) -> Option<PacketId> {
-        if self == MarkedAtFull::PushOut { line.pop_last_ordinary(pool) } else { None }
+        if self == ForwardedAtFull::PushOut { line.pop_last_ordinary(pool) } else { None }
     }
 }
 
