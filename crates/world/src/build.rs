@@ -102,9 +102,8 @@ impl<'a> Builder<'a> {
         id
     }
 
-    fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
-        let named = self.scenario.record.queues.as_ref();
-        self.wanted.queues && named.map_or(by_default, |queues| queues.contains(queue))
+    fn is_recorded(&self, queue: &str, by_default: bool) -> bool {
+        self.wanted.queues && self.scenario.record.has_queue(queue, by_default)
     }
 
     fn duplex(
@@ -418,9 +417,9 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The number of the cell of this name.
+/// The number of the cell of this name. Cells stand in the order of their names.
 fn number_of(name: &str, cells: &[Cell]) -> usize {
-    cells.iter().position(|cell| cell.name == name).unwrap_or_default()
+    cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
 }
 
 fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {

@@ -28,6 +28,7 @@ pub mod node;
 pub mod ns2;
 pub mod probe;
 mod protocols;
+mod read;
 pub mod route;
 mod run;
 pub mod scenario;

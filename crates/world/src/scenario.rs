@@ -8,7 +8,7 @@ use crate::run::Replication;
 use crate::topology::TopologySpec;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate, Streams};
-use roamlab_mobility::MobilitySpec;
+use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{HardHandover, PlanSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
@@ -367,10 +367,17 @@ pub struct RecordSpec {
     pub tcp: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
-    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh"); absent: the
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or pattern with `*`; absent: the
     /// downlinks of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
+}
+
+impl RecordSpec {
+    /// Whether the queue of this name is recorded; `by_default`: if none is named.
+    pub fn has_queue(&self, name: &str, by_default: bool) -> bool {
+        self.queues.as_ref().map_or(by_default, |queues| queues.iter().any(|queue| matches(queue, name)))
+    }
 }
 
 impl Default for RecordSpec {
@@ -399,7 +406,7 @@ impl Scenario {
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
         let mut scenario: Scenario =
-            toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+            crate::read::read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
         crate::expand::expand(&mut scenario).map_err(|problem| Box::new(source.locate(problem)))?;
         let checked = crate::check::check(&scenario);
         checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;
