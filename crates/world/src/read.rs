@@ -7,6 +7,7 @@
 
 use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use serde::Deserialize;
+use toml::de::DeTable;
 
 /// A text shorter than this is read at once.
 const LONG: usize = 1_000_000;
@@ -61,10 +62,14 @@ fn read_in_pieces(text: &str, piece: usize) -> Option<Scenario> {
         at += line.len();
     }
     take(&text[start..], in_list, &mut rest, &mut lists)?;
+    // A list is written in one way or in the other.
+    let tree = DeTable::parse(&rest).ok()?;
+    if LISTS.iter().any(|list| tree.get_ref().contains_key(*list)) {
+        return None;
+    }
     let mut scenario: Scenario = toml::from_str(&rest).ok()?;
-    join(&mut scenario.links, lists.links)?;
-    join(&mut scenario.hosts, lists.hosts)?;
-    join(&mut scenario.flows, lists.flows)?;
+    let Lists { links, hosts, flows } = lists;
+    (scenario.links, scenario.hosts, scenario.flows) = (links, hosts, flows);
     Some(scenario)
 }
 
@@ -78,16 +83,6 @@ fn take(stretch: &str, in_list: bool, rest: &mut String, lists: &mut Lists) -> O
     lists.hosts.extend(piece.hosts);
     lists.flows.extend(piece.flows);
     Some(())
-}
-
-/// A list is written in one way or in the other.
-fn join<T>(written: &mut Vec<T>, cut_out: Vec<T>) -> Option<()> {
-    if cut_out.is_empty() {
-        return Some(());
-    }
-    let alone = written.is_empty();
-    *written = cut_out;
-    alone.then_some(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::build::build;
 use crate::check::SIGNALLING;
 use crate::conduct::Conduct;
+use crate::event::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::timeouts::Verdict;
@@ -69,7 +70,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
             .chain(world.bearers.iter().cloned())
             .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
-        addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
+        addresses: world.nodes.iter().zip(0..).map(|(node, id)| (node.addr, NodeId(id))).collect(),
     };
     let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
@@ -98,7 +99,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
     let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
     };
-    let node = |id: crate::event::NodeId| names.nodes[id.0 as usize].as_str();
+    let node = |id: NodeId| names.nodes[id.0 as usize].as_str();
     let goodput = |flow: &crate::flow::Flow| {
         let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
