@@ -106,7 +106,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
     };
     let time = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64);
     vec![
-        ("flow", Column::words(flows.iter().map(|flow| flow.name.as_str()))),
+        ("flow", Column::unique(flows.iter().map(|flow| flow.name.clone()))),
         ("source", Column::words(flows.iter().map(|flow| node(flow.src)))),
         ("destination", Column::words(flows.iter().map(|flow| node(flow.dst)))),
         ("kind", Column::words(flows.iter().map(|flow| flow.kind()))),
@@ -131,7 +131,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
 fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     let links = &world.links;
     vec![
-        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
         ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
         ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
         ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),

@@ -37,6 +37,12 @@ impl Column {
         Column::Words(codes, names)
     }
 
+    /// A column of words of which no two are equal.
+    pub fn unique(values: impl Iterator<Item = String>) -> Column {
+        let names: Vec<String> = values.collect();
+        Column::Words((0..names.len() as u32).collect(), names)
+    }
+
     /// A column of codes into a list of names. Of a long list only the names that occur are kept: a network of 100,000
     /// nodes has some twenty such columns, most of them short.
     fn listed<'a>(mut codes: Vec<u32>, count: usize, name: impl Fn(usize) -> &'a String) -> Column {
