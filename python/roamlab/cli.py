@@ -301,8 +301,12 @@ def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same 
 
 @cli.command()
 @click.argument("scenario", type=_ANY_PATH)
-@click.option("--seed", type=_NUMBER, default=1, show_default=True, help="Seed that random plans are drawn from.")
-@click.option("--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition.")
+@click.option(
+    "--seed", type=_NUMBER, default=1, show_default=True, help="Seed that random plans are drawn from."
+)
+@click.option(
+    "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
+)
 @click.option(
     "-o",
     "--out",

@@ -111,7 +111,9 @@ def _drawn(
         axes.set_aspect("equal")
         for pairs, style in ((wires, "-"), (backhauls, ":")):
             for one, other in pairs:
-                (line,) = axes.plot(*zip(places[one], places[other], strict=True), style, color="0.45", zorder=1)
+                (line,) = axes.plot(
+                    *zip(places[one], places[other], strict=True), style, color="0.45", zorder=1
+                )
                 line.set_gid(f"link-{one}-{other}")
         for name, place in places.items():
             is_cell = name in cells
@@ -125,9 +127,7 @@ def _drawn(
     return content.getvalue()
 
 
-def _hosts(
-    axes: Any, places: Mapping[str, NDArray[np.float64]], hosts: Sequence[Mapping[str, Any]]
-) -> None:
+def _hosts(axes: Any, places: Mapping[str, NDArray[np.float64]], hosts: Sequence[Mapping[str, Any]]) -> None:
     """Where hosts begin, and an arrow for each way from cell to cell that any of them takes."""
     routes = [[visit["cell"] for visit in host.get("visits", [])] for host in hosts]
     begins: dict[str, list[str]] = {}

@@ -58,7 +58,8 @@ class Results:
         found = list(self.manifest.warnings)
         hosts = self.manifest.parameters.get("hosts", [])
         moves = any(
-            len(host.get("visits", [])) > 1 or host.get("plan", {}).get("kind", "stay") != "stay" for host in hosts
+            len(host.get("visits", [])) > 1 or host.get("plan", {}).get("kind", "stay") != "stay"
+            for host in hosts
         )
         if moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")

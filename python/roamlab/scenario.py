@@ -74,7 +74,7 @@ class Scenario:
         return parsed
 
     def expanded(self, seed: int = 1, run: int = 0) -> dict[str, Any]:
-        """`parameters` with all that topologies, groups and plans generate: links, cells, flows, hosts and their visits.
+        """`parameters` with all that is generated: links, cells, flows, hosts and their visits.
 
         A random plan's visits are those of the run with this seed and number.
         """

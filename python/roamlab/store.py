@@ -104,7 +104,9 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
 def _manifest(manifest: Manifest, digests: dict[str, str]) -> str:
     """A manifest's file: a line for each field. To indent the tables of a large scenario takes seconds."""
     content = manifest.as_dict() | {"tables": digests}
-    texts = {name: json.dumps(value, ensure_ascii=False) for name, value in content.items() if name != "parameters"}
+    texts = {
+        name: json.dumps(value, ensure_ascii=False) for name, value in content.items() if name != "parameters"
+    }
     texts["parameters"] = manifest.parameters_text
     return "{\n" + ",\n".join(f" {json.dumps(name)}: {text}" for name, text in texts.items()) + "\n}\n"
 

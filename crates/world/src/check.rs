@@ -235,7 +235,8 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         for (end, name) in flow.path.iter().enumerate() {
             if !nodes.contains(name.as_str()) {
                 if flow.count.is_none() && is_pattern(name) {
-                    let problem = Problem::at(field(&format!("path[{end}]")), "only a group has patterns as its ends");
+                    let problem =
+                        Problem::at(field(&format!("path[{end}]")), "only a group has patterns as its ends");
                     return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
                 }
                 let problem =
@@ -314,7 +315,9 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn check_record(scenario: &Scenario) -> Result<(), Problem> {
-    let Some(queues) = scenario.record.queues.as_ref().filter(|queues| !queues.is_empty()) else { return Ok(()) };
+    let Some(queues) = scenario.record.queues.as_ref().filter(|queues| !queues.is_empty()) else {
+        return Ok(());
+    };
     let names: Vec<String> = scenario.queue_names().collect();
     for (index, queue) in queues.iter().enumerate() {
         if !names.iter().any(|name| matches(queue, name)) {

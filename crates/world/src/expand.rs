@@ -51,15 +51,18 @@ pub fn expand(scenario: &mut Scenario) -> Result<(), Problem> {
 fn check_alone(scenario: &Scenario) -> Result<(), Problem> {
     let hosts = scenario.hosts.iter().map(|host| (host.count, host.stagger));
     let flows = scenario.flows.iter().map(|flow| (flow.count, flow.stagger));
-    for (list, index, (count, stagger)) in
-        hosts.enumerate().map(|(i, it)| ("hosts", i, it)).chain(flows.enumerate().map(|(i, it)| ("flows", i, it)))
+    for (list, index, (count, stagger)) in hosts
+        .enumerate()
+        .map(|(i, it)| ("hosts", i, it))
+        .chain(flows.enumerate().map(|(i, it)| ("flows", i, it)))
     {
         if count == Some(0) {
             let problem = Problem::at(format!("{list}[{index}].count"), "a group of none");
             return Err(problem.help("write at least 1, or remove the table"));
         }
         if count.is_none() && stagger.is_some() {
-            let problem = Problem::at(format!("{list}[{index}].stagger"), "only the members of a group are staggered");
+            let problem =
+                Problem::at(format!("{list}[{index}].stagger"), "only the members of a group are staggered");
             return Err(problem.help("write `count` too, for example `count = 10`, or remove this"));
         }
     }
@@ -72,7 +75,10 @@ fn check_topologies(topologies: &[TopologySpec]) -> Result<(), Problem> {
         let field = format!("topology[{number}]");
         crate::check::check_name(topology.name(), || format!("{field}.name"))?;
         if !names.insert(topology.name()) {
-            let problem = Problem::at(format!("{field}.name"), format!("there is another topology \"{}\"", topology.name()));
+            let problem = Problem::at(
+                format!("{field}.name"),
+                format!("there is another topology \"{}\"", topology.name()),
+            );
             return Err(problem.help("give each topology a name of its own"));
         }
         topology.check(&field)?;
@@ -116,7 +122,8 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
     for (cell, site) in all.enumerate() {
         let name = format!("{name}-bs-{cell}");
         if scenario.cells.insert(name.clone(), cells.cell(node(site))).is_some() {
-            let problem = Problem::at(format!("topology[{number}].cells"), format!("there is another cell \"{name}\""));
+            let problem =
+                Problem::at(format!("topology[{number}].cells"), format!("there is another cell \"{name}\""));
             return Err(problem.help("rename the cell, or the topology"));
         }
     }

@@ -106,7 +106,10 @@ mod tests {
         let run = "[run]\nduration = \"1 s\"\n";
         let link = "[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 bit/s\"\ndelay = \"1 s\"\n";
         let cases = [
-            ("a header in a text", format!("{run}\n[[links]]\nbetween = [\"a\", \"\"\"\n[[links]]\n\"\"\"]\n")),
+            (
+                "a header in a text",
+                format!("{run}\n[[links]]\nbetween = [\"a\", \"\"\"\n[[links]]\n\"\"\"]\n"),
+            ),
             ("a list in a list", format!("{run}{link}drops = [\n[1]\n]\n")),
             ("both ways", format!("links = []\n{run}{link}")),
             ("a table after its list", format!("{run}{link}[radio]\n[links.queue]\nkind = \"droptail\"\n")),
@@ -115,7 +118,8 @@ mod tests {
         for (what, text) in cases {
             assert!(read_in_pieces(&text, 1).is_none(), "{what}");
         }
-        let split = format!("{link}{run}{link}[radio]\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n");
+        let split =
+            format!("{link}{run}{link}[radio]\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n");
         let read = read_in_pieces(&split, 1).unwrap();
         assert_eq!(read.links.len(), 3);
         assert_eq!(read, toml::from_str(&split).unwrap());

@@ -122,20 +122,26 @@ impl Cell for DropReason {
 
 impl Cell for NodeId {
     fn column(values: Vec<NodeId>, names: &Names) -> Column {
-        Column::listed(values.iter().map(|node| node.0).collect(), names.nodes.len(), |code| &names.nodes[code])
+        Column::listed(values.iter().map(|node| node.0).collect(), names.nodes.len(), |code| {
+            &names.nodes[code]
+        })
     }
 }
 
 impl Cell for LinkId {
     fn column(values: Vec<LinkId>, names: &Names) -> Column {
-        Column::listed(values.iter().map(|link| link.0).collect(), names.links.len(), |code| &names.links[code])
+        Column::listed(values.iter().map(|link| link.0).collect(), names.links.len(), |code| {
+            &names.links[code]
+        })
     }
 }
 
 impl Cell for FlowId {
     fn column(values: Vec<FlowId>, names: &Names) -> Column {
         let last = names.flows.len().saturating_sub(1) as u32;
-        Column::listed(values.iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| &names.flows[code])
+        Column::listed(values.iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| {
+            &names.flows[code]
+        })
     }
 }
 
@@ -147,7 +153,8 @@ impl Cell for Location {
             Location::Link(link) => links + link.0,
         };
         let count = names.nodes.len() + names.links.len();
-        let name = |code: usize| names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()]);
+        let name =
+            |code: usize| names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()]);
         Column::listed(values.iter().map(code).collect(), count, name)
     }
 }
@@ -160,8 +167,7 @@ impl Cell for Addr {
 
 impl Cell for Option<Addr> {
     fn column(values: Vec<Option<Addr>>, names: &Names) -> Column {
-        let word =
-            |addr: &Option<Addr>| addr.and_then(|addr| names.of(addr)).unwrap_or_default();
+        let word = |addr: &Option<Addr>| addr.and_then(|addr| names.of(addr)).unwrap_or_default();
         Column::words(values.iter().map(word))
     }
 }

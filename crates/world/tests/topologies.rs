@@ -55,7 +55,8 @@ fn a_line_joins_neighbours_and_a_grid_rows_and_columns() {
 /// The trees of the ripple and BCMP papers, as far as they are known: 12 wired nodes, 24 in all.
 #[test]
 fn irregular_trees_are_data() {
-    let each = "link = [{ rate = \"3 Mbit/s\", delay = \"3 ms\" }, { rate = \"2 Mbit/s\", delay = \"2 ms\" }]\n";
+    let each =
+        "link = [{ rate = \"3 Mbit/s\", delay = \"3 ms\" }, { rate = \"2 Mbit/s\", delay = \"2 ms\" }]\n";
     let ripple = links(&topology("tree", &format!("fan_out = [3, [3, 2, 2]]\n{each}")));
     let expected = [
         "an-0-0 an-1-0 3 Mbit/s 3 ms",
@@ -81,8 +82,7 @@ fn a_mesh_is_a_tree_whose_levels_are_joined() {
     let cross = "cross_link = { rate = \"9 Mbit/s\", delay = \"9 ms\" }\n";
     let mesh = links(&topology("mesh", &format!("roots = 2\nfan_out = [1, 2]\n{LINK}{cross}")));
     let crossing: Vec<&str> = mesh.iter().filter_map(|link| link.strip_suffix(" 9 Mbit/s 9 ms")).collect();
-    let expected =
-        ["an-0-0 an-0-1", "an-1-0 an-1-1", "an-2-0 an-2-1", "an-2-1 an-2-2", "an-2-2 an-2-3"];
+    let expected = ["an-0-0 an-0-1", "an-1-0 an-1-1", "an-2-0 an-2-1", "an-2-1 an-2-2", "an-2-2 an-2-3"];
     assert_eq!(crossing, expected);
     assert_eq!(mesh.len(), 6 + 5);
 }
@@ -98,7 +98,11 @@ fn what_is_generated_runs_like_what_is_written() {
         app = { kind = \"cbr\", rate = \"100 kbit/s\", packet = \"500 B\", start = \"1 s\", stop = \"9 s\" }\n";
     let mut written = String::new();
     for (from, to) in [(0, 1), (1, 2)] {
-        writeln!(written, "[[links]]\nbetween = [\"r-{from}\", \"r-{to}\"]\nrate = \"1 Mbit/s\"\ndelay = \"2 ms\"").unwrap();
+        writeln!(
+            written,
+            "[[links]]\nbetween = [\"r-{from}\", \"r-{to}\"]\nrate = \"1 Mbit/s\"\ndelay = \"2 ms\""
+        )
+        .unwrap();
     }
     for (cell, router) in [(0, 0), (1, 2)] {
         writeln!(
@@ -177,8 +181,18 @@ fn grid_neighbours_are_those_around() {
 #[test]
 fn problems_name_the_table_that_generates() {
     let tree = |rest: &str| topology("tree", rest);
-    let host = |rest: &str| format!("{}\n[[hosts]]\nname = \"mh\"\nhome = \"an-0-0\"\n{rest}\n", tree(&format!("depth = 1\nfan_out = 2\n{LINK}{CELLS}")));
-    let flows = |rest: &str| format!("{}[[flows]]\nname = \"f\"\napp = {{ kind = \"cbr\", rate = \"1 kbit/s\", packet = \"100 B\" }}\n{rest}\n", tree(&format!("depth = 1\nfan_out = 2\n{LINK}")));
+    let host = |rest: &str| {
+        format!(
+            "{}\n[[hosts]]\nname = \"mh\"\nhome = \"an-0-0\"\n{rest}\n",
+            tree(&format!("depth = 1\nfan_out = 2\n{LINK}{CELLS}"))
+        )
+    };
+    let flows = |rest: &str| {
+        format!(
+            "{}[[flows]]\nname = \"f\"\napp = {{ kind = \"cbr\", rate = \"1 kbit/s\", packet = \"100 B\" }}\n{rest}\n",
+            tree(&format!("depth = 1\nfan_out = 2\n{LINK}"))
+        )
+    };
     let cases = [
         ("no such family", topology("ring", LINK)),
         ("an unknown field", tree(&format!("depth = 1\nfanout = 2\n{LINK}"))),

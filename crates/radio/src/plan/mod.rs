@@ -214,8 +214,7 @@ mod tests {
     }
 
     fn visited(text: &str, first: usize, seconds: u64, rng: Option<&mut Rng>) -> Vec<usize> {
-        let visits =
-            plan(text).visits(&cells(4), (first, Duration::ZERO), Duration::from_secs(seconds), rng);
+        let visits = plan(text).visits(&cells(4), (first, Duration::ZERO), Duration::from_secs(seconds), rng);
         visits.into_iter().map(|(cell, _)| cell).collect()
     }
 

@@ -117,7 +117,9 @@ fn later(visits: &[Visit], late: Duration) -> Vec<Visit> {
 fn moving(host: HostSpec, walk: Option<Walk>, end: Duration) -> HostSpec {
     match (&host.plan, walk) {
         (Some(plan), Some(walk)) if plan.is_random() => HostSpec { walk: Some(walk), ..host },
-        (Some(plan), Some(walk)) => HostSpec { visits: Some(walk.visits(plan, end, None)), plan: None, ..host },
+        (Some(plan), Some(walk)) => {
+            HostSpec { visits: Some(walk.visits(plan, end, None)), plan: None, ..host }
+        }
         _ => host,
     }
 }
@@ -142,15 +144,21 @@ impl<'a> Planned<'a> {
         }
         let course = spec.course();
         if let Some(dwell) = course.dwell.filter(|&dwell| dwell <= scenario.radio.gap) {
-            let message = format!("the host would leave a cell after {dwell}, and needs {} to enter it", scenario.radio.gap);
-            return Err(Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`"));
+            let message = format!(
+                "the host would leave a cell after {dwell}, and needs {} to enter it",
+                scenario.radio.gap
+            );
+            return Err(
+                Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`")
+            );
         }
         let mut patterns = Patterns::new(scenario.cells.keys().map(String::as_str), "cell");
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         let every = ["*".to_owned()];
         let wanted = if course.cells.is_empty() { &every[..] } else { course.cells };
         for (number, cell) in wanted.iter().enumerate() {
-            let place = if course.cells.is_empty() { field("plan") } else { field(&format!("plan.cells[{number}]")) };
+            let place =
+                if course.cells.is_empty() { field("plan") } else { field(&format!("plan.cells[{number}]")) };
             patterns.find(cell, || place.clone())?;
             for name in patterns.all(cell) {
                 if !scenario.cells.contains_key(&name) {
@@ -168,7 +176,8 @@ impl<'a> Planned<'a> {
         let place = |name: &str, at: String| {
             names.iter().position(|cell| cell == name).ok_or_else(|| {
                 let cells: Vec<&str> = names.iter().map(String::as_str).collect();
-                Problem::at(at, format!("\"{name}\" is not among the cells of the plan")).help(known(name, &cells, '"'))
+                Problem::at(at, format!("\"{name}\" is not among the cells of the plan"))
+                    .help(known(name, &cells, '"'))
             })
         };
         let first = course.begin.map_or(Ok(0), |begin| place(begin, field("plan.begin")))?;
@@ -215,7 +224,9 @@ fn neighbours(
     }
     if let Some(alone) = around.iter().position(BTreeSet::is_empty) {
         let message = format!("cell \"{}\" has no neighbour: a host could not leave it", names[alone]);
-        return Err(Problem::at(field("plan"), message).help("add it to `pairs`, or write other `neighbours`"));
+        return Err(
+            Problem::at(field("plan"), message).help("add it to `pairs`, or write other `neighbours`")
+        );
     }
     Ok(around.into_iter().map(|cells| cells.into_iter().collect()).collect())
 }

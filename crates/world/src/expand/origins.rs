@@ -31,7 +31,11 @@ impl Origins {
         }
         if let Some(rest) = field.strip_prefix("cells.") {
             return self.topologies.iter().enumerate().find_map(|(number, (_, name))| {
-                let (cell, rest) = rest.strip_prefix(name.as_str())?.strip_prefix("-bs-")?.split_once('.').unwrap_or_default();
+                let (cell, rest) = rest
+                    .strip_prefix(name.as_str())?
+                    .strip_prefix("-bs-")?
+                    .split_once('.')
+                    .unwrap_or_default();
                 let generated = !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit());
                 generated.then(|| format!("topology[{number}].cells.{rest}"))
             });
@@ -59,8 +63,12 @@ mod tests {
     #[test]
     fn a_field_leads_to_what_generates_it() {
         let topologies = vec![(2, "an".to_owned()), (5, "core".to_owned())];
-        let origins =
-            Origins { links: 2, topologies, hosts: vec![(0, false), (1, true)], flows: vec![(0, false), (10, false)] };
+        let origins = Origins {
+            links: 2,
+            topologies,
+            hosts: vec![(0, false), (1, true)],
+            flows: vec![(0, false), (10, false)],
+        };
         for (field, written) in [
             ("links[1].between", None),
             ("links[2].between", Some("topology[0]")),

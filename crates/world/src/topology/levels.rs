@@ -111,7 +111,9 @@ impl Levels<'_> {
             return bad(field, format!("{depth} levels below the root: write 1 to {MOST_LEVELS}"));
         }
         if let Some(listed) = self.links.filter(|&listed| listed != depth as usize) {
-            let message = format!("{listed} kinds of link for {depth} levels: write one for each level, from the root down");
+            let message = format!(
+                "{listed} kinds of link for {depth} levels: write one for each level, from the root down"
+            );
             return bad("link", message);
         }
         let (mut all, mut level) = (u64::from(self.roots), u64::from(self.roots));
@@ -131,7 +133,11 @@ impl Levels<'_> {
                 None => 0,
             };
             if below == 0 {
-                let field = if self.fan_out.listed().is_some() { format!("fan_out[{number}]") } else { "fan_out".into() };
+                let field = if self.fan_out.listed().is_some() {
+                    format!("fan_out[{number}]")
+                } else {
+                    "fan_out".into()
+                };
                 return bad(&field, format!("level {} would have no node: write at least 1", number + 1));
             }
             level = below;

@@ -222,7 +222,10 @@ impl TopologySpec {
         }
         if let Some(cells) = self.cells() {
             if cells.per_node == 0 {
-                return told("cells.per_node", "no node would have a cell: write at least 1, or remove `cells`");
+                return told(
+                    "cells.per_node",
+                    "no node would have a cell: write at least 1, or remove `cells`",
+                );
             }
             if cells.at == Some(At::Leaves) && self.plan_has_no_leaves() {
                 return told("cells.at", "this family has no leaves: write \"all\"");
