@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from io import StringIO
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ MOST_NODES = 600
 """Larger networks are refused: nobody could read them, and the layout takes time with the square of their size."""
 
 _STEPS = 150
-_INCHES = 0.42
+_INCHES = 0.7
 """Length of a link on paper, about."""
 
 
@@ -79,10 +80,10 @@ def _hops(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> NDArray[np.
         distances[source, source] = 0.0
         queue = [source]
         for node in queue:
-            for other in around[node]:
-                if np.isinf(distances[source, other]):
-                    distances[source, other] = distances[source, node] + 1.0
-                    queue.append(other)
+            for near in around[node]:
+                if np.isinf(distances[source, near]):
+                    distances[source, near] = distances[source, node] + 1.0
+                    queue.append(near)
     distances[np.isinf(distances)] = distances[np.isfinite(distances)].max() + 1.0
     return distances
 
@@ -120,7 +121,9 @@ def _drawn(
             marker, colour = ("^", "#009E73") if is_cell else ("s", "#0072B2")
             (point,) = axes.plot(*place, marker, color=colour, markersize=5 if is_cell else 7, zorder=3)
             point.set_gid(f"{'cell' if is_cell else 'node'}-{name}")
-            axes.annotate(name, place, (0, 5), textcoords="offset points", ha="center", fontsize=6, zorder=4)
+            axes.annotate(
+                name, tuple(place), (0, 5), textcoords="offset points", ha="center", fontsize=6, zorder=4
+            )
         _hosts(axes, places, hosts)
         content = StringIO()
         figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
@@ -140,7 +143,7 @@ def _hosts(axes: Any, places: Mapping[str, NDArray[np.float64]], hosts: Sequence
             text, places[cell], (0, -10), textcoords="offset points", ha="center", fontsize=6, color="#D55E00"
         )
         note.set_gid(f"hosts-{cell}")
-    ways = Counter((one, other) for route in routes for one, other in zip(route, route[1:], strict=False))
+    ways = Counter((one, other) for route in routes for one, other in pairwise(route))
     for (one, other), _ in sorted(ways.items()):
         bent = {"arrowstyle": "->", "color": "#D55E00", "connectionstyle": "arc3,rad=0.25", "lw": 0.9}
         arrow = axes.annotate("", places[other], places[one], arrowprops=bent, zorder=2)

@@ -32,7 +32,7 @@ def weight(scenario: Scenario) -> float:
     from roamlab.metrics import span_s
 
     found = scenario.parameters
-    flows = sum(flow.get("count", 1) for flow in found.get("flows", []))
+    flows: int = sum(flow.get("count", 1) for flow in found.get("flows", []))
     return span_s(found["run"]["duration"]) * max(1, flows)
 
 
