@@ -367,8 +367,8 @@ pub struct RecordSpec {
     pub tcp: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
-    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or pattern with `*`; absent: the
-    /// downlinks of all cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by a pattern
+    /// with `*`; absent: the downlinks of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
 }
