@@ -304,6 +304,33 @@ def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same 
 
 
 @cli.command()
+@click.argument("scenario", type=_ANY_PATH)
+@click.option(
+    "--seed", type=_NUMBER, default=1, show_default=True, help="Seed that random plans are drawn from."
+)
+@click.option(
+    "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("network.svg"),
+    show_default=True,
+    help="File for the drawing.",
+)
+def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+    """Draw a scenario's network: nodes, links, cells, and how hosts move, as SVG."""
+    from roamlab.base.errors import shown
+    from roamlab.base.output import write_chart
+    from roamlab.scenarios.scenario import load
+    from roamlab.showing.network_drawing import svg
+
+    write_chart(out, svg(load(scenario), seed, repetition))
+    click.echo(f"drawing: {shown(out)}")
+
+
+@cli.command()
 def schema() -> None:
     """Print the JSON Schema of scenarios, for editors."""
     from roamlab import _roamlab

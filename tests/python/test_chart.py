@@ -287,7 +287,7 @@ def _tables(signalling: list[dict[str, Any]], handovers: list[tuple[int, int, st
         "hosts": [{"name": "u", "visits": [{"cell": "a"}, {"cell": "b"}]}],
     }
     return SimpleNamespace(
-        manifest=SimpleNamespace(parameters=parameters, scenario_name="made", seed=1, run=0),
+        manifest=SimpleNamespace(network=parameters, scenario_name="made", seed=1, run=0),
         signalling=pl.DataFrame([{key: row.get(key) for key in keys} for row in signalling]),
         handovers=pl.DataFrame(
             [(time, "u", visit, phase, node) for time, visit, phase, node in handovers],

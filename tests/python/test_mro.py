@@ -43,7 +43,7 @@ def _record(*phases: tuple[float, int, str, str]) -> Any:
         ),
     )
     visits = [{"cell": cell, "at": "0 s"} for cell in "abc"]
-    found.manifest = SimpleNamespace(parameters={"hosts": [{"name": "ue", "visits": visits}]})  # type: ignore[attr-defined]
+    found.manifest = SimpleNamespace(network={"hosts": [{"name": "ue", "visits": visits}]})  # type: ignore[attr-defined]
     return found
 
 

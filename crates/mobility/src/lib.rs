@@ -21,7 +21,7 @@ mod topology;
 #[cfg(test)]
 mod transitions;
 
-pub use domain::Domain;
+pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};

@@ -7,6 +7,7 @@
 mod handover;
 pub mod measurement;
 mod medium;
+pub mod plan;
 pub mod scheduler;
 pub mod signal;
 mod spec;
@@ -17,6 +18,7 @@ pub use handover::{
 };
 pub use measurement::{A3, Finding, Meter};
 pub use medium::{AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Outcome};
+pub use plan::{Cells, Course, PLANS, PlanSpec};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

@@ -116,7 +116,7 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
         name: host.name.clone(),
         home: host.home.clone(),
         visits: host
-            .visits
+            .stays()
             .iter()
             .map(|visit| Stay { cell: visit.cell.clone(), at: visit.at, until: visit.until })
             .collect(),

@@ -4,6 +4,7 @@ use crate::agents;
 use crate::conduct::Conduct;
 use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::forced::{ForcedDrops, LinkChange};
@@ -34,6 +35,8 @@ type TcpKnobs = Option<Arc<TcpParams>>;
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
+    let drawn = expand::draw(scenario, &streams);
+    let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, ways) = (Vec::new(), BTreeMap::new(), Ways::default());
     let wanted = wanted(scenario, conduct);
@@ -100,9 +103,8 @@ impl<'a> Builder<'a> {
         id
     }
 
-    fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
-        let named = self.scenario.record.queues.as_ref();
-        self.wanted.queues && named.map_or(by_default, |queues| queues.contains(queue))
+    fn is_recorded(&self, queue: &str, by_default: bool) -> bool {
+        self.wanted.queues && self.scenario.record.has_queue(queue, by_default)
     }
 
     fn duplex(
@@ -183,7 +185,7 @@ impl<'a> Builder<'a> {
     fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
         let mut uplinks = BTreeMap::new();
         let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
-        let visits = spec.visits.iter().map(visit).collect();
+        let visits = spec.stays().iter().map(visit).collect();
         for name in self.scenario.cells_of(spec) {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
@@ -198,7 +200,7 @@ impl<'a> Builder<'a> {
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
-            plan: self.scenario.radio.plan(&spec.visits).unwrap_or_default(),
+            plan: self.scenario.radio.plan(spec.stays()).unwrap_or_default(),
             next_motion: 0,
             visits,
             visit: 0,
@@ -266,7 +268,7 @@ impl<'a> Builder<'a> {
             SignalSpec::Schedule => {
                 let shape = (spec.peak_dbm, spec.slope_db_per_s);
                 let number = |name: &str| number_of(name, cells);
-                Signal::Schedule(Schedule::new(shape, cells.len(), &host.visits, number))
+                Signal::Schedule(Schedule::new(shape, cells.len(), host.stays(), number))
             }
             SignalSpec::Positions => {
                 let stream =
@@ -424,9 +426,9 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The number of the cell of this name.
+/// The number of the cell of this name. Cells stand in the order of their names.
 fn number_of(name: &str, cells: &[Cell]) -> usize {
-    cells.iter().position(|cell| cell.name == name).unwrap_or_default()
+    cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
 }
 
 fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {

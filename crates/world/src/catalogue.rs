@@ -27,6 +27,8 @@ pub fn catalogue() -> String {
         "radios": pairs(roamlab_radio::RADIOS),
         "media": pairs(roamlab_radio::MEDIA),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
+        "plans of movement": pairs(roamlab_radio::PLANS),
+        "topologies": pairs(crate::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut roamlab_mobility::message_names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),

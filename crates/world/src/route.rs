@@ -233,24 +233,36 @@ pub struct Edge {
 /// with one way out sends everything that way.
 pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
     let mut outgoing = vec![Vec::new(); nodes];
+    let mut incoming: Vec<Vec<&Edge>> = vec![Vec::new(); nodes];
     for edge in edges {
         outgoing[edge.from].push(*edge);
+        incoming[edge.to].push(edge);
     }
+    // A node that is joined to one other only is reached like that one: paths are searched without such nodes.
+    let stub = |node: usize| match (outgoing[node].as_slice(), incoming[node].as_slice()) {
+        ([out], [into]) if out.to == into.from => Some(**into),
+        _ => None,
+    };
+    let stubs: Vec<Edge> = (0..nodes).filter_map(stub).collect();
+    let core: Vec<Vec<Edge>> = outgoing
+        .iter()
+        .map(|edges| edges.iter().filter(|edge| stub(edge.to).is_none()).copied().collect())
+        .collect();
     let mut ways = Ways::default();
     for source in 0..nodes {
         if let [only] = outgoing[source].as_slice() {
             ways.from.push(only.link.0);
             continue;
         }
-        ways.from.push(ROW | ways.rows.len() as u32);
-        ways.rows.extend(first_links(source, &outgoing).map(|link| link.map_or(NOWHERE, |link| link.0)));
+        let start = ways.rows.len();
+        ways.from.push(ROW | start as u32);
+        ways.rows.extend(first_links(source, &core).map(|link| link.map_or(NOWHERE, |link| link.0)));
+        let row = &mut ways.rows[start..];
+        for into in &stubs {
+            row[into.to] = if into.from == source { into.link.0 } else { row[into.from] };
+        }
     }
     ways
-}
-
-/// Whether the only way out is to `node`: nothing else is reached through there.
-fn leads_back(outgoing: &[Edge], node: usize) -> bool {
-    matches!(outgoing, [only] if only.to == node)
 }
 
 /// The first link of the shortest path from `source` to every node (Dijkstra).
@@ -269,9 +281,7 @@ fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> impl Iterator<Item = Op
             if best[edge.to].is_none_or(|known| next < known) {
                 best[edge.to] = Some(next);
                 first[edge.to] = if node == source { Some(edge.link) } else { first[node] };
-                if !leads_back(&outgoing[edge.to], node) {
-                    heap.push(Reverse((next, edge.to)));
-                }
+                heap.push(Reverse((next, edge.to)));
             }
         }
     }
@@ -297,6 +307,32 @@ mod tests {
         assert_eq!(link(1, Addr::node(0)), None, "links are one-way");
         assert_eq!((link(0, Addr::node(9)), link(0, Addr::BROADCAST)), (None, None));
         assert_eq!(link(2, Addr::node(9)), Some(LinkId(2)), "one way out is a default route");
+    }
+
+    /// Routes to nodes that are joined to one other only are those of a search that knows of no such nodes.
+    #[test]
+    fn nodes_at_the_edge_are_reached_like_their_neighbours() {
+        let mut edges = Vec::new();
+        let mut join = |from: usize, to: usize, millis: u64| {
+            let link = edges.len() as u32;
+            edges.push(edge(link, from, to, millis));
+            edges.push(edge(link + 1, to, from, millis));
+        };
+        // A ring of five with a chain of two and three nodes at its edge.
+        for node in 0..5 {
+            join(node, (node + 1) % 5, node as u64 + 1);
+        }
+        for (from, to) in [(0, 5), (5, 6), (0, 7), (2, 8), (2, 9)] {
+            join(from, to, 1);
+        }
+        let ways = shortest_paths(10, &edges);
+        let outgoing: Vec<Vec<Edge>> =
+            (0..10).map(|node| edges.iter().filter(|edge| edge.from == node).copied().collect()).collect();
+        for source in 0..10 {
+            for (to, link) in first_links(source, &outgoing).enumerate().filter(|(to, _)| *to != source) {
+                assert_eq!(ways.link(NodeId(source as u32), Addr::node(to as u32)), link, "{source} to {to}");
+            }
+        }
     }
 
     #[test]

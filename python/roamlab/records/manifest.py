@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -37,8 +37,13 @@ class Manifest:
     @cached_property
     def key(self) -> str:
         """Hash of everything that determines the run's content. A scenario's comments do not."""
-        origin = [self.format, self.parameters, self.seed, self.run, self.schema_hash, self.build_hash]
-        return hash_text(json.dumps(origin, ensure_ascii=False))
+        rest = json.dumps([self.seed, self.run, self.schema_hash, self.build_hash], ensure_ascii=False)
+        return hash_text(f"[{self.format}, {self.parameters_text}, {rest[1:]}")
+
+    @cached_property
+    def parameters_text(self) -> str:
+        """`parameters` as JSON, which takes a while for a large scenario."""
+        return json.dumps(self.parameters, ensure_ascii=False)
 
     @classmethod
     def from_dict(cls, content: Any) -> Manifest:
@@ -60,19 +65,30 @@ class Manifest:
         return cls(**{each.name: content[each.name] for each in fields(cls)})
 
     def as_dict(self) -> dict[str, Any]:
-        """For the manifest file."""
-        return asdict(self)
+        """For the manifest file; its values are not copied."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def network(self) -> dict[str, Any]:
+        """`parameters` with all that topologies, groups and plans generate, as this run saw it."""
+        from roamlab.scenarios.scenario import Scenario, generates
+
+        if not generates(self.parameters):
+            return self.parameters
+        return Scenario(self.scenario_text, self.scenario_name).expanded(self.seed, self.run)
 
 
 _KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict, "list[str]": list}
 
 _SHAPE: dict[str, Any] = {
-    "hosts": [{"name": str, "visits": [{"cell": str}]}],
+    "hosts": [{"name": str, "visits?": [{"cell": str}], "plan?": {"kind": str}}],
+    "flows": [{"name": str}],
     "links": [{"between": (str, str)}],
     "cells": {"*": {"router": str}},
     "record": {"deliveries": bool, "packets": bool, "tcp": bool},
 }
-"""What charts and traces read in the parameters. A field may be missing unless it is in a list; `*` is any name."""
+"""What charts and traces read in the parameters. A field may be missing unless it is in a list and
+has no `?`; `*` is any name."""
 
 
 def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> None:
@@ -82,10 +98,11 @@ def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> 
     if not fits:
         raise ValueError(f"field `{where}` is not {kind.__name__}")
     if isinstance(shape, dict):
-        for name in value if "*" in shape else shape:
+        for entry in value if "*" in shape else shape:
+            name = entry.removesuffix("?")
             if name in value:
-                _check_shape(value[name], shape.get("*", shape.get(name)), f"{where}.{name}")
-            elif whole:
+                _check_shape(value[name], shape.get("*", shape.get(entry)), f"{where}.{name}")
+            elif whole and name == entry:
                 raise ValueError(f"field `{where}.{name}` is missing")
     elif isinstance(shape, tuple):
         if len(value) != len(shape):

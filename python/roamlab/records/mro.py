@@ -103,7 +103,7 @@ def _resumed(failure: Failure, cell: str, handover: Handover | None) -> Failure:
 
 def _cells(results: Results, host: str) -> Sequence[str]:
     """The cells of the host's visits, in their order."""
-    (spec,) = (spec for spec in results.manifest.parameters["hosts"] if spec["name"] == host)
+    (spec,) = (spec for spec in results.manifest.network["hosts"] if spec["name"] == host)
     return [visit["cell"] for visit in spec["visits"]]
 
 

@@ -57,7 +57,10 @@ class Results:
         """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
         found = list(self.manifest.warnings)
         hosts = self.manifest.parameters.get("hosts", [])
-        moves = any(len(host["visits"]) > 1 for host in hosts)
+        moves = any(
+            len(host.get("visits", [])) > 1 or host.get("plan", {}).get("kind", "stay") != "stay"
+            for host in hosts
+        )
         if moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
         return found

@@ -50,6 +50,15 @@ class Store:
 
         A folder that is there already and is damaged is mended, file by file, the manifest last.
         """
+        self._write(results)
+        return self.folder(results.manifest)
+
+    def keep(self, results: Results) -> Results:
+        """Put the run in its folder; the run as it stands there, with tables that are read when they are asked for."""
+        return _in_folder(self.folder(results.manifest), results.manifest, self._write(results))
+
+    def _write(self, results: Results) -> dict[str, str]:
+        """Write the run's folder; the digests of its tables."""
         final = self.folder(results.manifest)
         self.root.mkdir(parents=True, exist_ok=True)
         contents = {f"{table}.parquet": _parquet(results.table(table)) for table in sorted(results.loaders)}
@@ -57,8 +66,7 @@ class Store:
             name.removesuffix(".parquet"): hashlib.sha256(content).hexdigest()
             for name, content in contents.items()
         }
-        written = results.manifest.as_dict() | {"tables": digests}
-        contents[MANIFEST] = json.dumps(written, indent=1, ensure_ascii=False).encode() + b"\n"
+        contents[MANIFEST] = _manifest(results.manifest, digests).encode()
         with draft_folder(self.root) as draft:
             for name, content in contents.items():
                 write_durably(draft / name, content)
@@ -73,14 +81,16 @@ class Store:
                     for name, content in contents.items():
                         write_whole(final / name, content)
         sync(self.root)
-        return final
+        return digests
 
 
 def open_run(folder: str | Path) -> Results:
     """The run in a folder. Its tables are read when they are asked for."""
     folder = Path(folder)
-    manifest, digests = _read_manifest(folder)
+    return _in_folder(folder, *_read_manifest(folder))
 
+
+def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Results:
     def read(table: str) -> pl.DataFrame:
         path = folder / f"{table}.parquet"
         try:
@@ -89,6 +99,16 @@ def open_run(folder: str | Path) -> Results:
             raise _broken(path, f"not a Parquet file ({error})") from None
 
     return Results(manifest, {table: once(read, table) for table in digests})
+
+
+def _manifest(manifest: Manifest, digests: dict[str, str]) -> str:
+    """A manifest's file: a line for each field. To indent the tables of a large scenario takes seconds."""
+    content = manifest.as_dict() | {"tables": digests}
+    texts = {
+        name: json.dumps(value, ensure_ascii=False) for name, value in content.items() if name != "parameters"
+    }
+    texts["parameters"] = manifest.parameters_text
+    return "{\n" + ",\n".join(f" {json.dumps(name)}: {text}" for name, text in texts.items()) + "\n}\n"
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

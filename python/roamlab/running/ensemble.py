@@ -11,7 +11,6 @@ from roamlab import _roamlab
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
 from roamlab.records.results import Results, from_engine
-from roamlab.records.store import open_run
 from roamlab.running.limits import memory_per_run
 from roamlab.running.progress import progress, weight
 from roamlab.running.runprogress import simulated_time
@@ -60,8 +59,8 @@ def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> li
         if found[manifest.key] is None
     }
     if missing:
-        _simulate(list(missing.values()), store, threads or processors())
-    return [found[manifest.key] or open_run(store.folder(manifest)) for manifest in manifests]
+        found |= _simulate(list(missing.values()), store, threads or processors())
+    return [kept for manifest in manifests if (kept := found[manifest.key])]
 
 
 def measure(
@@ -103,18 +102,20 @@ def _run_many(
     _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, tables, memory, tell)
 
 
-def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> None:
+def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> dict[str, Results]:
+    """Make runs and keep them: each by its manifest's key."""
+    kept: dict[str, Results] = {}
     if len(work) == 1:
         ((job, manifest),) = work
         with simulated_time(job.scenario.duration_ns) as tell:
             found: list[Tables] = []
             _run_many([job], 1, lambda _, tables: found.append(tables), tell=tell)
-        store.write(from_engine(found[0], manifest))
-        return
+        return {manifest.key: store.keep(from_engine(found.pop(), manifest))}
     with _progress([job for job, _ in work]) as advance:
 
         def keep(index: int, tables: Tables) -> None:
-            store.write(from_engine(tables, work[index][1]))
+            kept[work[index][1].key] = store.keep(from_engine(tables, work[index][1]))
             advance(work[index][0].scenario)
 
         _run_many([job for job, _ in work], threads, keep)
+    return kept

@@ -32,7 +32,8 @@ def weight(scenario: Scenario) -> float:
     from roamlab.records.metrics import span_s
 
     found = scenario.parameters
-    return span_s(found["run"]["duration"]) * max(1, len(found.get("flows", [])))
+    flows: int = sum(flow.get("count", 1) for flow in found.get("flows", []))
+    return span_s(found["run"]["duration"]) * max(1, flows)
 
 
 class Estimate:

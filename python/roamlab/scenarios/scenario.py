@@ -19,7 +19,7 @@ from roamlab.base.errors import BadInput, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MAX_BYTES = 10_000_000
+MAX_BYTES = 100_000_000
 """A larger scenario file is refused before it is read."""
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
@@ -68,6 +68,16 @@ class Scenario:
         """`resolved`, as dictionaries and lists."""
         parsed: dict[str, Any] = json.loads(self.resolved)
         return parsed
+
+    def expanded(self, seed: int = 1, run: int = 0) -> dict[str, Any]:
+        """`parameters` with all that is generated: links, cells, flows, hosts and their visits.
+
+        A random plan's visits are those of the run with this seed and number.
+        """
+        if not generates(self.parameters):
+            return self.parameters
+        found: dict[str, Any] = json.loads(_roamlab.expand(self.text, self.name, seed, run))
+        return found
 
     @cached_property
     def advice(self) -> tuple[list[str], int, int]:
@@ -140,7 +150,8 @@ class Scenario:
         except _roamlab.ScenarioError as error:
             return str(error).partition("\n")[0]
         kinds = ("cells", "hosts", "flows")
-        counts = ", ".join(f"{len(found[kind])} {kind}" for kind in kinds if found.get(kind))
+        numbers = {kind: len(self.expanded().get(kind, [])) for kind in kinds}
+        counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items() if number)
         return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
 
     def put(self, table: Any, path: str, value: Any) -> None:
@@ -212,6 +223,12 @@ def of(scenario: Scenario | str | Path) -> Scenario:
         expected="a scenario or the path of one",
         remedy="roamlab.load reads a file, roamlab.Scenario(text) takes its content",
     )
+
+
+def generates(parameters: Mapping[str, Any]) -> bool:
+    """Whether a scenario has topologies, groups or plans, which stand for links, cells, hosts and flows."""
+    tables = (*parameters.get("hosts", []), *parameters.get("flows", []))
+    return "topology" in parameters or any("count" in table or "plan" in table for table in tables)
 
 
 def assignments(changes: Mapping[str, Any]) -> str:

@@ -140,7 +140,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
             remedy="0 is the first visit, 1 the first move",
         )
     zero = _begin(phases, visit)
-    parameters = results.manifest.parameters
+    parameters = results.manifest.network
     cells = _cells(parameters, host, visit)
     limits = _limits(phases, visit)
     rows = _signalling(results).filter(pl.col("sent_ns").is_between(*limits))

@@ -102,7 +102,7 @@ def differences(runs: Runs, baseline: str) -> pl.DataFrame:
 
 
 def _flows(scenario: Scenario) -> dict[str, int]:
-    return {flow["name"]: at for at, flow in enumerate(scenario.parameters.get("flows", []))}
+    return {flow["name"]: at for at, flow in enumerate(scenario.expanded().get("flows", []))}
 
 
 def _check_pairs(first: Scenario, second: Scenario, metrics: Sequence[str]) -> None:

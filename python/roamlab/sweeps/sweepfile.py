@@ -262,7 +262,7 @@ def _check_flows(
     """Flows that metrics name exist, unless the sweep varies which there are."""
     if any(axis == "flows" or axis.endswith(".name") for axis in design.axes):
         return
-    known = [flow["name"] for flow in base.parameters.get("flows", [])]
+    known = [flow["name"] for flow in base.expanded().get("flows", [])]
     for field, metric in metrics:
         family, _, rest = metric.partition(".")
         flow = rest.rpartition(".")[0]

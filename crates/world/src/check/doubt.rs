@@ -40,7 +40,7 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
         }
     }
     for (index, host) in scenario.hosts.iter().enumerate() {
-        for (number, visit) in host.visits.iter().enumerate() {
+        for (number, visit) in host.stays().iter().enumerate() {
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
         }
     }

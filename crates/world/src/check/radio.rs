@@ -127,12 +127,12 @@ fn check_first_visit(
     host: &HostSpec,
     at: impl Fn(&str) -> String,
 ) -> Result<(), Problem> {
-    let Some(first) = host.visits.first() else { return Ok(()) };
+    let Some(first) = host.stays().first() else { return Ok(()) };
     if scenario.cells[&first.cell].transmitter.is_none() {
         let message = format!("cell \"{}\" has no `transmitter`", first.cell);
         return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
     }
-    if host.visits.len() > 1 {
+    if host.stays().len() > 1 {
         let problem = Problem::at(at("visits[1]"), "by position a host goes where its agent says");
         return Err(problem.help("write only the visit that it begins with"));
     }
