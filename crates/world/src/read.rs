@@ -118,8 +118,9 @@ mod tests {
         for (what, text) in cases {
             assert!(read_in_pieces(&text, 1).is_none(), "{what}");
         }
-        let split =
-            format!("{link}{run}{link}[radio]\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n");
+        let split = format!(
+            "{link}{run}{link}[radio]\nkind = \"hard\"\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n"
+        );
         let read = read_in_pieces(&split, 1).unwrap();
         assert_eq!(read.links.len(), 3);
         assert_eq!(read, toml::from_str(&split).unwrap());
