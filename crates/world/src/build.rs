@@ -392,6 +392,7 @@ impl<'a> Builder<'a> {
             delayed: Vec::new(),
             predictions: setting.predictions,
             broken: None,
+            outside: None,
             events: 0,
             packet_hops: 0,
         };

@@ -21,6 +21,10 @@ impl World {
             self.cx.scheduler.push(next, Event::App { flow });
         }
         let Some(offer) = offer else { return };
+        if self.sends_from_outside(flow) {
+            return;
+        }
+        let state = &mut self.flows[flow as usize];
         state.offered = now;
         state.stats.started.get_or_insert(now);
         match (&mut state.transport, offer) {

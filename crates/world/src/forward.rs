@@ -154,7 +154,7 @@ impl World {
                 return self.forward(node, packet, arrival);
             }
             match tunnel::decap(&packet, self.tunnel_ecn, Location::Node(node), &mut self.cx) {
-                Exit::Bare => return self.deliver(node, packet),
+                Exit::Bare => return self.deliver_or_egress(node, packet),
                 Exit::Left => arrival.tunnel = Some(src),
                 Exit::Congested => {
                     return self.cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));

@@ -1,6 +1,6 @@
 //! The assembly: the only crate that knows them all.
 //!
-//! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out. In between,
+//! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out; a [`Simulation`] is driven from outside. In between,
 //! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
@@ -32,6 +32,7 @@ mod read;
 pub mod route;
 mod run;
 pub mod scenario;
+mod simulation;
 pub mod table;
 mod timeouts;
 pub mod topology;
@@ -45,5 +46,6 @@ pub use estimate::{Estimate, estimate};
 pub use locate::{Located, line_of};
 pub use run::{Replication, Table, run};
 pub use scenario::{Scenario, schema};
+pub use simulation::{Datagram, Egress, Payload, Simulation};
 pub use table::Column;
 pub use world::{Failure, LawViolation};

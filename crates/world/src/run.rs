@@ -39,10 +39,15 @@ pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Res
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
     world.run(end, conduct)?;
-    let spurious = judge_timeouts(&mut world);
-    let mut tables = tables(world, end, spurious);
+    let mut tables = conclude(world, end);
     tables.retain(|table| conduct.wants(table.name));
     Ok(tables)
+}
+
+/// The tables of a run that ends now.
+pub(crate) fn conclude(mut world: World, end: Time) -> Vec<Table> {
+    let spurious = judge_timeouts(&mut world);
+    tables(world, end, spurious)
 }
 
 /// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.

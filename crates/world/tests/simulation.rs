@@ -1,0 +1,201 @@
+//! A run that is driven from outside: one half of a flow lives there, and everything else is as if it did not.
+
+mod lab;
+
+use lab::{results, rows};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Dscp, Tos};
+use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
+use roamlab_world::event::{NodeId, Side};
+use roamlab_world::{Conduct, Datagram, Payload, Replication, Scenario, Simulation, Table};
+use std::sync::Arc;
+
+const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
+
+/// A bottleneck with RED that two files share, the first for a host that changes cells at 4 s.
+const NETWORK: &str = r#"
+[run]
+duration = "8 s"
+[mobility]
+kind = "mobile-ip"
+[[links]]
+between = ["ch", "r"]
+rate = "2.3 Mbit/s"
+delay = "7 ms"
+queue = { kind = "red", limit = "60 pkt", min_threshold = "5 pkt", max_threshold = "30 pkt" }
+[[links]]
+between = ["r", "ha"]
+rate = "10 Mbit/s"
+delay = "3 ms"
+[cells.bs1]
+router = "r"
+rate = "1.9 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[cells.bs2]
+router = "r"
+rate = "1.7 Mbit/s"
+delay = "2 ms"
+queue = { kind = "droptail", limit = "20 pkt" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[[hosts]]
+name = "mh"
+home = "ha"
+visits = [{ cell = "bs1", at = "0 s" }, { cell = "bs2", at = "4 s" }]
+[[flows]]
+name = "half"
+path = ["ch", "mh"]
+transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B", tick_phase = "0 s" }
+app = { kind = "ftp", start = "1 s" }
+[[flows]]
+name = "other"
+path = ["ch", "ha"]
+transport = { kind = "tcp", variant = "newreno", window = "40 pkt", segment = "900 B", tick_phase = "0 s" }
+app = { kind = "ftp", start = "1.3 s" }
+"#;
+
+/// When the half flow's application starts.
+const START: Time = Time::from_nanos(1_000_000_000);
+
+fn params() -> Arc<TcpParams> {
+    let spec = TcpSpec {
+        variant: Some(Variant::Sack),
+        window: Some("40 pkt".parse().unwrap()),
+        segment: Some("1000 B".parse().unwrap()),
+        tick_phase: Some(Duration::ZERO),
+        ..TcpSpec::default()
+    };
+    Arc::new(spec.resolve(Profile::default()).unwrap())
+}
+
+/// One end of the flow, outside.
+enum Half {
+    Sender(Box<TcpSender>),
+    Receiver(Box<TcpReceiver>),
+}
+
+impl Half {
+    fn take(&mut self, datagram: &Datagram, now: Time) {
+        let Payload::Tcp(header) = datagram.payload else { panic!("{datagram:?}") };
+        match self {
+            Half::Sender(sender) => sender.on_segment(&header, datagram.tos.ecn(), now),
+            Half::Receiver(receiver) => {
+                receiver.on_segment(&header, datagram.tos.ecn(), now);
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        match self {
+            Half::Sender(sender) => sender.next_deadline(),
+            Half::Receiver(receiver) => receiver.next_deadline(),
+        }
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        match self {
+            Half::Sender(sender) => sender.on_deadline(now),
+            Half::Receiver(receiver) => receiver.on_deadline(now),
+        }
+    }
+
+    fn poll(&mut self, now: Time) -> Option<roamlab_transport::Segment> {
+        match self {
+            Half::Sender(sender) => sender.poll_transmit(now),
+            Half::Receiver(receiver) => receiver.poll_transmit(now),
+        }
+    }
+}
+
+/// Drives the run with one end of the flow outside, from event to event.
+fn driven(side: Side) -> Vec<Table> {
+    let scenario = Scenario::parse(NETWORK, "half.toml").unwrap();
+    let mut run = Simulation::new(&scenario, DRAW, &Conduct::default());
+    let flow = run.flow("half").unwrap();
+    run.take_out(flow, side);
+    let (here, there) = match side {
+        Side::Sender => ("ch", "mh"),
+        Side::Receiver => ("mh", "ch"),
+    };
+    let [here, there] = [here, there].map(|name| run.node(name).unwrap());
+    let (source, destination) = (run.address(here), run.address(there));
+    let mut half = match side {
+        Side::Sender => Half::Sender(Box::new(TcpSender::new(params(), Duration::ZERO))),
+        Side::Receiver => Half::Receiver(Box::new(TcpReceiver::new(params()))),
+    };
+    let mut started = side == Side::Receiver;
+    let send = |run: &mut Simulation, half: &mut Half, node: NodeId| {
+        while let Some(segment) = half.poll(run.now()) {
+            let tos = Tos::default().with_dscp(Dscp::default()).with_ecn(segment.ecn);
+            let payload = Payload::Tcp(segment.header);
+            run.inject(node, &Datagram { flow, source, destination, tos, size: segment.size, payload });
+        }
+    };
+    loop {
+        let start = (!started).then_some(START);
+        let own = [half.next_deadline(), start].into_iter().flatten().min();
+        let next = match (run.next_event(), own) {
+            (None, _) => break,
+            (Some(event), own) => own.map_or(event, |own| own.min(event)),
+        };
+        run.advance_to(next).unwrap();
+        if !started && next >= START {
+            started = true;
+            let Half::Sender(sender) = &mut half else { panic!("only a sender starts") };
+            sender.offer(None);
+        }
+        if half.next_deadline().is_some_and(|deadline| deadline <= next) {
+            half.on_deadline(next);
+        }
+        send(&mut run, &mut half, here);
+        while let Some(egress) = run.poll_egress() {
+            assert_eq!((egress.time, egress.node), (next, here));
+            half.take(&egress.datagram, next);
+            send(&mut run, &mut half, here);
+        }
+    }
+    run.finish().unwrap()
+}
+
+fn compared(tables: &[Table], inside: &[Table], table: &str, columns: [&str; 4]) -> usize {
+    let (found, expected) = (rows(tables, table, columns), rows(inside, table, columns));
+    assert_eq!(found.len(), expected.len(), "{table}");
+    for (row, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found, expected, "row {row} of {table}");
+    }
+    found.len()
+}
+
+#[test]
+fn a_receiver_outside_changes_nothing_to_the_nanosecond() {
+    let (inside, tables) = (results(NETWORK, DRAW), driven(Side::Receiver));
+    assert!(compared(&tables, &inside, "tcp", ["time_ns", "flow", "event", "cwnd"]) > 500);
+    assert!(compared(&tables, &inside, "queue", ["time_ns", "queue", "packets", "average"]) > 1000);
+    assert!(compared(&tables, &inside, "drops", ["time_ns", "place", "reason", "seq"]) > 5);
+    assert!(compared(&tables, &inside, "handovers", ["time_ns", "host", "phase", "node"]) > 5);
+    compared(&tables, &inside, "links", ["link", "offered_pkts", "busy_ns", "forwarded_pkts"]);
+}
+
+#[test]
+fn a_sender_outside_changes_nothing_to_the_nanosecond() {
+    let (inside, tables) = (results(NETWORK, DRAW), driven(Side::Sender));
+    assert!(compared(&tables, &inside, "deliveries", ["time_ns", "flow", "seq", "sent_ns"]) > 1000);
+    assert!(compared(&tables, &inside, "queue", ["time_ns", "queue", "packets", "average"]) > 1000);
+    assert!(compared(&tables, &inside, "drops", ["time_ns", "place", "reason", "seq"]) > 5);
+    compared(&tables, &inside, "links", ["link", "offered_pkts", "busy_ns", "forwarded_pkts"]);
+}
+
+#[test]
+fn time_goes_as_far_as_it_is_told_and_ends_with_the_run() {
+    let scenario = Scenario::parse(NETWORK, "half.toml").unwrap();
+    let mut run = Simulation::new(&scenario, DRAW, &Conduct::default());
+    let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
+    run.advance_to(at(1_500)).unwrap();
+    assert_eq!(run.now(), at(1_500));
+    assert!(run.next_event().is_some_and(|next| next > at(1_500)));
+    run.advance_to(at(60_000)).unwrap();
+    assert_eq!((run.now(), run.next_event(), run.poll_egress()), (at(8_000), None, None));
+    let (whole, stepped) = (results(NETWORK, DRAW), run.finish().unwrap());
+    assert_eq!(whole, stepped, "a stop on the way changes nothing");
+}
