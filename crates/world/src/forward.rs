@@ -151,7 +151,8 @@ impl World {
         loop {
             let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
             if dst != addr {
-                return self.forward(node, packet, arrival);
+                let Some(packet) = self.spend_hop(node, packet) else { return };
+                return self.route(node, packet, arrival);
             }
             match tunnel::decap(&packet, self.tunnel_ecn, Location::Node(node), &mut self.cx) {
                 Exit::Bare => return self.deliver_or_egress(node, packet),
@@ -199,14 +200,16 @@ impl World {
         self.route(node, packet, Arrival::default());
     }
 
-    fn forward(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
+    /// A packet that is forwarded has one hop less to live; `None`: it had none left and is lost.
+    fn spend_hop(&mut self, node: NodeId, packet: PacketId) -> Option<PacketId> {
         self.cx.trace(&packet, Stop::NodeForward, Location::Node(node));
         let header = &mut self.cx.pool[&packet].header;
-        match header.ttl.checked_sub(1) {
-            Some(ttl) if ttl > 0 => header.ttl = ttl,
-            _ => return self.cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
+        header.ttl = header.ttl.saturating_sub(1);
+        if header.ttl > 0 {
+            return Some(packet);
         }
-        self.route(node, packet, arrival);
+        self.cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+        None
     }
 
     fn route(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {

@@ -191,7 +191,12 @@ impl World {
                 self.packet_hops += 1;
                 self.arrive(link, packet.retrieve());
             }
-            Event::LinkHead { link } => self.link_head(link),
+            Event::LinkHead { link } => {
+                if let Some(InFlight { packet, started, .. }) = self.links.arrived(link, &mut self.cx) {
+                    self.packet_hops += 1;
+                    self.arrive_generally(link, packet, started);
+                }
+            }
             Event::Medium { medium } => self.links.medium_wake(medium, &mut self.cx),
             Event::LinkChange { link, index } => self.links.change(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
@@ -203,13 +208,6 @@ impl World {
             Event::Ordered { node } => self.order_restored(node),
             Event::Delayed { slot } => self.release_delayed(slot),
             Event::Prediction { number } => self.predict(number),
-        }
-    }
-
-    fn link_head(&mut self, link: LinkId) {
-        if let Some(InFlight { packet, started, .. }) = self.links.arrived(link, &mut self.cx) {
-            self.packet_hops += 1;
-            self.arrive_generally(link, packet, started);
         }
     }
 
