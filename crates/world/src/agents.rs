@@ -1,9 +1,10 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
+use crate::cause::CauseId;
 use crate::event::NodeId;
 use crate::node::Node;
 use crate::scenario::Scenario;
-use roamlab_engine::{Bytes, Streams};
+use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_mobility::{
     Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Prediction, Stay, Topology,
 };
@@ -27,6 +28,17 @@ pub struct Resident {
     pub agent: MobilityAgent,
     /// The buffers that it has at this node.
     pub buffering: Option<Buffering>,
+    /// What set its pending deadlines.
+    pub timers: BTreeMap<Time, SetBy>,
+}
+
+/// What set a deadline of an agent.
+#[derive(Copy, Clone, Debug)]
+pub struct SetBy {
+    /// What led to it; for one that another deadline set, what led to that one.
+    pub cause: CauseId,
+    /// What led to the messages that the agent sent when it set it.
+    pub sent_by: CauseId,
 }
 
 /// A mobility protocol in its part of the network.
@@ -74,7 +86,7 @@ pub fn install(
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
             let (agent, buffering) = (placement.role, placement.buffering);
-            node.agents.push(Resident { domain: id, agent, buffering });
+            node.agents.push(Resident { domain: id, agent, buffering, timers: BTreeMap::new() });
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {

@@ -2,6 +2,7 @@
 
 use crate::agents::{Resident, Slot};
 use crate::buffer::HostBuffer;
+use crate::cause::CauseId;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
 use roamlab_engine::{Duration, Time};
@@ -30,8 +31,9 @@ pub struct Node {
     pub serves: Option<CellId>,
     /// Buffers of its agents.
     pub buffers: BTreeMap<Served, HostBuffer>,
-    /// (Base station) hosts of which an agent wants to know when nothing is left for them on the air.
-    pub draining: BTreeSet<Served>,
+    /// (Base station) hosts of which an agent wants to know when nothing is left for them on the air, with
+    /// what led to that.
+    pub draining: BTreeMap<Served, CauseId>,
     /// (Mobile host) how it moves.
     pub mobile: Option<Box<Mobile>>,
 }
@@ -91,8 +93,12 @@ pub struct Mobile {
     pub cell: Option<CellId>,
     /// The cell it left last, and when.
     pub left: Option<(CellId, Time)>,
-    /// The cell that its agent wants it in, and when layer 2 is to be up.
-    pub entering: Option<(CellId, Time)>,
+    /// The cell that its agent wants it in, when layer 2 is to be up, and what led to that.
+    pub entering: Option<(CellId, Time, CauseId)>,
+    /// The row of the causes of its last change of cells.
+    pub moved: CauseId,
+    /// The row that says that it cannot hear the cell it is in, once something is lost by that.
+    pub unheard: CauseId,
     /// Its uplinks, one for each cell it visits.
     pub uplinks: BTreeMap<CellId, LinkId>,
     /// What it measures.

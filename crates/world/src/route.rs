@@ -1,6 +1,7 @@
 //! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
 
 use crate::agents::{DomainId, Slot};
+use crate::cause::CauseId;
 use crate::event::{LinkId, NodeId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
@@ -19,6 +20,8 @@ pub struct HostRoute {
     pub domain: DomainId,
     /// The agent.
     pub slot: Slot,
+    /// What led to it.
+    pub cause: CauseId,
 }
 
 /// The host routes for one mobile host.
@@ -28,6 +31,8 @@ struct HostRoutes {
     /// Each with the adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere. Those
     /// of the innermost domain first, in a domain in the order of its agents.
     routes: Vec<(Option<Addr>, HostRoute)>,
+    /// What led to the removal of one, if any was removed.
+    removed: CauseId,
 }
 
 /// Agents of a node whose routes a packet has taken there.
@@ -96,7 +101,7 @@ impl RouteTable {
     pub fn set_host(&mut self, host: Addr, from: Option<Addr>, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
         let place = self.place(host).unwrap_or_else(|place| {
-            self.hosts.insert(place, HostRoutes { host, routes: Vec::new() });
+            self.hosts.insert(place, HostRoutes { host, routes: Vec::new(), removed: CauseId::NONE });
             place
         });
         let routes = &mut self.hosts[place].routes;
@@ -107,9 +112,22 @@ impl RouteTable {
     }
 
     /// Forgets a host route of an agent.
-    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
+    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>, cause: CauseId) {
         let Ok(place) = self.place(host) else { return };
+        self.hosts[place].removed = cause;
         self.hosts[place].routes.retain(|(origin, known)| (*origin, known.slot) != (from, slot));
+    }
+
+    /// What led to the last removal of a route of a host.
+    pub fn removed(&self, host: Addr) -> CauseId {
+        self.place(host).map_or(CauseId::NONE, |place| self.hosts[place].removed)
+    }
+
+    /// What led to the route by which an agent sends a host's packets this way.
+    pub fn cause(&self, host: Addr, slot: Slot, via: Via) -> CauseId {
+        let Ok(place) = self.place(host) else { return CauseId::NONE };
+        let mut routes = self.hosts[place].routes.iter().map(|(_, route)| route);
+        routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
     }
 
     /// Where the routes of a host are, or would be.
@@ -249,14 +267,15 @@ mod tests {
         let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
         let mut table = RouteTable::default();
         let (domain, slot) = (DomainId(0), Slot(0));
-        let to_bs = HostRoute { via: Via::Neighbour(old_bs), watch: false, domain, slot };
+        let to_bs =
+            HostRoute { via: Via::Neighbour(old_bs), watch: false, domain, slot, cause: CauseId::NONE };
         let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
         table.set_host(host, None, to_bs);
         table.set_host(host, Some(old_bs), to_new);
         assert_eq!(table.host(host, None, || None, Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_new));
-        table.clear_host(host, slot, Some(old_bs));
+        table.clear_host(host, slot, Some(old_bs), CauseId::NONE);
         assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_bs));
     }
 
@@ -265,7 +284,7 @@ mod tests {
         let host = Addr::new(5, 1);
         let route = |domain, slot| {
             let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
-            HostRoute { via, watch: false, domain: DomainId(domain), slot: Slot(slot) }
+            HostRoute { via, watch: false, domain: DomainId(domain), slot: Slot(slot), cause: CauseId::NONE }
         };
         let mut table = RouteTable::default();
         let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
@@ -276,11 +295,11 @@ mod tests {
         let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
         assert_eq!(found(&table, None, none), Some(local));
         assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
-        table.clear_host(host, Slot(2), None);
+        table.clear_host(host, Slot(2), None, CauseId::NONE);
         assert_eq!(found(&table, None, none), Some(entry));
         assert_eq!(found(&table, tunnel, none), Some(exit));
         assert_eq!(found(&table, tunnel, none.with(Slot(1))), Some(entry));
-        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
+        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)), CauseId::NONE);
         assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
         let from_here = Some(Addr::new(7, 0));
         table.set_host(host, from_here, exit);

@@ -108,13 +108,19 @@ impl Cell for FlowId {
 
 impl Cell for Location {
     fn column(values: Vec<Location>, names: &Names) -> Column {
-        let links = names.nodes.len() as u32;
-        let code = |place: &Location| match place {
-            Location::Node(node) => node.0,
-            Location::Link(link) => links + link.0,
-        };
-        let all = names.nodes.iter().chain(&names.links).cloned().collect();
-        Column::Words(values.iter().map(code).collect(), all)
+        Column::Words(values.iter().map(|&place| place_code(place, names)).collect(), place_names(names))
+    }
+}
+
+/// Nodes, and behind them links.
+fn place_names(names: &Names) -> Vec<String> {
+    names.nodes.iter().chain(&names.links).cloned().collect()
+}
+
+fn place_code(place: Location, names: &Names) -> u32 {
+    match place {
+        Location::Node(node) => node.0,
+        Location::Link(link) => names.nodes.len() as u32 + link.0,
     }
 }
 
@@ -130,6 +136,29 @@ impl Cell for Option<Addr> {
             |addr: &Option<Addr>| addr.and_then(|addr| names.addresses.get(&addr)).map_or("", String::as_str);
         Column::words(values.iter().map(word))
     }
+}
+
+impl Cell for Option<FlowId> {
+    fn column(values: Vec<Option<FlowId>>, names: &Names) -> Column {
+        let none = names.flows.len() as u32;
+        let code = |flow: &Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
+        Column::Words(values.iter().map(code).collect(), with_none(names.flows.clone()))
+    }
+}
+
+impl Cell for Option<Location> {
+    fn column(values: Vec<Option<Location>>, names: &Names) -> Column {
+        let places = place_names(names);
+        let none = places.len() as u32;
+        let code = |place: &Option<Location>| place.map_or(none, |place| place_code(place, names));
+        Column::Words(values.iter().map(code).collect(), with_none(places))
+    }
+}
+
+/// The names with an empty one behind them.
+fn with_none(mut names: Vec<String>) -> Vec<String> {
+    names.push(String::new());
+    names
 }
 
 /// Declares a table: a row type, and the columns that keep its rows.
