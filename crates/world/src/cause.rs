@@ -83,6 +83,8 @@ kinds! {
     Idle => "idle";
     /// An agent sends a message.
     Message => "message";
+    /// A host hears what its cell tells everyone. It leads to the host's entry of the cell.
+    Heard => "heard";
     /// A timer of an agent goes off. It leads to what set it, or to the loss or delay of a message sent then; a timer that
     /// sets itself again, to what set it first.
     Timer => "timer";
@@ -299,6 +301,23 @@ impl Chains {
         if let Some(known) = self.rows.serial.get_mut(row.0 as usize) {
             *known = serial;
         }
+    }
+
+    /// What leads to what a host does that entered a cell at the row `moved` and hears a message for everyone there: the
+    /// message, if it is an answer to what the host has done there; else that it is there.
+    pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> Led {
+        let message = self.message_row(id);
+        let mut row = message;
+        while row != CauseId::NONE && row > moved {
+            let at = row.0 as usize;
+            if self.rows.host[at] == Some(host) {
+                return Led::By(message);
+            }
+            row = self.rows.cause[at];
+        }
+        let Some(&name) = self.rows.name.get(message.0 as usize) else { return Led::By(message) };
+        let row = Cause::of(Kind::Heard, name, moved.or(|| CauseId::START)).about(Some(host));
+        Led::ByThis(Cause { serial: self.rows.serial[message.0 as usize], ..row })
     }
 
     /// The row of a message.

@@ -6,7 +6,7 @@ use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Location;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::End;
-use crate::node::{Mobile, Served};
+use crate::node::{Mobile, Node, Served};
 use crate::probe::Stop;
 use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};
@@ -474,12 +474,11 @@ impl World {
         let packet = self.cx.pool.deliver(packet);
         let (Some(id), from) = (packet.message(), packet.header.src) else { return };
         let (domain, message) = self.cx.probes.received(self.cx.now, id);
-        let led = Led::By(self.cx.probes.causes.message_row(id));
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
-            if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {
-                continue;
-            }
+            let Node { addr, mobile, .. } = &self.nodes[host.0 as usize];
+            let Some(mobile) = mobile.as_ref().filter(|mobile| mobile.is_in(cell)) else { continue };
+            let led = self.cx.probes.causes.heard(id, *addr, mobile.moved);
             self.because(led, |world| world.hand_over(host, domain, from, &message));
         }
     }
