@@ -82,15 +82,11 @@ impl Causes {
             chain.push(next);
         }
     }
+}
 
-    /// The chain in words: kind, name and place of each row.
-    pub fn words(&self, id: i64) -> Vec<String> {
-        let word = |row: &&Row| {
-            let parts = [row.kind.as_str(), &row.name, &row.place];
-            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-        };
-        self.chain(id).unwrap_or_else(|problem| panic!("{problem}")).iter().map(word).collect()
-    }
+/// A whole number; of a negative one the bits.
+fn whole(text: &str) -> u64 {
+    text.parse::<i64>().unwrap() as u64
 }
 
 fn number(text: &str) -> u64 {
@@ -144,42 +140,35 @@ pub fn stalls(tables: &[Table], causes: &Causes) -> Result<usize, String> {
 }
 
 fn stalls_of(tables: &[Table], causes: &Causes, flow: &str) -> Result<usize, String> {
-    let of = |rows: Vec<[String; 4]>| -> Vec<[String; 4]> {
-        rows.into_iter().filter(|[_, whose, ..]| whose == flow).collect()
+    let of = |table: &str, columns: [&str; 3]| -> Vec<[u64; 3]> {
+        let [time, number, value] = columns;
+        let rows = rows(tables, table, ["flow", time, number, value]).into_iter();
+        let rows = rows.filter(|row| row[0] == flow);
+        rows.map(|[_, time, number, value]| [time, number, value].map(|text| whole(&text))).collect()
     };
-    let delivered = of(rows(tables, "deliveries", ["time_ns", "flow", "seq", "seq"]));
-    let sent = of(rows(tables, "packets", ["time_ns", "flow", "number", "kind"]));
-    let sent: Vec<_> = sent.iter().filter(|row| row[3] == "data").collect();
-    let changes = of(rows(tables, "tcp", ["time_ns", "flow", "rto_ns", "cause"]));
-    let mut events: Vec<(u64, i64)> = Vec::new();
-    for (table, rows) in [
-        ("tcp", changes.clone()),
-        ("drops", of(rows(tables, "drops", ["time_ns", "flow", "seq", "cause"]))),
-        ("releases", of(rows(tables, "releases", ["time_ns", "flow", "seq", "cause"]))),
-    ] {
-        for [time, _, _, cause] in rows {
-            let cause: i64 = cause.parse().map_err(|_| table)?;
-            if cause >= 0 {
-                events.push((number(&time), cause));
-            }
-        }
-    }
+    let delivered = of("deliveries", ["time_ns", "seq", "seq"]);
+    let sent = rows(tables, "packets", ["flow", "kind", "event", "time_ns", "number"]).into_iter();
+    let sent = sent.filter(|row| row[0] == flow && row[1] == "data" && row[2] == "send");
+    let sent: Vec<[u64; 2]> = sent.map(|[.., time, seq]| [time, seq].map(|text| whole(&text))).collect();
+    let changes = of("tcp", ["time_ns", "cause", "rto_ns"]);
+    let others = ["drops", "releases"].map(|table| of(table, ["time_ns", "cause", "seq"]));
+    let events: Vec<(u64, i64)> =
+        changes.iter().chain(others.iter().flatten()).map(|row| (row[0], row[1] as i64)).collect();
     let (mut arrived, mut found) = (BTreeSet::new(), 0);
     for pair in delivered.windows(2) {
-        let [from, to] = [number(&pair[0][0]), number(&pair[1][0])];
-        arrived.insert(pair[0][2].as_str());
-        let known = changes.partition_point(|row| number(&row[0]) <= from);
-        let Some(rto) = known.checked_sub(1).map(|row| number(&changes[row][2])) else { continue };
-        let outstanding = sent.iter().filter(|row| number(&row[0]) <= from);
-        let Some(first) = outstanding.into_iter().find(|row| !arrived.contains(row[2].as_str())) else {
-            continue;
-        };
+        let [from, to] = [pair[0][0], pair[1][0]];
+        arrived.insert(pair[0][1]);
+        let known = changes.partition_point(|change| change[0] <= from);
+        let Some(rto) = known.checked_sub(1).map(|row| changes[row][2]) else { continue };
         if to - from <= rto {
             continue;
         }
+        let outstanding = |row: &&[u64; 2]| row[0] <= from && !arrived.contains(&row[1]);
+        let Some([first, _]) = sent.iter().find(outstanding) else { continue };
         found += 1;
-        let span = number(&first[0])..=to + rto;
-        let explains = |(time, cause): &(u64, i64)| span.contains(time) && causes.chain(*cause).is_ok();
+        let span = *first..=to + rto;
+        let explains =
+            |(time, cause): &(u64, i64)| *cause >= 0 && span.contains(time) && causes.chain(*cause).is_ok();
         if !events.iter().any(explains) {
             return Err(format!("{flow}: nothing explains that nothing came from {from} to {to}"));
         }
