@@ -6,6 +6,7 @@
     results = rl.run(base, seed=1)
     results.flows            # a Polars frame: one row per flow
     results.queue("bs2/air") # the samples of one queue
+    rl.why(results, "drops", 0)  # what led to the first loss, step by step to the root
 
     runs = rl.sweep(base, {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}, replications=30)
     runs.compare("flows.moving.goodput_bps", baseline="60 pkt")  # differences with intervals
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from roamlab.stopping import Until, seed
     from roamlab.store import Store, open_run
     from roamlab.threshold import Threshold, smallest
+    from roamlab.why import why
 
     __version__: str
 
@@ -61,6 +63,7 @@ __all__ = [
     "seed",
     "smallest",
     "sweep",
+    "why",
 ]
 
 _HOMES = {
@@ -87,6 +90,7 @@ _HOMES = {
     "seed": "stopping",
     "smallest": "threshold",
     "sweep": "plan",
+    "why": "why",
 }
 
 

@@ -237,8 +237,8 @@ pub struct Chains {
     fates: BTreeMap<(FlowId, u32), Fate>,
     /// Of each flow the lost acknowledgement with the highest number.
     lost_acks: BTreeMap<FlowId, (u32, CauseId)>,
-    /// The last change of a link.
-    link_change: CauseId,
+    /// The rows of changes of links.
+    link_changes: Vec<CauseId>,
 }
 
 impl Chains {
@@ -262,7 +262,7 @@ impl Chains {
         debug_assert!(row.cause == CauseId::NONE || row.cause < id, "{row:?}");
         self.rows.push(Cause { time_ns: now, ..row });
         if row.kind == Kind::LinkChange {
-            self.link_change = id;
+            self.link_changes.push(id);
         }
         id
     }
@@ -418,9 +418,10 @@ impl Chains {
         self.lost_acks.get(&flow).filter(|(ack, _)| *ack > seq).map(|&(_, row)| row)
     }
 
-    /// The last change of a link, if it was at or after `since`.
+    /// The first change of a link at or after `since`.
     pub fn link_change(&self, since: Time) -> Option<CauseId> {
-        Some(self.link_change).filter(|&row| self.happened(row, since))
+        let first = self.link_changes.partition_point(|&row| !self.happened(row, since));
+        self.link_changes.get(first).copied()
     }
 
     /// Whether there is such a row and it is from `since` or later.

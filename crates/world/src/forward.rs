@@ -130,7 +130,8 @@ impl World {
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
-        let just_left = |(left, at): (CellId, Time)| self.in_flight_survives && left == cell && started < at;
+        let just_left =
+            |(left, at, _): (CellId, Time, CauseId)| self.in_flight_survives && left == cell && started < at;
         mobile.is_in(cell) || mobile.left.is_some_and(just_left)
     }
 

@@ -131,7 +131,7 @@ impl World {
         mobile.entering = None;
         let uplink = mobile.uplink();
         let Some(cell) = mobile.cell.take() else { return };
-        mobile.left = Some((cell, self.cx.now));
+        let left = self.cx.now;
         if let Some(measuring) = &mut mobile.measuring {
             measuring.meter.serve(None);
         }
@@ -143,6 +143,9 @@ impl World {
         state.hosts.retain(|&present| present != node);
         let base_station = state.base_station;
         let phase = self.changes_cells(host, "link-down", node);
+        if let Some(mobile) = &mut self.nodes[node.0 as usize].mobile {
+            mobile.left = Some((cell, left, phase));
+        }
         self.because(Led::By(phase), |world| {
             world.tell(node, host, &Input::Trigger(L2Trigger::LinkDown));
             world.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
@@ -162,8 +165,12 @@ impl World {
     pub(crate) fn why_unheard(&mut self, host: NodeId, cell: CellId) -> CauseId {
         let state = &self.nodes[host.0 as usize];
         let (addr, Some(mobile)) = (state.addr, &state.mobile) else { return CauseId::START };
-        if mobile.cell != Some(cell) || mobile.unheard != CauseId::NONE {
-            return mobile.unheard.or(|| mobile.moved).or(|| CauseId::START);
+        if mobile.cell != Some(cell) {
+            let left = mobile.left.filter(|(left, ..)| *left == cell).map(|(.., row)| row);
+            return left.unwrap_or(mobile.moved).or(|| CauseId::START);
+        }
+        if mobile.unheard != CauseId::NONE {
+            return mobile.unheard;
         }
         let row = self.cx.add_cause(Cause::root(Kind::OutOfRange).about(Some(addr)));
         if let Some(mobile) = &mut self.nodes[host.0 as usize].mobile {

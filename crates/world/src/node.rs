@@ -91,8 +91,8 @@ pub struct Mobile {
     pub visit: u32,
     /// The cell it is in.
     pub cell: Option<CellId>,
-    /// The cell it left last, and when.
-    pub left: Option<(CellId, Time)>,
+    /// The cell it left last, when, and the row of the causes that says so.
+    pub left: Option<(CellId, Time, CauseId)>,
     /// The cell that its agent wants it in, when layer 2 is to be up, and what led to that.
     pub entering: Option<(CellId, Time, CauseId)>,
     /// The row of the causes of its last change of cells.
