@@ -59,8 +59,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "bytes": "bytes that wait",
             "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
-            "forwarded": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any code "
-            "point but 0); packets - forwarded is M-RED's q_size_np",
+            "forwarded": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any "
+            "code point but 0); packets - forwarded is M-RED's q_size_np",
         },
     ),
     "drops": (
@@ -90,8 +90,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "timeout": "of a timeout, judged by the packets and not by the sender: `genuine` if every earlier "
             "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one "
             "was still on its way at the end; otherwise empty",
-            "cause": "row of [causes](#causes) at which its chain begins: of a timeout, a fast retransmit and other cuts of the window "
-            "their own, of what follows from one that one; -1: the window opens",
+            "cause": "row of [causes](#causes) at which its chain begins: of a timeout, a fast retransmit or another "
+            "cut of the window its own, of what follows from one that one; -1: the window opens",
         },
     ),
     "packets": (
@@ -107,8 +107,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "retransmission": "true: the segment had been sent before",
             "waiting": "of `enqueue`: packets that waited before it; otherwise 0",
             "serial": _SERIAL,
-            "cause": "of `drop`: its row in [causes](#causes); of a retransmission the loss, or the timeout or fast retransmit, for "
-            "which it is sent; otherwise -1",
+            "cause": "of `drop`: its row in [causes](#causes); of a retransmission the loss, the timeout or the fast "
+            "retransmit for which it is sent; otherwise -1",
         },
     ),
     "handovers": (
@@ -185,7 +185,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "causes": (
-        "What led to what: each row names the row that led to it, up to a root. `roamlab why` and `rl.why` walk a chain.",
+        "What led to what: each row names the row that led to it, up to a root. `roamlab why` and `rl.why` walk "
+        "a chain.",
         {
             "time_ns": _TIME,
             "kind": "what it is: one of the kinds below",
@@ -212,25 +213,26 @@ KINDS: dict[str, str] = {
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
     "delayed-message": "root: a fault of the scenario holds a message back",
-    "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the sender "
-    "waits, or than those sent after it",
+    "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the "
+    "sender waits, or than those sent after it",
     "delayed-ack": "root: a receiver holds an acknowledgement back",
     "congestion-mark": "root: a queue has marked congestion (ECN), and the sender cuts its window",
     "idle": "root: a sender had nothing to send for an RTO, and its window shrinks",
     "loss": "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
-    "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, `tunnel-congestion`, "
-    "`no-endpoint`. Otherwise it leads to why the host or link was gone, or why the packet waited",
+    "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
+    "`tunnel-congestion`, `no-endpoint`. Otherwise it leads to why the host or link was gone, or why the packet waited",
     "message": "an agent sends a message; it leads to what the agent was told",
     "heard": "a host hears what its cell tells everyone; it leads to the host's entry of the cell",
-    "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), or to "
-    "the loss or delay of a message that was sent then, or of one that this led to",
+    "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), "
+    "or to the loss or delay of a message that was sent then, or of one that this led to",
     "data": "a data packet makes an agent act; it leads to what set or removed the packet's route",
     "phase": "a phase of a handover; it leads to what the agent was told, or to the motion",
     "buffering": "a buffer begins to hold a host's packets",
     "release": "a buffer lets a host's packets go",
-    "timeout": "a retransmission timer goes off; it leads to the loss of the segment or of its acknowledgement or, if it was "
-    "spurious, to what held one of them up",
-    "fast-retransmit": "acknowledgements made a sender infer a loss; it leads to that loss, or to what delayed the segment",
+    "timeout": "a retransmission timer goes off; it leads to the loss of the segment or of its acknowledgement or, "
+    "if it was spurious, to what held one of them up",
+    "fast-retransmit": "acknowledgements made a sender infer a loss; it leads to that loss, or to what delayed "
+    "the segment",
 }
 """The kinds of rows in `causes`."""
 

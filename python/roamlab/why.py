@@ -19,10 +19,10 @@ WITH_CAUSES = tuple(table for table, (_, columns) in TABLES.items() if "cause" i
 def why(results: Results, table: str, row: int) -> pl.DataFrame:
     """What led to a row, step by step to the root.
 
-    `table` is one with a column `cause`: drops, tcp, packets, handovers, releases, signalling or causes itself; `row` its
-    number from 0. The frame has the columns of `causes` behind `id`, the number of each row there: first the row itself or
-    what it leads to directly, last the root. It is empty if nothing led to the row (`cause` is -1 there): a window that
-    opens, say. A wrong table or row raises `BadInput`.
+    `table` is one with a column `cause`: drops, tcp, packets, handovers, releases, signalling or causes itself;
+    `row` its number from 0. The frame has the columns of `causes` behind `id`, the number of each row there: first the
+    row itself or what it leads to directly, last the root. It is empty if nothing led to the row (`cause` is -1
+    there): a window that opens, say. A wrong table or row raises `BadInput`.
     """
     if table not in WITH_CAUSES:
         raise BadInput(
@@ -78,7 +78,9 @@ def _step(step: dict[str, Any]) -> str:
 
 
 def _words(row: dict[str, Any], skip: tuple[str, ...]) -> str:
-    return ", ".join(f"{column} {value}" for column, value in row.items() if column not in skip and value != "")
+    return ", ".join(
+        f"{column} {value}" for column, value in row.items() if column not in skip and value != ""
+    )
 
 
 def _seconds(nanoseconds: int) -> str:

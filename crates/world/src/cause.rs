@@ -40,7 +40,7 @@ impl Cell for CauseId {
 }
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])+ $kind:ident => $word:literal $(, $root:ident)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $kind:ident => $word:literal;)+) => {
         /// What a row of [`Causes`] is.
         #[derive(Copy, Clone, PartialEq, Eq, Debug)]
         pub enum Kind {
@@ -48,6 +48,9 @@ macro_rules! kinds {
         }
 
         impl Kind {
+            /// All kinds.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
+
             /// The word for it in records.
             pub const fn name(self) -> &'static str {
                 match self {

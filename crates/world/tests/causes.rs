@@ -6,6 +6,7 @@ mod causes;
 mod tables;
 
 use causes::{Causes, Row, check};
+use roamlab_world::cause::Kind;
 use roamlab_world::{Replication, Table};
 use tables::{results, rows};
 
@@ -137,4 +138,12 @@ fn a_timeout_for_want_of_acknowledgements_leads_to_their_loss() {
     let tables = transfer("reverse_drops = [{ packets = [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24] }]");
     let expected = ["timeout", "loss forced-loss b->r"];
     assert_eq!(chain(&tables, "tcp", ["event", "timeout"], ["timeout", "spurious"]), expected);
+}
+
+#[test]
+fn every_kind_is_described() {
+    let page = include_str!("../../../docs/tables.md");
+    for kind in Kind::ALL {
+        assert!(page.contains(&format!("\n| `{}` | ", kind.name())), "{kind:?}");
+    }
 }

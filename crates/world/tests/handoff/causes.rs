@@ -51,7 +51,8 @@ fn text(number: u64) -> (Lab, String) {
     let mut dice = Dice::of(number, "causes");
     let mut lab = walk(number);
     let variants = ["tahoe", "reno", "newreno", "sack"];
-    lab.flows = FLOWS.replace("DOWN", *dice.one_of(&variants)).replace("UP", *dice.one_of(&variants));
+    lab.flows =
+        FLOWS.replace("DOWN", dice.one_of::<&str>(&variants)).replace("UP", dice.one_of::<&str>(&variants));
     lab.duration_ms = lab.visits[lab.visits.len() - 1].1 + 4_000;
     lab.new_queue = dice.one_of::<&str>(&["4 pkt", "20 pkt", "1000 pkt"]);
     let limit = *dice.one_of(&["3 pkt", "20 pkt", "1000 pkt"]);

@@ -32,7 +32,9 @@ fn every_chain_reaches_a_root() {
         let mut dice = Dice::of(number, "causes");
         let mut lab = walk(number);
         let variants = ["tahoe", "reno", "newreno", "sack"];
-        lab.flows = FLOWS.replace("DOWN", *dice.one_of(&variants)).replace("UP", *dice.one_of(&variants));
+        lab.flows = FLOWS
+            .replace("DOWN", dice.one_of::<&str>(&variants))
+            .replace("UP", dice.one_of::<&str>(&variants));
         lab.duration_ms = lab.visits[lab.visits.len() - 1].1 + 4_000;
         let limit = format!("buffer_limit = \"{} pkt\"", dice.one_of(&[5, 30, 1000]));
         let text = lab.text().replacen("buffer_limit = \"1000 pkt\"", &limit, 1);
