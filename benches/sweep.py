@@ -22,8 +22,8 @@ from pathlib import Path
 
 import roamlab as rl
 from roamlab import _roamlab
-from roamlab.executor import LocalPool
-from roamlab.summary import Measurement
+from roamlab.running.executor import LocalPool
+from roamlab.running.summary import Measurement
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "handover.toml"
 
@@ -59,7 +59,9 @@ def tiny() -> rl.Scenario:
         {
             "run": {"duration": "100 ms"},
             "links": [{"between": ["a", "b"], "rate": "1 Mbit/s", "delay": "10 ms"}],
-            "flows": [{"name": "file", "path": ["a", "b"], "tcp": {}, "app": {"kind": "ftp"}}],
+            "flows": [
+                {"name": "file", "path": ["a", "b"], "transport": {"kind": "tcp"}, "app": {"kind": "ftp"}}
+            ],
         },
         "tiny",
     )

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import roamlab as rl
-from roamlab.ensemble import Job, run_all
-from roamlab.errors import RoamlabError
-from roamlab.store import Store, open_run
-from roamlab.sweepfile import load_sweep
+from roamlab.base.errors import RoamlabError
+from roamlab.records.store import Store, open_run
+from roamlab.running.ensemble import Job, run_all
+from roamlab.sweeps.sweepfile import load_sweep
 from roamlab.traces import open_trace
 
 if TYPE_CHECKING:

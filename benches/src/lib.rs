@@ -70,7 +70,7 @@ impl Network {
             "\n[[links]]\nbetween = [\"s{flow}\", \"r1\"]\nrate = \"{rate}\"\ndelay = \"{near_ms} ms\"\n\
              \n[[links]]\nbetween = [\"r2\", \"d{flow}\"]\nrate = \"{rate}\"\ndelay = \"{far_ms} ms\"\n\
              \n[[flows]]\nname = \"f{flow}\"\npath = [\"s{flow}\", \"d{flow}\"]\n\
-             tcp = {{ variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\" }}\n\
+             transport = {{ kind = \"tcp\", variant = \"reno\", window = \"{window} pkt\", segment = \"{segment} B\", header = \"40 B\" }}\n\
              app = {{ kind = \"ftp\", start = \"{start_ms} ms\" }}\n"
         );
     }

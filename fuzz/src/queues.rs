@@ -5,7 +5,7 @@ use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{
     Addr, Body, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketPool, Tos, UdpHeader,
 };
-use roamlab_qdisc::{Qdisc, QdiscCx, QueueDisc, QueueSpec};
+use roamlab_qdisc::{Parameters, Qdisc, QdiscCx, QueueDisc, QueueSpec};
 use serde_json::{Map, Value, json};
 
 const CASES: u32 = 200;

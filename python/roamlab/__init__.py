@@ -16,26 +16,24 @@ Names are imported when they are first used, so that the command line starts qui
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roamlab._roamlab import ScenarioError, SimulationError
-    from roamlab.design import Grid, Listed, Random
-    from roamlab.ensemble import Job, run_all
-    from roamlab.errors import BadInput, RoamlabError
-    from roamlab.executor import DaskCluster, LocalPool
-    from roamlab.plan import sweep
-    from roamlab.results import Results
-    from roamlab.run import run
-    from roamlab.runs import Runs
-    from roamlab.scenario import Scenario, load
-    from roamlab.stopping import Until, seed
-    from roamlab.store import Store, open_run
-    from roamlab.threshold import Threshold, smallest
-    from roamlab.why import why
+    from roamlab.base.errors import BadInput, RoamlabError
+    from roamlab.records.results import Results
+    from roamlab.records.store import Store, open_run
+    from roamlab.records.why import why
+    from roamlab.running.ensemble import Job, run_all
+    from roamlab.running.executor import DaskCluster, LocalPool
+    from roamlab.running.run import run
+    from roamlab.scenarios.scenario import Scenario, load
+    from roamlab.statistics.stopping import Until, seed
+    from roamlab.sweeps.design import Grid, Listed, Random
+    from roamlab.sweeps.runs import Runs
+    from roamlab.sweeps.sweep import sweep
+    from roamlab.sweeps.threshold import Threshold, smallest
 
     __version__: str
 
@@ -67,30 +65,30 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BadInput": "errors",
-    "DaskCluster": "executor",
-    "Grid": "design",
-    "Job": "ensemble",
-    "Listed": "design",
-    "LocalPool": "executor",
-    "Random": "design",
-    "Results": "results",
-    "RoamlabError": "errors",
-    "Runs": "runs",
-    "Scenario": "scenario",
+    "BadInput": "base.errors",
+    "DaskCluster": "running.executor",
+    "Grid": "sweeps.design",
+    "Job": "running.ensemble",
+    "Listed": "sweeps.design",
+    "LocalPool": "running.executor",
+    "Random": "sweeps.design",
+    "Results": "records.results",
+    "RoamlabError": "base.errors",
+    "Runs": "sweeps.runs",
+    "Scenario": "scenarios.scenario",
     "ScenarioError": "_roamlab",
     "SimulationError": "_roamlab",
-    "Store": "store",
-    "Threshold": "threshold",
-    "Until": "stopping",
-    "load": "scenario",
-    "open_run": "store",
-    "run": "run",
-    "run_all": "ensemble",
-    "seed": "stopping",
-    "smallest": "threshold",
-    "sweep": "plan",
-    "why": "why",
+    "Store": "records.store",
+    "Threshold": "sweeps.threshold",
+    "Until": "statistics.stopping",
+    "load": "scenarios.scenario",
+    "open_run": "records.store",
+    "run": "running.run",
+    "run_all": "running.ensemble",
+    "seed": "statistics.stopping",
+    "smallest": "sweeps.threshold",
+    "sweep": "sweeps.sweep",
+    "why": "records.why",
 }
 
 
@@ -100,7 +98,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from roamlab.manifest import package_version
+        from roamlab.records.manifest import package_version
 
         return package_version()
     if name not in _HOMES:
@@ -108,13 +106,3 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"roamlab.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Importing the module `roamlab.run` must not hide the function `roamlab.run`."""
-        if name not in _HOMES or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -35,7 +35,7 @@ def _complete_paper(_context: click.Context, _parameter: click.Parameter, begun:
 
 def _complete_profile(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """Names of TCP profiles, for the shell."""
-    from roamlab import profiles
+    from roamlab.scenarios import profiles
 
     return [name for name in profiles.names() if name.startswith(begun)]
 
@@ -48,7 +48,7 @@ def _print_json(data: Any) -> None:
 
 def _run_folder(named: Path | None) -> Path:
     """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
-    from roamlab.errors import BadInput, shown
+    from roamlab.base.errors import BadInput, shown
 
     if named is not None and (named != Path("latest") or named.exists()):
         return named
@@ -96,10 +96,12 @@ def reproduce(
 
     from rich.console import Console
 
-    from roamlab import claims, papers, report
-    from roamlab.ensemble import processors
-    from roamlab.errors import BadInput, shown
-    from roamlab.output import refuse_foreign, whole_folder
+    from roamlab import papers
+    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.running.ensemble import processors
+    from roamlab.showing import report
+    from roamlab.statistics import claims
 
     if paper not in papers.names():
         raise BadInput(
@@ -139,11 +141,11 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     """Simulate a scenario and keep the result."""
     from rich.console import Console
 
-    from roamlab import terminal
-    from roamlab.ensemble import Job, run_all
-    from roamlab.errors import shown
-    from roamlab.scenario import load
-    from roamlab.store import Store
+    from roamlab.base.errors import shown
+    from roamlab.records.store import Store
+    from roamlab.running.ensemble import Job, run_all
+    from roamlab.scenarios.scenario import load
+    from roamlab.showing import terminal
 
     store = Store(out)
     loaded = load(scenario)
@@ -189,12 +191,13 @@ def sweep(
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
     from rich.console import Console
 
-    from roamlab import compare, sweepresult, terminal
-    from roamlab.errors import shown
-    from roamlab.executor import DaskCluster, LocalPool
-    from roamlab.output import refuse_foreign, whole_folder
-    from roamlab.plan import execute
-    from roamlab.sweepfile import load_sweep
+    from roamlab.base.errors import shown
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.running.executor import DaskCluster, LocalPool
+    from roamlab.showing import terminal
+    from roamlab.sweeps import compare, sweepresult
+    from roamlab.sweeps.sweep import execute
+    from roamlab.sweeps.sweepfile import load_sweep
 
     source = load_sweep(sweep_file)
     out = out or Path("out/sweeps") / sweep_file.stem
@@ -258,11 +261,12 @@ def compare_(
     """
     from rich.console import Console
 
-    from roamlab import compare, terminal
-    from roamlab.errors import shown
-    from roamlab.output import refuse_foreign, whole_folder
-    from roamlab.scenario import load
-    from roamlab.summary import check as check_metric
+    from roamlab.base.errors import shown
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.running.summary import check as check_metric
+    from roamlab.scenarios.scenario import load
+    from roamlab.showing import terminal
+    from roamlab.sweeps import compare
 
     for metric in metrics:
         check_metric(metric, "--metric")
@@ -291,12 +295,39 @@ def compare_(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
 def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
     """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
-    from roamlab.scenario import load
+    from roamlab.scenarios.scenario import load
 
     loaded = load(scenario)
     _print_json(loaded.parameters)
     _print_warnings(loaded.warnings)
     click.echo(_estimate(loaded), err=True)
+
+
+@cli.command()
+@click.argument("scenario", type=_ANY_PATH)
+@click.option(
+    "--seed", type=_NUMBER, default=1, show_default=True, help="Seed that random plans are drawn from."
+)
+@click.option(
+    "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("network.svg"),
+    show_default=True,
+    help="File for the drawing.",
+)
+def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+    """Draw a scenario's network: nodes, links, cells, and how hosts move, as SVG."""
+    from roamlab.base.errors import shown
+    from roamlab.base.output import write_chart
+    from roamlab.scenarios.scenario import load
+    from roamlab.showing.network_drawing import svg
+
+    write_chart(out, svg(load(scenario), seed, repetition))
+    click.echo(f"drawing: {shown(out)}")
 
 
 @cli.command()
@@ -330,7 +361,8 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from roamlab import _roamlab, papers, profiles
+    from roamlab import _roamlab, papers
+    from roamlab.scenarios import profiles
 
     if profile is not None:
         if as_json:
@@ -362,10 +394,10 @@ def trace(run_folder: Path | None, packet: int) -> None:
     its folder RUN; without one it is the newest in out/runs.
     """
     from roamlab import _roamlab
-    from roamlab.errors import BadInput, within
-    from roamlab.run import run as simulate
-    from roamlab.scenario import Scenario
-    from roamlab.store import open_run
+    from roamlab.base.errors import BadInput, within
+    from roamlab.records.store import open_run
+    from roamlab.running.run import run as simulate
+    from roamlab.scenarios.scenario import Scenario
 
     folder = _run_folder(run_folder)
     made = open_run(folder).manifest
@@ -402,10 +434,10 @@ def why_(table: str, row: int, run_folder: Path | None, *, as_json: bool) -> Non
     TABLE is drops, tcp, packets, handovers, releases, signalling or causes; ROW its number from 0. The tables are those
     in the run folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab import terminal
-    from roamlab.errors import within
-    from roamlab.store import open_run
-    from roamlab.why import lines, why
+    from roamlab.base.errors import within
+    from roamlab.records.store import open_run
+    from roamlab.records.why import lines, why
+    from roamlab.showing import terminal
 
     folder = _run_folder(run_folder)
     with within(folder):
@@ -438,11 +470,11 @@ def chart(run_folder: Path | None, host: str | None, handover: int | None, out: 
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
     borders, from the tables in the run folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab import chart as charts
-    from roamlab.chart_svg import svg
-    from roamlab.errors import shown, within
-    from roamlab.output import write_chart
-    from roamlab.store import open_run
+    from roamlab.base.errors import shown, within
+    from roamlab.base.output import write_chart
+    from roamlab.records.store import open_run
+    from roamlab.showing import chart as charts
+    from roamlab.showing.chart_svg import svg
 
     folder = _run_folder(run_folder)
     with within(folder):
@@ -492,8 +524,7 @@ def compare_trace(
     name (cwnd, ssthresh); V stands for all of a sender's, R for all of a RED queue's. Exit code 0: equal, 1: different,
     2: bad input. The word `latest` stands for the newest run in out/runs.
     """
-    from roamlab import compare_traces
-    from roamlab.traces import open_trace
+    from roamlab.traces import compare_traces, open_trace
 
     mine, other = (open_trace(_latest(path), form) for path in (ours, theirs))
     span = (
@@ -536,7 +567,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
-        from roamlab.errors import bad_path, shown
+        from roamlab.base.errors import bad_path, shown
 
         code = _exit_code(error)
         if code is None:
@@ -548,7 +579,7 @@ def main() -> None:
 def _exit_code(error: Exception) -> int | None:
     """The exit code of a failure that is foreseen; None for a mistake of ours."""
     from roamlab import _roamlab
-    from roamlab.errors import BadInput, RoamlabError, bad_path
+    from roamlab.base.errors import BadInput, RoamlabError, bad_path
 
     if isinstance(error, BadInput | _roamlab.ScenarioError) or bad_path(error):
         return BAD_INPUT

@@ -24,20 +24,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-# Imported here, used only in the forks: threads that one had started would be missing in them.
-import roamlab.claims
 import roamlab.cli
-import roamlab.compare
-import roamlab.ensemble
 import roamlab.papers
 import roamlab.papers.mblue
 import roamlab.papers.reporting
-import roamlab.report
-import roamlab.shards
-import roamlab.stats
-import roamlab.sweepfile
-import roamlab.sweepresult
-from roamlab import figures
+import roamlab.records.shards
+import roamlab.running.ensemble
+import roamlab.showing.report
+
+# Imported here, used only in the forks: threads that one had started would be missing in them.
+import roamlab.statistics.claims
+import roamlab.statistics.stats
+import roamlab.sweeps.compare
+import roamlab.sweeps.sweepfile
+import roamlab.sweeps.sweepresult
+from roamlab.base import figures
 from roamlab.papers.mblue import evidence, experiments
 from roamlab.papers.runs import Batch
 
@@ -74,16 +75,18 @@ COMMANDS = {
 """Arguments, and where the result stands."""
 
 
-def small(session: Session) -> roamlab.report.Report:
+def small(session: Session) -> roamlab.showing.report.Report:
     """A paper with two experiments, a claim, a figure and a table."""
     batch = Batch()
     scenarios = {queue: (experiments.one_handoff(queue), session.runs) for queue in ("droptail", "mblue")}
     found = batch.each(scenarios, evidence._one_handoff)
     batch.make(session.store, session.threads)
     received = {queue: [float(run.received) for run in runs] for queue, runs in found.items()}
-    difference = roamlab.stats.paired(received["mblue"], received["droptail"])
-    measure = roamlab.claims.Measure("received", difference, "pkt", roamlab.claims.greater())
-    table = roamlab.report.Table(
+    difference = roamlab.statistics.stats.paired(received["mblue"], received["droptail"])
+    measure = roamlab.statistics.claims.Measure(
+        "received", difference, "pkt", roamlab.statistics.claims.greater()
+    )
+    table = roamlab.showing.report.Table(
         "Received", tuple(received), [[str(sum(runs)) for runs in received.values()]]
     )
     roamlab.papers.reporting.write_csv(table, session.tables / "received.csv")
@@ -91,8 +94,10 @@ def small(session: Session) -> roamlab.report.Report:
         axes.plot(range(session.runs), received["mblue"])
         figures.label(axes, ("run", "1"), ("received", "pkt"))
         saved = figures.save(figure, session.figures, "received", "Received in each run.")
-    claim = roamlab.claims.Claim("small.received", "More arrive.", (measure,), "default", "they do")
-    return roamlab.report.Report("Small", "None", "", [claim], [saved], [table], [], [], [])
+    claim = roamlab.statistics.claims.Claim(
+        "small.received", "More arrive.", (measure,), "default", "they do"
+    )
+    return roamlab.showing.report.Report("Small", "None", "", [claim], [saved], [table], [], [], [])
 
 
 class Trial:
@@ -235,7 +240,7 @@ def main() -> int:
     paper.__dict__.update(RUNS=2, reproduce=small)
     sys.modules["roamlab.papers.small"] = paper
     roamlab.papers.names = lambda: ["small"]
-    roamlab.shards.SECONDS = 0.0
+    roamlab.records.shards.SECONDS = 0.0
     shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
     faults = 0
     for name in options.commands.split(","):

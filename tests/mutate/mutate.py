@@ -141,7 +141,7 @@ class Case:
 def _is_short(path: str) -> bool:
     """Whether the scenario is none, or is simulated in a moment."""
     from roamlab import RoamlabError, ScenarioError, load
-    from roamlab.metrics import span_s
+    from roamlab.records.metrics import span_s
 
     with suppress(RoamlabError, ScenarioError):
         return span_s(load(path).parameters["run"]["duration"]) <= LONGEST_RUN_S
@@ -151,8 +151,8 @@ def _is_short(path: str) -> bool:
 def _is_small(path: str) -> bool:
     """Whether the sweep is none, or few short runs."""
     from roamlab import RoamlabError, ScenarioError
-    from roamlab.metrics import span_s
-    from roamlab.sweepfile import load_sweep
+    from roamlab.records.metrics import span_s
+    from roamlab.sweeps.sweepfile import load_sweep
 
     with suppress(RoamlabError, ScenarioError):
         plan = load_sweep(path).plan

@@ -13,7 +13,7 @@ import pytest
 
 import fake_engine
 from roamlab import _roamlab
-from roamlab.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

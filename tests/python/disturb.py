@@ -18,11 +18,11 @@ from pathlib import Path
 
 # Imported here, used only in the forks: threads that one had started would be missing in them.
 import roamlab.cli
-import roamlab.compare
-import roamlab.ensemble
-import roamlab.shards
-import roamlab.sweepfile
-import roamlab.sweepresult
+import roamlab.records.shards
+import roamlab.running.ensemble
+import roamlab.sweeps.compare
+import roamlab.sweeps.sweepfile
+import roamlab.sweeps.sweepresult
 
 ATTEMPTS = 60
 
@@ -90,5 +90,5 @@ def limit() -> None:
 
 if __name__ == "__main__":
     os.chdir(sys.argv[1])
-    roamlab.shards.SECONDS = 0.0
+    roamlab.records.shards.SECONDS = 0.0
     {"kill": kill, "interrupt": interrupt, "limit": limit}[sys.argv[2]]()

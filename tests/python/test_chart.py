@@ -17,15 +17,15 @@ import polars as pl
 import pytest
 
 from conftest import ROOT
-from roamlab.chart import Chart, Loss, Message, chart, lifelines
-from roamlab.chart_svg import svg
-from roamlab.errors import BadInput
+from roamlab.base.errors import BadInput
 from roamlab.papers.mblue import experiments
-from roamlab.run import run
-from roamlab.scenario import Scenario, load
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
+from roamlab.showing.chart import Chart, Loss, Message, chart, lifelines
+from roamlab.showing.chart_svg import svg
 
 if TYPE_CHECKING:
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 GOLDEN = ROOT / "tests/golden/chart"
 PICTURE = ROOT / "docs/img/handover-chart.svg"
@@ -287,7 +287,7 @@ def _tables(signalling: list[dict[str, Any]], handovers: list[tuple[int, int, st
         "hosts": [{"name": "u", "visits": [{"cell": "a"}, {"cell": "b"}]}],
     }
     return SimpleNamespace(
-        manifest=SimpleNamespace(parameters=parameters, scenario_name="made", seed=1, run=0),
+        manifest=SimpleNamespace(network=parameters, scenario_name="made", seed=1, run=0),
         signalling=pl.DataFrame([{key: row.get(key) for key in keys} for row in signalling]),
         handovers=pl.DataFrame(
             [(time, "u", visit, phase, node) for time, visit, phase, node in handovers],

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roamlab import claims, stats
-from roamlab.claims import Claim, Claimed, Measure
-from roamlab.stats import Interval
+from roamlab.statistics import claims, stats
+from roamlab.statistics.claims import Claim, Claimed, Measure
+from roamlab.statistics.stats import Interval
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,10 @@ import click
 import pytest
 
 from conftest import ROOT, SMALL
-from roamlab import _roamlab, cli, papers, stats
-from roamlab.claims import Claim, Measure, greater
-from roamlab.report import Report
+from roamlab import _roamlab, cli, papers
+from roamlab.showing.report import Report
+from roamlab.statistics import stats
+from roamlab.statistics.claims import Claim, Measure, greater
 
 if TYPE_CHECKING:
     from collections.abc import Callable

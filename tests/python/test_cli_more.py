@@ -20,14 +20,15 @@ import pytest
 from rich.console import Console
 
 from conftest import COMMAND, ROOT
-from roamlab import cli, terminal
-from roamlab.ensemble import Job
+from roamlab import cli
+from roamlab.base.quantities import number, scale
 from roamlab.papers import reporting
-from roamlab.quantities import number, scale
-from roamlab.report import Measured, Table
-from roamlab.scenario import Scenario
-from roamlab.stats import student
-from roamlab.summary import Measurement
+from roamlab.running.ensemble import Job
+from roamlab.running.summary import Measurement
+from roamlab.scenarios.scenario import Scenario
+from roamlab.showing import terminal
+from roamlab.showing.report import Measured, Table
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +140,7 @@ def test_flows_that_do_not_pair_are_an_error_with_a_place(roamlab: Roamlab) -> N
 
 
 def test_flows_that_one_scenario_has_alone_are_said_to_be_left_out(roamlab: Roamlab) -> None:
-    more = '[[flows]]\nname = "wired"\npath = ["ch", "ha"]\ntcp = {}\napp = { kind = "ftp" }\n'
+    more = '[[flows]]\nname = "wired"\npath = ["ch", "ha"]\ntransport = { kind = "tcp" }\napp = { kind = "ftp" }\n'
     Path("b.toml").write_text(f"{SHORT}\n{more}", encoding="utf-8")
     found = roamlab("compare", "a.toml", "b.toml", "--runs", "2", "--json")
     assert (found.code, found.err) == (

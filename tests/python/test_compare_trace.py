@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from conftest import ROOT
-from roamlab import cli, compare_traces
-from roamlab.errors import BadInput
-from roamlab.run import run
-from roamlab.scenario import Scenario, load
-from roamlab.store import Store, open_run
-from roamlab.traces import FORMATS, open_trace
+from roamlab import cli
+from roamlab.base.errors import BadInput
+from roamlab.records.store import Store, open_run
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
+from roamlab.traces import FORMATS, compare_traces, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ def test_another_scenario_differs_where_it_does(our_run: Path, tmp_path: Path) -
 
 def _recorded(tmp_path: Path, variant: str, queue: int, **record: object) -> Path:
     """The scenario of group a of the recordings, run by us."""
-    base = load(BESIDE / "single.toml").set("flows.0.tcp.variant", variant)
+    base = load(BESIDE / "single.toml").set("flows.0.transport.variant", variant)
     scenario = base.set("links.1.queue.limit", f"{queue} pkt")
     for field, value in record.items():
         scenario = scenario.set(f"record.{field}", value)

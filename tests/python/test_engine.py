@@ -1,4 +1,4 @@
-"""The compiled engine keeps the contract that `_roamlab.pyi` and `roamlab.tables` describe."""
+"""The compiled engine keeps the contract that `_roamlab.pyi` and `roamlab.records.tables` describe."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from polars.testing import assert_frame_equal
 
 from conftest import ROOT
 from roamlab import _roamlab
-from roamlab.ensemble import Job, run_all
-from roamlab.run import run
-from roamlab.scenario import Scenario, load
-from roamlab.store import Store
-from roamlab.tables import TABLES
+from roamlab.records.store import Store
+from roamlab.records.tables import TABLES
+from roamlab.running.ensemble import Job, run_all
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path) ->
     (tmp_path / "endless.toml").write_text(endless.text, encoding="utf-8")
     # Loaded first, so that the interrupt meets the run and not an import.
     program = (
-        "import polars, rich.console, roamlab.run, roamlab.store; from roamlab import cli; "
+        "import polars, rich.console, roamlab.running.run, roamlab.records.store; from roamlab import cli; "
         "import sys; sys.argv[1:] = ['run', 'endless.toml']; print('loaded', flush=True); cli.main()"
     )
     with subprocess.Popen(
@@ -176,9 +176,3 @@ def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path) ->
         _, said = running.communicate(timeout=30)
     assert (running.returncode, said.strip()) == (130, "interrupted")
     assert list(tmp_path.glob("out/runs/*")) == []
-
-
-def test_a_function_is_not_hidden_by_the_module_of_its_name() -> None:
-    # In a process of its own: which of the two is imported first is what matters.
-    program = "from roamlab.run import run; import roamlab.plan, roamlab; assert roamlab.run is run"
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -11,17 +11,18 @@ import pytest
 
 import fake_engine
 from conftest import ROOT
-from roamlab import _roamlab, progress
-from roamlab.ensemble import Job, run_all
-from roamlab.progress import Estimate, pace, weight
-from roamlab.scenario import load
-from roamlab.store import Store
+from roamlab import _roamlab
+from roamlab.records.store import Store
+from roamlab.running import progress
+from roamlab.running.ensemble import Job, run_all
+from roamlab.running.progress import Estimate, pace, weight
+from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 
 def _delivered(results: list[Any]) -> list[int]:

@@ -11,12 +11,12 @@ import pytest
 from conftest import check_figures, reproduced
 from roamlab.papers.ipf import claims, evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 
 IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18))]

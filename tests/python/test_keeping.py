@@ -88,7 +88,7 @@ def test_the_code_is_that_of_measures_not_of_claims_and_figures() -> None:
     found = {name.removeprefix("roamlab.") for name in keeping.sources("roamlab.papers.mblue.evidence")}
     paper = {name.removeprefix("papers.mblue.") for name in found if name.startswith("papers.mblue.")}
     assert paper == {"evidence", "measures", "experiments"}
-    assert {"metrics", "results", "papers.records"} <= found
+    assert {"records.metrics", "records.results", "papers.records"} <= found
 
 
 def _wanted(batch: Batch) -> dict[str, list[Any]]:

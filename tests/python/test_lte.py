@@ -12,7 +12,7 @@ from conftest import check_figures, reproduced
 from hand_made import FakeResults
 from roamlab.papers.lte import claims, experiments, measures, model, modelfit
 from roamlab.papers.runs import Batch
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,8 +103,8 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
         return experiments.active_queue("standard", "red", experiments.READINGS[name]).parameters
 
     default = parameters("default")
-    assert default["flows"][0]["tcp"]["min_rto"] == "200 ms"
-    assert parameters("RTO floor 1 s")["flows"][3]["tcp"]["min_rto"] == "1 s"
+    assert default["flows"][0]["transport"]["min_rto"] == "200 ms"
+    assert parameters("RTO floor 1 s")["flows"][3]["transport"]["min_rto"] == "1 s"
     assert parameters("air link 12 Mbit/s")["cells"]["enb2"]["rate"] == "12 Mbit/s"
     assert parameters("round robin")["cells"]["enb1"]["scheduler"]["kind"] == "round-robin"
     red = parameters("RED in bytes")["cells"]["enb2"]["backhaul"]["queue"]
@@ -116,7 +116,7 @@ def test_scenarios_have_the_mobiles_of_the_tables() -> None:
     scenario = experiments.active_queue("standard", "droptail")
     cells = [host["visits"][0]["cell"] for host in scenario.tables["hosts"]]
     assert (cells.count("enb1"), cells.count("enb2")) == (4, 3)
-    assert scenario.parameters["flows"][6]["tcp"]["window"] == "44 pkt"
+    assert scenario.parameters["flows"][6]["transport"]["window"] == "44 pkt"
     assert experiments.predicted(0.13).parameters["mobility"]["predictions"] == [
         {"host": "ref", "cell": "enb2", "at": "2170 ms"}
     ]

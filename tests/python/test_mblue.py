@@ -15,7 +15,7 @@ from conftest import COMMAND, check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.mblue import claims, experiments, measures
 from roamlab.papers.records import QueueTrace
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
         "41 ms",
         "42 ms",
     ]
-    assert by_name["RTO floor 1 s"]["flows"][0]["tcp"]["min_rto"] == "1 s"
+    assert by_name["RTO floor 1 s"]["flows"][0]["transport"]["min_rto"] == "1 s"
     assert by_name["marked packet pushes out"]["cells"]["bs2"]["queue"]["forwarded_at_full"] == "push-out"
     blue = experiments.one_handoff("blue", experiments.READINGS["BLUE updates on any drop"]).parameters
     assert blue["cells"]["bs2"]["queue"]["update_on_random_drop"] is True

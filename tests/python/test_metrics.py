@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from hand_made import ns
-from roamlab import metrics
+from roamlab.records import metrics
 
 
 def _record(**tables: Any) -> Any:

@@ -11,9 +11,9 @@ import pytest
 import tomli
 
 from hand_made import FakeResults, ns
-from roamlab import mro
-from roamlab.run import run
-from roamlab.scenario import Scenario
+from roamlab.records import mro
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lte.toml"
 HANDOVER = [(2.0, 0, "handover-commanded", "a"), (2.1, 0, "link-down", "ue"), (2.2, 1, "link-up", "ue")]
@@ -43,7 +43,7 @@ def _record(*phases: tuple[float, int, str, str]) -> Any:
         ),
     )
     visits = [{"cell": cell, "at": "0 s"} for cell in "abc"]
-    found.manifest = SimpleNamespace(parameters={"hosts": [{"name": "ue", "visits": visits}]})  # type: ignore[attr-defined]
+    found.manifest = SimpleNamespace(network={"hosts": [{"name": "ue", "visits": visits}]})  # type: ignore[attr-defined]
     return found
 
 
@@ -95,7 +95,7 @@ def test_a_lost_command_makes_a_handover_too_late() -> None:
     lost = [{"message": "handover-command", "host": "ref", "occurrences": [1]}]
     measurement = base["radio"]["measurement"] | {"t310": "100 ms", "slope_db_per_s": 60.0}
     late = base | {
-        "radio": {"measurement": measurement},
+        "radio": {"kind": "hard", "measurement": measurement},
         "mobility": base["mobility"] | {"timers": timers},
         "faults": lost,
     }

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import COMMAND, ROOT
-from roamlab import output
+from roamlab.base import output
+from roamlab.base.errors import BadInput
+from roamlab.base.output import LIST, refuse_foreign, sweep_drafts, whole_folder, write_chart, write_whole
 from roamlab.cli import cli
-from roamlab.errors import BadInput
-from roamlab.output import LIST, refuse_foreign, sweep_drafts, whole_folder, write_chart, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,7 +177,7 @@ def test_a_kill_between_the_two_steps_leaves_the_old_result(
 import os, signal, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
-from roamlab import output
+from roamlab.base import output
 from test_output import _result
 rename = Path.rename
 def once(self, target):
@@ -285,7 +285,7 @@ def test_drafts_of_the_dead_are_swept_and_those_of_the_living_stay(tmp_path: Pat
     program = """
 import os, signal
 from pathlib import Path
-from roamlab.output import draft_folder
+from roamlab.base.output import draft_folder
 with draft_folder(Path()) as draft:
     (draft / "half").touch()
     os.kill(os.getpid(), signal.SIGKILL)

@@ -107,7 +107,7 @@ def test_a_bad_axis_is_named_in_an_error_that_can_be_caught(tmp_path: Path) -> N
 
 
 def test_a_sweep_and_a_scenario_are_told_apart(tmp_path: Path) -> None:
-    from roamlab.sweepfile import load_sweep
+    from roamlab.sweeps.sweepfile import load_sweep
 
     with pytest.raises(
         rl.BadInput, match=r"buffers.toml:15, field `grid`: this is a sweep(.|\n)*`roamlab sweep "
@@ -120,7 +120,7 @@ def test_a_sweep_and_a_scenario_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_nesting_without_end_is_reported(tmp_path: Path) -> None:
-    from roamlab.sweepfile import load_sweep
+    from roamlab.sweeps.sweepfile import load_sweep
 
     path = tmp_path / "deep.toml"
     path.write_text(f"grid = {'[' * 1000}", encoding="utf-8")
@@ -131,7 +131,7 @@ def test_nesting_without_end_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_does_not_exist_has_its_line(tmp_path: Path) -> None:
-    from roamlab.sweepfile import load_sweep
+    from roamlab.sweeps.sweepfile import load_sweep
 
     (tmp_path / "handover.toml").write_text(HANDOVER, encoding="utf-8")
     for name, said in (

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from roamlab import claims, figures, report, stats
-from roamlab.claims import Claim, Measure
-from roamlab.report import Assumption, Parameter, Report
+from roamlab.base import figures
+from roamlab.showing import report
+from roamlab.showing.report import Assumption, Parameter, Report
+from roamlab.statistics import claims, stats
+from roamlab.statistics.claims import Claim, Measure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.figures import SavedFigure
+    from roamlab.base.figures import SavedFigure
 
 
 def _draw(folder: Path) -> SavedFigure:

@@ -8,16 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from roamlab import tables
-from roamlab.errors import BadInput
-from roamlab.manifest import describe
-from roamlab.results import from_engine
-from roamlab.run import run
+from roamlab.base.errors import BadInput
+from roamlab.records import tables
+from roamlab.records.manifest import describe
+from roamlab.records.results import from_engine
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 
 def test_codes_become_names(scenario: Scenario) -> None:

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from roamlab import shards, sweep
-from roamlab.errors import BadInput
-from roamlab.shards import Mended, Shards
+from roamlab import sweep
+from roamlab.base.errors import BadInput
+from roamlab.records import shards
+from roamlab.records.shards import Mended, Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = {f"{number:032x}": [("a", float(number)), ("b", -1.0)] for number in range(300)}
 
@@ -205,7 +206,7 @@ def test_many_processes_share_a_store(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from roamlab.shards import Mended, Shards
+from roamlab.records.shards import Mended, Shards
 for turn in range(8):
     with Shards(Path("store")) as kept:
         for number in range(20):

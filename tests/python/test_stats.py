@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from roamlab import stats, stopping
-from roamlab.errors import BadInput
-from roamlab.stopping import Until
+from roamlab.base.errors import BadInput
+from roamlab.statistics import stats, stopping
+from roamlab.statistics.stopping import Until
 
 ENSEMBLES = 2000
 MEAN, SPREAD = 7.0, 2.0

@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from roamlab.ensemble import Job, run_all
-from roamlab.errors import BadInput
-from roamlab.manifest import describe
-from roamlab.output import sweep_drafts
-from roamlab.results import Results
-from roamlab.run import run
-from roamlab.scenario import Scenario
-from roamlab.store import Store, open_run
+from roamlab.base.errors import BadInput
+from roamlab.base.output import sweep_drafts
+from roamlab.records.manifest import describe
+from roamlab.records.results import Results
+from roamlab.records.store import Store, open_run
+from roamlab.running.ensemble import Job, run_all
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,9 +100,9 @@ def test_a_kill_between_write_and_rename_leaves_no_run(tmp_path: Path) -> None:
 import os, signal, sys
 from pathlib import Path
 import polars as pl
-from roamlab.manifest import Manifest
-from roamlab.results import Results
-from roamlab.store import Store
+from roamlab.records.manifest import Manifest
+from roamlab.records.results import Results
+from roamlab.records.store import Store
 Path.rename = lambda self, target: os.kill(os.getpid(), signal.SIGKILL)
 manifest = Manifest("name", "text", {}, 1, 0, "0", "schema", "build")
 Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda: pl.DataFrame({"flow": [1]})}))

@@ -15,17 +15,17 @@ import pytest
 import fake_engine
 from conftest import ROOT
 from roamlab import Grid, Listed, Random, Until, _roamlab, sweep
-from roamlab.compare import compare, until
-from roamlab.design import BadDesign
-from roamlab.errors import BadInput
-from roamlab.scenario import load
-from roamlab.summary import TOTALS, Measurement, names, unit
-from roamlab.sweepfile import load_sweep
+from roamlab.base.errors import BadInput
+from roamlab.running.summary import TOTALS, Measurement, names, unit
+from roamlab.scenarios.scenario import load
+from roamlab.sweeps.compare import compare, until
+from roamlab.sweeps.design import BadDesign
+from roamlab.sweeps.sweepfile import load_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 METRICS = ["flows.*.delivered_pkts", "flows.moving.goodput_bps"]
 KINDS = {"cells.bs2.queue.kind": ["red", "blue"]}

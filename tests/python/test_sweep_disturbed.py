@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import ROOT
-from roamlab import executor, shards, sweep
-from roamlab.errors import RoamlabError
-from roamlab.executor import DaskCluster, LocalPool
-from roamlab.scenario import Scenario, load
+from roamlab import sweep
+from roamlab.base.errors import RoamlabError
+from roamlab.records import shards
+from roamlab.running import executor
+from roamlab.running.executor import DaskCluster, LocalPool
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ import pytest
 
 import roamlab as rl
 from conftest import ROOT
-from roamlab import threshold
-from roamlab.threshold import smallest
+from roamlab.sweeps import threshold
+from roamlab.sweeps.threshold import smallest
 
 if TYPE_CHECKING:
     from pathlib import Path

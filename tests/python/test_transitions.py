@@ -1,7 +1,7 @@
 """The transition tables of the mobility protocols' roles say what the code does.
 
 Each role's file begins with its table; the snapshots of every state and input are what the role does. The page
-docs/models/transitions.md shows the tables: `python tests/python/test_transitions.py` writes it anew.
+the page of the protocol ends with the tables: `python tests/python/test_transitions.py` writes them anew.
 """
 
 from __future__ import annotations
@@ -17,27 +17,23 @@ from conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _MOBILITY = ROOT / "crates/mobility/src"
-_PAGE = ROOT / "docs/models/transitions.md"
 _HEADINGS = ["state", "input", "does", "next"]
-# The snapshots of each role, by the folder and file of its table.
-_SNAPSHOTS = {
-    "mobile_ip/mobile_host": ["mobile_host"],
-    "mobile_ip/base_station": ["base_station"],
-    "mobile_ip/foreign_agent": ["foreign_agent"],
-    "mobile_ip/home_agent": ["home_agent"],
-    "mobile_ip/correspondent": ["correspondent"],
-    "lte_x2/user_equipment": ["user_equipment"],
-    "lte_x2/enodeb": [
-        "source_base_station",
-        "target_base_station",
-        "base_stations_with_an_early_path_switch",
-        "base_stations_that_forward_nothing_or_out_of_order_or_admit_nobody",
-    ],
-    "lte_x2/mme": ["mme"],
-    "lte_x2/serving_gateway": ["serving_gateway"],
-}
+_FIRST_ROW = re.compile(r"^//! \| state[^|]*\| input \| does \| next \|$", re.MULTILINE)
+_ROLES = sorted(
+    source.relative_to(_MOBILITY).with_suffix("").as_posix()
+    for source in _MOBILITY.glob("*/*.rs")
+    if _FIRST_ROW.search(source.read_text(encoding="utf-8"))
+)
+
+
+def _snapshots(role: str) -> list[Path]:
+    """The snapshots of a role: their names begin with that of its file."""
+    folder, name = role.split("/")
+    found = sorted((_MOBILITY / folder / "tests/snapshots").glob("*__table__*.snap"))
+    return [path for path in found if f"{path.stem.rpartition('__')[2]}_".startswith(f"{name}_")]
 
 
 @dataclass(frozen=True)
@@ -63,9 +59,7 @@ def _table(role: str) -> list[list[str]]:
 
 def _steps(role: str) -> Iterator[Step]:
     """What the snapshots of a role show."""
-    folder = _MOBILITY / role.partition("/")[0] / "tests/snapshots"
-    for name in _SNAPSHOTS[role]:
-        (snapshot,) = folder.glob(f"*__{name}.snap")
+    for snapshot in _snapshots(role):
         state = ""
         for line in snapshot.read_text(encoding="utf-8").split("---\n", 2)[2].splitlines():
             if header := re.fullmatch(r"\S.* = ([\w-]+)", line):
@@ -95,23 +89,13 @@ def _pairs(rows: list[list[str]], words: set[str]) -> list[set[tuple[str, str]]]
 
 
 def test_every_role_with_a_table_is_tied_to_its_snapshots() -> None:
-    with_table = {
-        source.relative_to(_MOBILITY).with_suffix("").as_posix()
-        for source in _MOBILITY.glob("*/*.rs")
-        if re.search(
-            r"^//! \| state[^|]*\| input \| does \| next \|$",
-            source.read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-    }
-    assert with_table == set(_SNAPSHOTS)
-    taken = sorted(name for names in _SNAPSHOTS.values() for name in names)
-    assert taken == sorted(
-        path.stem.rpartition("__")[2] for path in _MOBILITY.glob("*/tests/snapshots/*__table__*")
-    )
+    assert len(_ROLES) > 8
+    assert [role for role in _ROLES if not _snapshots(role)] == []
+    taken = sorted(path for role in _ROLES for path in _snapshots(role))
+    assert taken == sorted(_MOBILITY.glob("*/tests/snapshots/*__table__*"))
 
 
-@pytest.mark.parametrize("role", _SNAPSHOTS)
+@pytest.mark.parametrize("role", _ROLES)
 def test_every_change_of_state_stands_in_the_table(role: str) -> None:
     steps = list(_steps(role))
     words = {word for step in steps for word in (step.state, step.next)}
@@ -120,7 +104,7 @@ def test_every_change_of_state_stands_in_the_table(role: str) -> None:
     assert changes - allowed == set()
 
 
-@pytest.mark.parametrize("role", _SNAPSHOTS)
+@pytest.mark.parametrize("role", _ROLES)
 def test_every_row_of_the_table_happens(role: str) -> None:
     steps = list(_steps(role))
     words = {word for step in steps for word in (step.state, step.next)}
@@ -136,26 +120,39 @@ def test_every_row_of_the_table_happens(role: str) -> None:
     assert missing == []
 
 
-def page() -> str:
-    """docs/models/transitions.md."""
-    text = """\
-# Transition tables
+_HEAD = "## Transition tables\n"
 
-What each role of the [mobility protocols](README.md) does in each state. Made from the heads of the roles' files by
+
+def _page(folder: str) -> Path:
+    return ROOT / f"docs/models/{folder.replace('_', '-')}.md"
+
+
+def _section(folder: str) -> str:
+    """The end of a protocol's page."""
+    text = f"""{_HEAD}
+What each role does in each state. Made from the heads of the roles' files by
 `python tests/python/test_transitions.py`; a test compares every row with the snapshots of every state and input.
 """
-    for role in _SNAPSHOTS:
-        folder, name = role.split("/")
-        title = f"{folder.replace('_', '-')}: {name.replace('_', ' ')}"
-        text += f"\n## {title}\n\n[{name}.rs](../../crates/mobility/src/{role}.rs)\n\n"
-        text += "| state | input | does | next |\n| --- | --- | --- | --- |\n"
-        text += "".join(f"| {' | '.join(row)} |\n" for row in _table(role))
+    for role in _ROLES:
+        if role.startswith(f"{folder}/"):
+            name = role.partition("/")[2]
+            text += f"\n### {name.replace('_', ' ').capitalize()}\n\n"
+            text += f"[{name}.rs](../../crates/mobility/src/{role}.rs)\n\n"
+            text += "| state | input | does | next |\n| --- | --- | --- | --- |\n"
+            text += "".join(f"| {' | '.join(row)} |\n" for row in _table(role))
     return text
 
 
-def test_the_page_shows_the_tables() -> None:
-    assert _PAGE.read_text(encoding="utf-8") == page()
+_FOLDERS = sorted({role.partition("/")[0] for role in _ROLES})
+
+
+@pytest.mark.parametrize("folder", _FOLDERS)
+def test_the_page_of_a_protocol_shows_the_tables(folder: str) -> None:
+    text = _page(folder).read_text(encoding="utf-8")
+    assert _HEAD + text.partition(_HEAD)[2] == _section(folder)
 
 
 if __name__ == "__main__":
-    _PAGE.write_text(page(), encoding="utf-8")
+    for each in _FOLDERS:
+        before = _page(each).read_text(encoding="utf-8").partition(_HEAD)[0].rstrip()
+        _page(each).write_text(f"{before}\n\n{_section(each)}", encoding="utf-8")

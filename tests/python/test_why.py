@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from roamlab.errors import BadInput
-from roamlab.run import run
-from roamlab.why import lines, why
+from roamlab.base.errors import BadInput
+from roamlab.records.why import lines, why
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
-    from roamlab.scenario import Scenario
+    from roamlab.scenarios.scenario import Scenario
 
 
 def test_a_chain_ends_at_its_root(scenario: Scenario) -> None:

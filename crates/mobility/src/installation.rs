@@ -34,6 +34,8 @@ pub struct Placement<R> {
     pub role: R,
     /// The buffers that it has there; `None`: it asks for none.
     pub buffering: Option<Buffering>,
+    /// It is told of each data packet that a host of its domain sends through there ([`Input::Data`](crate::Input)).
+    pub watches_uplink: bool,
 }
 
 /// The buffers of a role at a node, one for each host. Any node can have them.
@@ -120,7 +122,7 @@ impl<R> Installation<R> {
 
     /// Gives the node `at` a role without buffers.
     pub fn place(&mut self, at: Addr, role: impl Into<R>) {
-        self.roles.push(Placement { at, role: role.into(), buffering: None });
+        self.roles.push(Placement { at, role: role.into(), buffering: None, watches_uplink: false });
     }
 
     /// The installation with its roles turned into another type.
@@ -134,7 +136,12 @@ impl<R> Installation<R> {
             discards_unknown,
             delivers_to_self,
         } = self;
-        let place = |Placement { at, role: one, buffering }| Placement { at, role: role(one), buffering };
+        let place = |Placement { at, role: one, buffering, watches_uplink }| Placement {
+            at,
+            role: role(one),
+            buffering,
+            watches_uplink,
+        };
         Installation {
             roles: roles.into_iter().map(place).collect(),
             tunnel_overhead,

@@ -13,7 +13,6 @@ pub mod event_a3;
 mod identification;
 mod installation;
 pub mod lte_x2;
-mod message;
 pub mod mobile_ip;
 mod protocol;
 mod roles;
@@ -22,15 +21,14 @@ mod topology;
 #[cfg(test)]
 mod transitions;
 
-pub use domain::Domain;
+pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-pub use message::Message;
 pub use protocol::{Help, Protocol, Refusal, Signal, Step};
 use protocol::{check_sizes, phases};
 use roles::roles;
-pub use spec::{MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
+pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
 pub use topology::{CellSite, HostSite, Stay, Topology};
 
 /// What an agent is told.
@@ -47,13 +45,17 @@ pub enum Input<M = Message> {
     Trigger(L2Trigger),
     /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
     Deadline,
-    /// A data packet (never a signalling message) for `host` met a watched route, or no route at all, at this
-    /// node.
+    /// A data packet (never a signalling message) passes this node. One for the host met a watched route, or no route at
+    /// all; one from the host passes where the role watches uplinks ([`Placement::watches_uplink`]).
     Data {
-        /// The packet's inner destination.
+        /// The mobile host.
         host: Addr,
-        /// The packet's inner source.
-        source: Addr,
+        /// The other end: the packet's inner source, or destination if it comes from the host.
+        peer: Addr,
+        /// Which way it goes.
+        direction: Direction,
+        /// The adjacent node that it comes from, by its address; `None`: it starts here.
+        from: Option<Addr>,
         /// It arrived through a tunnel that ends here.
         tunnelled: bool,
         /// There was no route for it and it is lost.
@@ -61,16 +63,28 @@ pub enum Input<M = Message> {
     },
 }
 
+/// Which way a packet goes, as its mobile host sees it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// To the host.
+    Down,
+    /// From the host.
+    Up,
+}
+
 /// What layer 2 tells the mobility protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum L2Trigger {
-    /// (At a mobile host) it can now hear this base station.
+    /// (At a mobile host) it can now hear this base station, beside those that it hears already.
     LinkUp {
         /// The base station.
         base_station: Addr,
     },
-    /// (At a mobile host) its link is gone.
-    LinkDown,
+    /// (At a mobile host) its link to this base station is gone.
+    LinkDown {
+        /// The base station.
+        base_station: Addr,
+    },
     /// (At a base station) the host entered the cell: layer 2 has associated it.
     HostArrived {
         /// The host's home address.
@@ -154,12 +168,33 @@ pub enum Action<M = Message, P = &'static str> {
         /// Tell the agent of packets that take this route ([`Input::Data`]).
         watch: bool,
     },
-    /// Forget the route with this `host` and `from`.
+    /// Forget the route with this `host` and `from`, with all its branches.
     ClearRoute {
         /// The host's home address.
         host: Addr,
         /// As in `SetRoute`.
         from: Option<Addr>,
+    },
+    /// A copy of each packet that takes the route with this `host` and `from` goes this way too; without such a route
+    /// this is the route. Nothing changes if it goes this way already.
+    AddBranch {
+        /// The host's home address.
+        host: Addr,
+        /// As in `SetRoute`.
+        from: Option<Addr>,
+        /// Where to.
+        via: Via,
+        /// As in `SetRoute`.
+        watch: bool,
+    },
+    /// Packets do not go this way any more; the route is forgotten when this was the last way.
+    RemoveBranch {
+        /// The host's home address.
+        host: Addr,
+        /// As in `SetRoute`.
+        from: Option<Addr>,
+        /// Where to.
+        via: Via,
     },
     /// (At a base station) take the host's packets out of the air queue, and with layer-2 acknowledgement the
     /// unacknowledged ones off the air, into its buffer, and set its route to [`Via::Buffer`]. A buffer that had
@@ -257,7 +292,9 @@ impl<M> Input<M> {
             Input::Message { from, message: what } => Input::Message { from, message: message(what)? },
             Input::Trigger(trigger) => Input::Trigger(trigger),
             Input::Deadline => Input::Deadline,
-            Input::Data { host, source, tunnelled, lost } => Input::Data { host, source, tunnelled, lost },
+            Input::Data { host, peer, direction, from, tunnelled, lost } => {
+                Input::Data { host, peer, direction, from, tunnelled, lost }
+            }
         })
     }
 }
@@ -270,6 +307,8 @@ impl<M, P> Action<M, P> {
             Action::Note { host, phase: which } => Action::Note { host, phase: phase(which) },
             Action::SetRoute { host, from, via, watch } => Action::SetRoute { host, from, via, watch },
             Action::ClearRoute { host, from } => Action::ClearRoute { host, from },
+            Action::AddBranch { host, from, via, watch } => Action::AddBranch { host, from, via, watch },
+            Action::RemoveBranch { host, from, via } => Action::RemoveBranch { host, from, via },
             Action::StartBuffering { host } => Action::StartBuffering { host },
             Action::Release { host, via, mark } => Action::Release { host, via, mark },
             Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },

@@ -9,7 +9,7 @@ pub trait Protocol: Sized {
     /// A role at one node.
     type Role: Agent<Message = Self::Message, Phase = Self::Phase>;
     /// What its roles say to each other.
-    type Message: Signal<Params = Self>;
+    type Message: Signal;
     /// The phases of its handovers.
     type Phase: Step;
 
@@ -22,6 +22,9 @@ pub trait Protocol: Sized {
 
     /// The part of the network that it is about.
     fn domain(&self) -> &Domain;
+
+    /// What the sizes of its messages depend on.
+    fn sizes(&self) -> &<Self::Message as Signal>::Sizes;
 
     /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
     /// marks none.
@@ -52,8 +55,8 @@ pub trait Protocol: Sized {
 
 /// A protocol's signalling messages.
 pub trait Signal: Sized {
-    /// The parameters of the protocol.
-    type Params;
+    /// What sizes depend on.
+    type Sizes;
 
     /// All names.
     const NAMES: &'static [&'static str];
@@ -65,7 +68,7 @@ pub trait Signal: Sized {
     fn host(&self) -> Option<Addr>;
 
     /// Bytes on the wire, IP header included.
-    fn size(&self, params: &Self::Params) -> Bytes;
+    fn size(&self, sizes: &Self::Sizes) -> Bytes;
 
     /// Whether it travels with data, in their queues, and overtakes none.
     fn in_band(&self) -> bool {

@@ -1,9 +1,9 @@
-//! The table of mobility protocols: a row for each folder.
+//! The table of mobility protocols, a row for each folder, and what it makes of them: the sums of parameters, roles and messages.
 
-use crate::{Action, Agent, Domain, Input, Installation, Message, Protocol, Refusal, Signal, Step, Topology};
+use crate::{Action, Agent, Domain, Input, Installation, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Duration, Rng, Time};
-use roamlab_packet::Dscp;
+use roamlab_engine::{Bytes, Duration, Rng, Time};
+use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
@@ -133,7 +133,7 @@ macro_rules! protocols {
                         let Some(input) = input.try_map(own) else { return };
                         let mut actions = Vec::new();
                         role.on(input, now, &mut actions);
-                        let seal = |message| Message::new(message, &**params, Content::$variant);
+                        let seal = |message| Message::new(message, params.sizes(), Content::$variant);
                         out.extend(actions.into_iter().map(|action| action.map(seal, Step::name)));
                     })+
                 }
@@ -179,5 +179,51 @@ protocols! {
 impl<'de> Deserialize<'de> for MobilitySpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize(deserializer)
+    }
+}
+
+/// A signalling message: what the world knows of it, and inside what its protocol does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    name: &'static str,
+    host: Option<Addr>,
+    size: Bytes,
+    in_band: bool,
+    content: Content,
+}
+
+impl Message {
+    pub(crate) fn new<S: Signal>(signal: S, sizes: &S::Sizes, content: impl FnOnce(S) -> Content) -> Message {
+        Message {
+            name: signal.name(),
+            host: signal.host(),
+            size: signal.size(sizes),
+            in_band: signal.in_band(),
+            content: content(signal),
+        }
+    }
+
+    /// The name as it stands in records and tables.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The home address of the mobile host that the message is about; `None`: about none in particular.
+    pub const fn host(&self) -> Option<Addr> {
+        self.host
+    }
+
+    /// Bytes on the wire, IP header included.
+    pub const fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Whether it travels with data, in their queues, and overtakes none.
+    pub const fn in_band(&self) -> bool {
+        self.in_band
+    }
+
+    pub(crate) fn into_content(self) -> Content {
+        self.content
     }
 }

@@ -21,6 +21,8 @@ pub struct Topology {
     pub measured: bool,
     /// How long layer 2 takes to change cells by itself.
     pub gap: Duration,
+    /// How long hosts are in two cells when they change.
+    pub overlap: Duration,
     /// The address of every node; empty while a scenario is checked.
     pub addresses: BTreeMap<String, Addr>,
 }

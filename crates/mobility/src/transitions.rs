@@ -71,6 +71,13 @@ impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
                 format!("route{}: {}{}", source(from), self.via(via), if *watch { ", watched" } else { "" })
             }
             Action::ClearRoute { from, .. } => format!("no route{}", source(from)),
+            Action::AddBranch { from, via, watch, .. } => {
+                let watched = if *watch { ", watched" } else { "" };
+                format!("branch{}: {}{watched}", source(from), self.via(via))
+            }
+            Action::RemoveBranch { from, via, .. } => {
+                format!("no branch{}: {}", source(from), self.via(via))
+            }
             Action::StartBuffering { .. } => "start buffering".into(),
             Action::Release { via, mark, .. } => {
                 format!("release: {}{}", self.via(via), if mark.is_some() { ", marked" } else { "" })

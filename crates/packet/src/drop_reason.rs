@@ -14,7 +14,7 @@ macro_rules! drop_reasons {
 
             /// Whether data is lost by it: not if the host has another copy.
             pub const fn loses_data(self) -> bool {
-                !matches!(self, DropReason::CopyReleased | DropReason::PdcpDuplicate)
+                !matches!(self, DropReason::CopyReleased | DropReason::Duplicate)
             }
 
             /// The reason as it stands in records and tables.
@@ -51,9 +51,11 @@ drop_reasons! {
     /// A base station or the network ended the host's bearer: it was lost with its connection, or is elsewhere.
     BearerEnded => "bearer-ended",
     /// The host had got it already, and its layer 2 said nothing about it (PDCP).
-    PdcpDuplicate => "pdcp-duplicate",
+    Duplicate => "duplicate",
     /// A retained copy of a packet that was sent over the air was let go; the original is not lost by it.
     CopyReleased => "copy-released",
+    /// It was sent over a shared medium and not received.
+    FrameLoss => "frame-loss",
     /// The scenario asked for this loss.
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.

@@ -7,7 +7,8 @@ use pool::{Source, Terms, each_result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use roamlab_world::{Column, Located, Scenario, Table};
+use roamlab_world::{Column, Located, Replication, Scenario, Table};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pyo3::create_exception!(
     _roamlab,
@@ -31,7 +32,27 @@ pyo3::create_exception!(
 /// The scenario with all defaults, as JSON.
 #[pyfunction]
 fn check(text: &str, name: &str) -> PyResult<String> {
-    Ok(Scenario::parse(text, name).map_err(|error| scenario_error(&error))?.to_json())
+    Ok(parsed(text, name)?.to_json())
+}
+
+/// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
+#[pyfunction]
+fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
+    Ok(parsed(text, name)?.expanded_json(Replication { seed, run, trace: None }))
+}
+
+/// The scenario read last, and its text: one that is checked is mostly run next, and reading a long one takes seconds.
+static LAST: Mutex<Option<(String, Arc<Scenario>)>> = Mutex::new(None);
+
+/// The checked scenario in a text; `name` is for reports.
+fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, scenario)) = last().as_ref().filter(|(known, _)| known == text) {
+        return Ok(Arc::clone(scenario));
+    }
+    let scenario = Arc::new(Scenario::parse(text, name).map_err(|error| scenario_error(&error))?);
+    *last() = Some((text.to_owned(), Arc::clone(&scenario)));
+    Ok(scenario)
 }
 
 /// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
@@ -59,7 +80,7 @@ fn scenario_error(error: &Located) -> PyErr {
 /// bytes of its record.
 #[pyfunction]
 fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
-    let scenario = Scenario::parse(text, name).map_err(|error| scenario_error(&error))?;
+    let scenario = parsed(text, name)?;
     let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
     let estimate = roamlab_world::estimate(&scenario);
     Ok((warnings, estimate.events, estimate.memory))
@@ -179,6 +200,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MemoryLimitError", module.py().get_type::<MemoryLimitError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

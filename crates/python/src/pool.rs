@@ -1,7 +1,7 @@
 //! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
 //! that memory holds a few runs, however many there are.
 
-use crate::{MemoryLimitError, SimulationError, scenario_error, tables_to_python};
+use crate::{MemoryLimitError, SimulationError, parsed, scenario_error, tables_to_python};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
@@ -56,35 +56,23 @@ pub struct Source<'py> {
     jobs: Bound<'py, PyIterator>,
     trace: Option<u64>,
     given: usize,
-    last: Option<(String, Arc<Scenario>)>,
 }
 
 impl<'py> Source<'py> {
     /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced.
     pub fn new(jobs: &Bound<'py, PyAny>, trace: Option<u64>) -> PyResult<Source<'py>> {
-        Ok(Source { jobs: jobs.try_iter()?, trace, given: 0, last: None })
+        Ok(Source { jobs: jobs.try_iter()?, trace, given: 0 })
     }
 
     fn next(&mut self) -> PyResult<Option<Job>> {
         let Some(job) = self.jobs.next() else { return Ok(None) };
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
-        let scenario = self.scenario(&text, &name)?;
+        let scenario = parsed(&text, &name)?;
         let seeded = scenario.check_seed(seed, &text, &name);
         seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
         Ok(Some(Job { index, scenario, name, draw: Replication { seed, run, trace: self.trace } }))
-    }
-
-    /// The scenario; neighbours with the same text are read once.
-    fn scenario(&mut self, text: &str, name: &str) -> PyResult<Arc<Scenario>> {
-        if let Some((_, scenario)) = self.last.as_ref().filter(|(last, _)| *last == text) {
-            return Ok(Arc::clone(scenario));
-        }
-        let scenario = Scenario::parse(text, name).map_err(|error| scenario_error(&error))?;
-        let scenario = Arc::new(scenario);
-        self.last = Some((text.to_owned(), Arc::clone(&scenario)));
-        Ok(scenario)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
@@ -73,12 +73,6 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
-    pub fn validate(&self) -> Result<(), BadField> {
-        crate::validate_limit(self.limit, self.count_in_service)?;
-        self.steps().validate()
-    }
-
     fn steps(&self) -> Steps {
         Steps {
             d1: self.d1,
@@ -90,6 +84,13 @@ impl Params {
             clamp: self.clamp,
             idle_mode: self.idle_mode,
         }
+    }
+}
+
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
+        crate::validate_limit(self.limit, self.count_in_service)?;
+        self.steps().validate()
     }
 }
 

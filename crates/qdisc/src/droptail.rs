@@ -1,7 +1,7 @@
 //! Tail drop: what every queue does that does nothing else.
 
 use crate::fifo::Fifo;
-use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Packets, Rng};
 use roamlab_packet::{DropReason, PacketId};
 use schemars::JsonSchema;
@@ -48,9 +48,8 @@ impl<'de> Deserialize<'de> for Params {
     }
 }
 
-impl Params {
-    /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
-    pub fn validate(&self) -> Result<(), BadField> {
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
         let least = if self.count_in_service { 2 } else { 1 };
         if self.limit.is_some_and(|limit| limit.0 < least) {
             return Err(("limit", format!("the queue would hold nothing: write at least \"{least} pkt\"")));

@@ -87,6 +87,20 @@ pub struct Gauges {
     pub forwarded: usize,
 }
 
+/// A discipline's parameters.
+pub trait Parameters {
+    /// Whether a queue with these parameters can exist.
+    ///
+    /// # Errors
+    /// The field, and what was expected and what to write instead.
+    fn validate(&self) -> Result<(), BadField>;
+
+    /// What they say and hardly mean: the field, what happens then and what to write instead.
+    fn doubt(&self) -> Option<BadField> {
+        None
+    }
+}
+
 /// Selects packets.
 pub type Matching<'a> = dyn Fn(&Packet, &PacketPool) -> bool + 'a;
 
@@ -194,22 +208,18 @@ macro_rules! queue_disciplines {
                     $(QueueSpec::$type(_) => $name,)+
                 }
             }
+        }
 
-            /// Whether a queue with these parameters can exist; otherwise the field, and what to write instead.
-            pub fn validate(&self) -> Result<(), BadField> {
+        impl Parameters for QueueSpec {
+            fn validate(&self) -> Result<(), BadField> {
                 match self {
                     $(QueueSpec::$type(params) => params.validate(),)+
                 }
             }
-        }
 
-        impl QueueSpec {
-            /// What it says and hardly means: the field, what happens then and what to write instead.
-            pub fn doubt(&self) -> Option<BadField> {
+            fn doubt(&self) -> Option<BadField> {
                 match self {
-                    QueueSpec::Red(params) => params.doubt(),
-                    QueueSpec::Mred(params) => red::Params::from(params).doubt(),
-                    _ => None,
+                    $(QueueSpec::$type(params) => params.doubt(),)+
                 }
             }
         }

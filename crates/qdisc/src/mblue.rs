@@ -7,7 +7,7 @@
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;
 use crate::forwarded::{ForwardedAtFull, validate_mark};
-use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng};
 use roamlab_packet::{DropReason, Dscp, PacketId};
 use schemars::JsonSchema;
@@ -97,17 +97,6 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
-    pub fn validate(&self) -> Result<(), BadField> {
-        crate::validate_limit(self.limit, self.count_in_service)?;
-        if self.threshold.0 == 0 || self.threshold > self.limit {
-            let message = format!("it must lie within the queue: write \"1 pkt\" to \"{}\"", self.limit);
-            return Err(("threshold", message));
-        }
-        validate_mark(self.mark)?;
-        self.steps().validate()
-    }
-
     fn steps(&self) -> Steps {
         Steps {
             d1: self.d1,
@@ -119,6 +108,18 @@ impl Params {
             clamp: self.clamp,
             idle_mode: self.idle_mode,
         }
+    }
+}
+
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
+        crate::validate_limit(self.limit, self.count_in_service)?;
+        if self.threshold.0 == 0 || self.threshold > self.limit {
+            let message = format!("it must lie within the queue: write \"1 pkt\" to \"{}\"", self.limit);
+            return Err(("threshold", message));
+        }
+        validate_mark(self.mark)?;
+        self.steps().validate()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::red::admit;
 use crate::red::detector::{Arrival, Detector};
 use crate::red::params::red_params;
 use crate::red::{ByteScaling, CountArrivals, IdleStart, Rules, Unit};
-use crate::{BadField, Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng};
 use roamlab_packet::{DropReason, Dscp, PacketId};
 use schemars::JsonSchema;
@@ -61,11 +61,14 @@ red_params! {
     }
 }
 
-impl Params {
-    /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
-    pub fn validate(&self) -> Result<(), BadField> {
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
         crate::red::Params::from(self).validate()?;
         validate_mark(self.mark)
+    }
+
+    fn doubt(&self) -> Option<BadField> {
+        crate::red::Params::from(self).doubt()
     }
 }
 

@@ -1,154 +1,24 @@
 //! Layer 2: who hears whom, and when.
 //!
-//! [`HardHandover`] is the abstract radio: a host is in at most one cell; it leaves one cell (break), is
-//! unreachable for a gap, and enters the next (attach). The plan of visits is data. With a [`MeasurementSpec`] hosts
-//! measure their cells ([`measurement`], [`signal`]) and their agents say where they go.
+//! How a host changes cells is a [`RadioSpec`]: with a hard handover it is in at most one cell, with a soft one in two or
+//! more for a while. The plan of visits is data. With a [`MeasurementSpec`] hosts measure their cells ([`measurement`],
+//! [`signal`]) and their agents say where they go.
 
+mod handover;
 pub mod measurement;
+mod medium;
+pub mod plan;
 pub mod scheduler;
 pub mod signal;
 mod spec;
 
+pub use handover::{
+    BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
+    UplinkChoice, Visit,
+};
 pub use measurement::{A3, Finding, Meter};
+pub use medium::{AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Outcome};
+pub use plan::{Cells, Course, PLANS, PlanSpec};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};
-
-use roamlab_engine::{Duration, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// What happens to packets whose transmission over the air began before the host left.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum InFlightAtBreak {
-    /// They still arrive (the default reading: the packet in transmission finishes).
-    #[default]
-    Delivered,
-    /// They are lost on the air.
-    Lost,
-}
-
-/// The abstract hard handover.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct HardHandover {
-    /// Time between leaving a cell and entering the next.
-    pub gap: Duration,
-    /// What becomes of packets in flight when the host leaves.
-    pub in_flight_at_break: InFlightAtBreak,
-    /// What hosts measure; absent: nothing, and every host moves as its visits say. Present: a host enters the first
-    /// of its visits by itself, and from then on goes where its agent says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub measurement: Option<MeasurementSpec>,
-}
-
-/// A stay in a cell.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Visit {
-    /// The cell.
-    pub cell: String,
-    /// When the host turns to it: it leaves the cell before, and enters this one after the gap.
-    pub at: Duration,
-    /// When it leaves all coverage; absent: at the next visit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Duration>,
-}
-
-/// A change of the air link of one host.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Motion {
-    /// It leaves the cell it is in.
-    Leave,
-    /// It enters the cell of the visit with this number.
-    Enter {
-        /// Index into the host's visits.
-        visit: usize,
-    },
-}
-
-/// The number of a visit that cannot be, its field at fault, and what was expected and what to write.
-pub type BadVisit = (usize, &'static str, String);
-
-impl HardHandover {
-    /// The motions of a host with these visits, in order; of a host that measures, only the first.
-    ///
-    /// # Errors
-    /// The number and the field of the first visit that overlaps the one before it, and what to write.
-    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
-        let mut motions = Vec::new();
-        let mut free_from = Time::ZERO;
-        for (number, visit) in visits.iter().enumerate() {
-            let at = Time::ZERO + visit.at;
-            if at < free_from || (number > 0 && visits[number - 1].at == visit.at) {
-                let message = format!(
-                    "this visit overlaps the one before it, which lasts at least until {}: \
-                     write a later time",
-                    Duration::from_nanos(free_from.as_nanos())
-                );
-                return Err((number, "at", message));
-            }
-            let previous_ended = number == 0 || visits[number - 1].until.is_some();
-            let entry = if previous_ended {
-                at
-            } else {
-                motions.push((at, Motion::Leave));
-                at + self.gap
-            };
-            motions.push((entry, Motion::Enter { visit: number }));
-            free_from = entry;
-            if let Some(until) = visit.until {
-                free_from = Time::ZERO + until;
-                if free_from <= entry {
-                    let message = format!("the visit begins at {}: write a later time", visit.at + self.gap);
-                    return Err((number, "until", message));
-                }
-                motions.push((free_from, Motion::Leave));
-            }
-        }
-        if self.measurement.is_some() {
-            motions.truncate(1);
-        }
-        Ok(motions)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn visit(cell: &str, at: u64, until: Option<u64>) -> Visit {
-        Visit { cell: cell.into(), at: Duration::from_millis(at), until: until.map(Duration::from_millis) }
-    }
-
-    fn hard(gap: u64) -> HardHandover {
-        HardHandover { gap: Duration::from_millis(gap), ..HardHandover::default() }
-    }
-
-    #[test]
-    fn a_handover_is_a_break_a_gap_and_an_attach() {
-        let plan = hard(30).plan(&[visit("bs1", 0, None), visit("bs2", 10_000, None)]);
-        let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        let expected = vec![
-            (at(0), Motion::Enter { visit: 0 }),
-            (at(10_000), Motion::Leave),
-            (at(10_030), Motion::Enter { visit: 1 }),
-        ];
-        assert_eq!(plan, Ok(expected));
-    }
-
-    #[test]
-    fn overlapping_visits_are_refused_with_their_place() {
-        let overlap = |visits: &[Visit]| hard(30).plan(visits).map_err(|(number, field, _)| (number, field));
-        assert_eq!(overlap(&[visit("a", 100, None), visit("b", 100, None)]), Err((1, "at")));
-        assert_eq!(overlap(&[visit("a", 100, None), visit("b", 50, None)]), Err((1, "at")));
-        assert_eq!(overlap(&[visit("a", 0, Some(200)), visit("b", 150, None)]), Err((1, "at")));
-        assert_eq!(
-            overlap(&[visit("a", 0, None), visit("b", 100, None), visit("c", 110, None)]),
-            Err((2, "at"))
-        );
-        assert_eq!(overlap(&[visit("a", 100, Some(100))]), Err((0, "until")));
-        assert!(overlap(&[visit("a", 0, Some(200)), visit("b", 300, None)]).is_ok());
-    }
-}

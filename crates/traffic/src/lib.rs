@@ -135,6 +135,16 @@ impl AppSpec {
         }
     }
 
+    /// Everything later by so much.
+    pub fn delay(&mut self, by: Duration) {
+        let (start, stop) = match self {
+            AppSpec::Ftp(params) => (&mut params.start, &mut params.stop),
+            AppSpec::Cbr(params) => (&mut params.start, &mut params.stop),
+        };
+        *start = *start + by;
+        *stop = stop.map(|stop| stop + by);
+    }
+
     /// Checks what the types cannot: the field at fault, what was expected and what to write.
     pub fn validate(&self) -> Result<(), (&'static str, String)> {
         match self {

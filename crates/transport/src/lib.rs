@@ -9,14 +9,16 @@
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.
 
+mod family;
 mod params;
 mod spec;
 mod tcp;
 mod udp;
 
+pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind,
-    ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    Backoff, CONGESTION_CONTROLS, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation,
+    Profile, RecoveryKind, ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
 pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};

@@ -94,15 +94,31 @@ pub enum PartialDeflation {
     Ns2,
 }
 
-/// How the congestion window grows and shrinks.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CongestionControlKind {
-    /// Additive increase, multiplicative decrease (RFC 5681 §3.1).
-    Reno,
-    /// By the segments that stand in queues (Brakmo & Peterson 1995).
-    Vegas,
+/// Passes the table of congestion controls to the macro `$use`: a row for each file in `tcp/cc/`, with the name in
+/// scenarios, the algorithm and a one-line summary with the source.
+macro_rules! congestion_controls {
+    ($use:ident!) => {
+        $use! {
+            "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
+            "vegas" => vegas::Vegas, "By the segments that stand in queues (Brakmo & Peterson 1995).";
+        }
+    };
 }
+pub(crate) use congestion_controls;
+
+macro_rules! congestion_control_kinds {
+    ($($name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
+        /// How the congestion window grows and shrinks.
+        #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+        pub enum CongestionControlKind {
+            $(#[doc = $summary] #[serde(rename = $name)] $kind,)+
+        }
+
+        /// The congestion controls: name and one-line summary.
+        pub const CONGESTION_CONTROLS: &[(&str, &str)] = &[$(($name, $summary),)+];
+    };
+}
+congestion_controls!(congestion_control_kinds!);
 
 /// How a connection begins.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]

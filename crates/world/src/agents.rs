@@ -6,7 +6,7 @@ use crate::node::Node;
 use crate::scenario::Scenario;
 use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_mobility::{
-    Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Prediction, Stay, Topology,
+    Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
 };
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,8 @@ pub struct Resident {
     pub agent: MobilityAgent,
     /// The buffers that it has at this node.
     pub buffering: Option<Buffering>,
+    /// It is told of data that hosts of its domain send through this node.
+    pub watches_uplink: bool,
     /// What set its pending deadlines.
     pub timers: BTreeMap<Time, SetBy>,
 }
@@ -85,8 +87,9 @@ pub fn install(
         let id = DomainId(number as u16);
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
-            let (agent, buffering) = (placement.role, placement.buffering);
-            node.agents.push(Resident { domain: id, agent, buffering, timers: BTreeMap::new() });
+            let Placement { role: agent, buffering, watches_uplink, .. } = placement;
+            let timers = BTreeMap::new();
+            node.agents.push(Resident { domain: id, agent, buffering, watches_uplink, timers });
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {
@@ -126,7 +129,7 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
         name: host.name.clone(),
         home: host.home.clone(),
         visits: host
-            .visits
+            .stays()
             .iter()
             .map(|visit| Stay { cell: visit.cell.clone(), at: visit.at, until: visit.until })
             .collect(),
@@ -137,8 +140,9 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
         cells: cells.collect(),
         hosts: hosts.collect(),
         flow_ends: flow_ends.into_iter().cloned().collect(),
-        measured: scenario.radio.measurement.is_some(),
-        gap: scenario.radio.gap,
+        measured: scenario.radio.measurement().is_some(),
+        gap: scenario.radio.gap(),
+        overlap: scenario.radio.overlap(),
         addresses: BTreeMap::new(),
     }
 }

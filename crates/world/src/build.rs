@@ -5,6 +5,7 @@ use crate::cause::CauseId;
 use crate::conduct::Conduct;
 use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::forced::{ForcedDrops, LinkChange};
@@ -21,7 +22,8 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec,
+    Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -34,6 +36,8 @@ type TcpKnobs = Option<Arc<TcpParams>>;
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
+    let drawn = expand::draw(scenario, &streams);
+    let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, ways) = (Vec::new(), BTreeMap::new(), Ways::default());
     let wanted = wanted(scenario, conduct);
@@ -104,9 +108,8 @@ impl<'a> Builder<'a> {
         id
     }
 
-    fn is_recorded(&self, queue: &String, by_default: bool) -> bool {
-        let named = self.scenario.record.queues.as_ref();
-        self.wanted.queues && named.map_or(by_default, |queues| queues.contains(queue))
+    fn is_recorded(&self, queue: &str, by_default: bool) -> bool {
+        self.wanted.queues && self.scenario.record.has_queue(queue, by_default)
     }
 
     fn duplex(
@@ -147,6 +150,10 @@ impl<'a> Builder<'a> {
             let ends = (base_station, End::Cell(cell));
             let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
             self.nodes[base_station.0 as usize].serves = Some(cell);
+            if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
+                let medium = self.links.add_medium(medium);
+                self.links.join(air, medium);
+            }
             let router = self.node(&spec.router);
             self.nodes[router.0 as usize].is_access_router = true;
             cells.push(Cell { name: name.clone(), air, base_station, hosts: Vec::new() });
@@ -183,7 +190,7 @@ impl<'a> Builder<'a> {
     fn mobile(&mut self, id: NodeId, spec: &HostSpec, cells: &[Cell]) -> Mobile {
         let mut uplinks = BTreeMap::new();
         let visit = |visit: &Visit| CellId(number_of(&visit.cell, cells) as u32);
-        let visits = spec.visits.iter().map(visit).collect();
+        let visits = spec.stays().iter().map(visit).collect();
         for name in self.scenario.cells_of(spec) {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
@@ -192,22 +199,26 @@ impl<'a> Builder<'a> {
             let name = format!("{}->{name}", spec.name);
             let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
+            if let Some(medium) = self.links.medium_of(cells[cell].air) {
+                self.links.join(link, medium);
+            }
             uplinks.insert(CellId(cell as u32), link);
         }
         Mobile {
-            plan: self.scenario.radio.plan(&spec.visits).unwrap_or_default(),
+            plan: self.scenario.radio.plan(spec.stays()).unwrap_or_default(),
             next_motion: 0,
             visits,
             visit: 0,
-            cell: None,
-            left: None,
+            attachments: Vec::new(),
+            left: BTreeMap::new(),
+            uplink_choice: self.scenario.radio.uplink(),
             entering: None,
             moved: CauseId::NONE,
             unheard: CauseId::NONE,
             measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
-            drops_duplicates: false,
+            drops_duplicates: self.scenario.radio.duplicates() == Duplicates::Drop,
             received: BTreeSet::new(),
         }
     }
@@ -256,7 +267,7 @@ impl<'a> Builder<'a> {
     }
 
     fn measuring(&self, host: &HostSpec, cells: &[Cell]) -> Option<Measuring> {
-        let spec = self.scenario.radio.measurement.as_ref()?;
+        let spec = self.scenario.radio.measurement()?;
         let air = |cell: &Cell| &self.scenario.cells[&cell.name];
         let offsets = cells.iter().map(|cell| air(cell).individual_offset_db).collect();
         let meter = Meter::new(spec.period, spec.t310, spec.audible_dbm, offsets);
@@ -264,7 +275,7 @@ impl<'a> Builder<'a> {
             SignalSpec::Schedule => {
                 let shape = (spec.peak_dbm, spec.slope_db_per_s);
                 let number = |name: &str| number_of(name, cells);
-                Signal::Schedule(Schedule::new(shape, cells.len(), &host.visits, number))
+                Signal::Schedule(Schedule::new(shape, cells.len(), host.stays(), number))
             }
             SignalSpec::Positions => {
                 let stream =
@@ -286,7 +297,7 @@ impl<'a> Builder<'a> {
         let app =
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
-        let tcp = |spec: &FlowSpec| spec.tcp.as_ref()?.resolve(self.scenario.run.profile).ok();
+        let tcp = |spec: &FlowSpec| spec.transport.tcp()?.resolve(self.scenario.run.profile).ok();
         let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
@@ -297,7 +308,7 @@ impl<'a> Builder<'a> {
         let phases = self.clock_phases(&tcps);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
         let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
-            let phase = spec.tcp.as_ref().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
+            let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
         parts.map(flow).collect()
@@ -385,7 +396,7 @@ impl<'a> Builder<'a> {
             ways: self.ways,
             domains: setting.domains,
             tunnel_ecn: scenario.network.tunnel_ecn,
-            in_flight_survives: scenario.radio.in_flight_at_break == InFlightAtBreak::Delivered,
+            in_flight_survives: scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
             faults,
             delayed: Vec::new(),
@@ -425,9 +436,9 @@ fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {
     Some(Policer { mark, drop })
 }
 
-/// The number of the cell of this name.
+/// The number of the cell of this name. Cells stand in the order of their names.
 fn number_of(name: &str, cells: &[Cell]) -> usize {
-    cells.iter().position(|cell| cell.name == name).unwrap_or_default()
+    cells.binary_search_by(|cell| cell.name.as_str().cmp(name)).unwrap_or_default()
 }
 
 fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {

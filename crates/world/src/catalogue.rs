@@ -19,10 +19,16 @@ pub fn catalogue() -> String {
         |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
     let catalogue = json!({
         "queue disciplines": rows(&mut { disciplines }),
+        "transports": pairs(roamlab_transport::TRANSPORTS),
         "tcp variants": pairs(roamlab_transport::VARIANTS),
+        "tcp congestion controls": pairs(roamlab_transport::CONGESTION_CONTROLS),
         "tcp profiles": pairs(roamlab_transport::PROFILES),
         "applications": pairs(roamlab_traffic::App::ALL),
+        "radios": pairs(roamlab_radio::RADIOS),
+        "media": pairs(roamlab_radio::MEDIA),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
+        "plans of movement": pairs(roamlab_radio::PLANS),
+        "topologies": pairs(crate::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
         "messages": names(&mut roamlab_mobility::message_names()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),

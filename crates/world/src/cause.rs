@@ -176,6 +176,7 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::EarlyDrop
         | DropReason::NoRoute
         | DropReason::TtlExpired
+        | DropReason::FrameLoss
         | DropReason::ForcedLoss
         | DropReason::PolicedMark
         | DropReason::TunnelCongestion
@@ -186,7 +187,7 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::BufferOverflow
         | DropReason::BufferExpired
         | DropReason::BearerEnded
-        | DropReason::PdcpDuplicate
+        | DropReason::Duplicate
         | DropReason::CopyReleased => false,
     }
 }

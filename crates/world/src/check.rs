@@ -4,10 +4,11 @@
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
+use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
-use roamlab_qdisc::QueueSpec;
+use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_traffic::AppSpec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 mod doubt;
 mod mobility;
@@ -75,7 +76,7 @@ fn known<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
 
 /// Checks the links; the names of the nodes at their ends.
 fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
-    let mut pairs = BTreeSet::new();
+    let mut pairs = HashSet::new();
     for (index, link) in scenario.links.iter().enumerate() {
         let [left, right] = &link.between;
         let field = format!("links[{index}].between");
@@ -123,7 +124,7 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
+pub fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(plain) {
         return Ok(());
@@ -184,7 +185,7 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    let mut names = BTreeSet::new();
+    let mut names = HashSet::new();
     for (index, host) in scenario.hosts.iter().enumerate() {
         let field = |part: &str| format!("hosts[{index}].{part}");
         check_name(&host.name, || field("name"))?;
@@ -197,14 +198,19 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
             return Err(problem.help(known(&host.home, routers.iter().copied())));
         }
-        for (number, visit) in host.visits.iter().enumerate() {
+        if host.visits.is_none() && host.plan.is_none() {
+            let problem = Problem::at(field("visits"), "it is missing");
+            let help = "add for example `visits = [{ cell = \"bs1\", at = \"0 s\" }]`, or a `plan`";
+            return Err(problem.help(help));
+        }
+        for (number, visit) in host.stays().iter().enumerate() {
             if !scenario.cells.contains_key(&visit.cell) {
                 let field = field(&format!("visits[{number}].cell"));
                 let problem = Problem::at(field, format!("there is no cell \"{}\"", visit.cell));
                 return Err(problem.help(known(&visit.cell, scenario.cells.keys().map(String::as_str))));
             }
         }
-        if let Err((number, part, message)) = scenario.radio.plan(&host.visits) {
+        if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
             return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
         }
     }
@@ -212,9 +218,9 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 }
 
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    let mut names = BTreeSet::new();
+    let mut names = HashSet::new();
     let ends = || routers.iter().copied().chain(scenario.hosts.iter().map(|host| host.name.as_str()));
-    let nodes: BTreeSet<&str> = ends().collect();
+    let nodes: HashSet<&str> = ends().collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
@@ -228,6 +234,11 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         for (end, name) in flow.path.iter().enumerate() {
             if !nodes.contains(name.as_str()) {
+                if flow.count.is_none() && is_pattern(name) {
+                    let problem =
+                        Problem::at(field(&format!("path[{end}]")), "only a group has patterns as its ends");
+                    return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
+                }
                 let problem =
                     Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
                 return Err(problem.help(known(name, ends())));
@@ -250,13 +261,13 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 }
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
-    match (&flow.tcp, &flow.app) {
+    match (flow.transport.tcp(), &flow.app) {
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
             Ok(params) => check_file(&flow.app, params.segment),
-            Err((part, message)) => Err((format!("tcp.{part}"), message)),
+            Err((part, message)) => Err((format!("transport.{part}"), message)),
         },
         (None, AppSpec::Ftp(_)) => {
-            let message = "a file transfer needs TCP: write `tcp = { variant = \"reno\" }` too, or another \
+            let message = "a file transfer needs TCP: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or another \
                            `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
@@ -304,9 +315,12 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn check_record(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(queues) = scenario.record.queues.as_ref().filter(|queues| !queues.is_empty()) else {
+        return Ok(());
+    };
     let names: Vec<String> = scenario.queue_names().collect();
-    for (index, queue) in scenario.record.queues.iter().flatten().enumerate() {
-        if !names.contains(queue) {
+    for (index, queue) in queues.iter().enumerate() {
+        if !names.iter().any(|name| matches(queue, name)) {
             let problem =
                 Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
             return Err(problem.help(known(queue, names.iter().map(String::as_str))));
@@ -317,18 +331,18 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
 
 /// Every node must be reachable from every other over wired links and backhauls.
 fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
-    let mut adjacent: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut adjacent: HashMap<&str, Vec<&str>> = HashMap::with_capacity(scenario.links.len());
     for link in &scenario.links {
         let [left, right] = &link.between;
         adjacent.entry(left).or_default().push(right);
         adjacent.entry(right).or_default().push(left);
     }
     let Some(first) = scenario.links.first() else { return Ok(()) };
-    let mut reached = BTreeSet::new();
+    let mut reached = HashSet::with_capacity(adjacent.len());
     let mut frontier = vec![first.between[0].as_str()];
     while let Some(node) = frontier.pop() {
         if reached.insert(node) {
-            frontier.extend(adjacent.get(node).into_iter().flatten());
+            frontier.extend(adjacent.get(node).into_iter().flatten().filter(|next| !reached.contains(*next)));
         }
     }
     for (index, link) in scenario.links.iter().enumerate() {

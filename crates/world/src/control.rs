@@ -143,11 +143,24 @@ impl World {
         match action {
             Action::Send { to, message } => self.send_message(node, slot, to, message),
             Action::SetRoute { host, from, via, watch } => {
-                self.set_route(node, served(host), from, via, watch)
+                if let Some(route) = self.host_route(node, slot, (from, via, watch)) {
+                    self.nodes[node.0 as usize].routes.set_host(host, route);
+                }
             }
             Action::ClearRoute { host, from } => {
                 let cause = self.cx.led();
-                self.nodes[node.0 as usize].routes.clear_host(host, slot, from, cause);
+                self.nodes[node.0 as usize].routes.note_removal(host, cause);
+                self.nodes[node.0 as usize].routes.clear_host(host, slot, from);
+            }
+            Action::AddBranch { host, from, via, watch } => {
+                if let Some(route) = self.host_route(node, slot, (from, via, watch)) {
+                    self.nodes[node.0 as usize].routes.add_branch(host, route);
+                }
+            }
+            Action::RemoveBranch { host, from, via } => {
+                let cause = self.cx.led();
+                self.nodes[node.0 as usize].routes.note_removal(host, cause);
+                self.nodes[node.0 as usize].routes.remove_branch(host, slot, from, via);
             }
             Action::StartBuffering { host } => self.start_buffering(node, served(host)),
             Action::Release { host, via, mark } => self.release(node, served(host), via, mark),
@@ -168,7 +181,7 @@ impl World {
             }
             Action::AwaitDrained { .. } => self.cannot(node, "waits for the air, and the node has no cell"),
             Action::SkipReceived { host, received } => self.skip_received(node, served(host), received),
-            Action::Leave if self.nodes[node.0 as usize].mobile.is_some() => self.leave(node),
+            Action::Leave if self.nodes[node.0 as usize].mobile.is_some() => self.leave_all(node),
             Action::Enter { base_station, after } if self.nodes[node.0 as usize].mobile.is_some() => {
                 self.command_entry(node, base_station, after);
             }
@@ -181,10 +194,16 @@ impl World {
         }
     }
 
-    fn set_route(&mut self, node: NodeId, served: Served, from: Option<Addr>, via: Via, watch: bool) {
+    /// The route that an agent asks for, if its node can have it.
+    fn host_route(
+        &mut self,
+        node: NodeId,
+        slot: Slot,
+        (from, via, watch): (Option<Addr>, Via, bool),
+    ) -> Option<HostRoute> {
         let cause = self.cx.led();
-        let here = &mut self.nodes[node.0 as usize];
-        let resident = &here.agents[served.slot.0 as usize];
+        let here = &self.nodes[node.0 as usize];
+        let resident = &here.agents[slot.0 as usize];
         let problem = match via {
             Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
             Via::Neighbour(next) if !here.neighbours.contains_key(&next) => {
@@ -193,13 +212,10 @@ impl World {
             Via::Buffer | Via::ReorderQueue if resident.buffering.is_none() => {
                 "routes into a buffer, and has asked for none"
             }
-            _ => {
-                let (domain, slot) = (resident.domain, served.slot);
-                let route = HostRoute { via, watch, domain, slot, cause };
-                return here.routes.set_host(served.host, from, route);
-            }
+            _ => return Some(HostRoute { from, via, watch, domain: resident.domain, slot, cause }),
         };
         self.cannot(node, problem);
+        None
     }
 
     fn send_message(&mut self, node: NodeId, slot: Slot, to: Addr, message: Message) {
@@ -272,7 +288,7 @@ impl World {
             packet.header.dst == served.host && received.contains(&pool.original(packet))
         };
         for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
-            self.cx.lose_by(packet, DropReason::PdcpDuplicate, Location::Node(node), cause);
+            self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
         }
         buffer.received = received;
     }
@@ -383,9 +399,9 @@ impl World {
             return self.cannot(node, "buffers, and has asked for no buffer");
         };
         let cause = self.note_buffer(Kind::Buffering, "", node, served);
-        let route = HostRoute { via: Via::Buffer, watch: true, domain, slot, cause };
+        let route = HostRoute { from: None, via: Via::Buffer, watch: true, domain, slot, cause };
         let here = &mut self.nodes[node.0 as usize];
-        here.routes.set_host(served.host, None, route);
+        here.routes.set_host(served.host, route);
         here.draining.remove(&served);
         let serves = here.serves;
         let Some(buffer) = here.buffer_for(served) else { return };

@@ -4,7 +4,7 @@ use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::Duration;
 use roamlab_traffic::AppSpec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BinaryHeap, HashMap};
 
 /// What a run may amount to if links are used as far as the flows can, and nothing is lost.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,8 @@ struct Edge<'a> {
     recorded: bool,
 }
 
-type Graph<'a> = BTreeMap<&'a str, Vec<Edge<'a>>>;
+/// Looked up, never walked through.
+type Graph<'a> = HashMap<&'a str, Vec<Edge<'a>>>;
 
 /// A flow on its way: the edges, each as a node and a place in its list.
 struct Load<'a> {
@@ -47,14 +48,23 @@ struct Load<'a> {
 /// The estimate of a checked scenario.
 pub fn estimate(scenario: &Scenario) -> Estimate {
     let graph = graph(scenario);
-    let mut trees = BTreeMap::new();
+    let mut trees = HashMap::new();
     let mut loads = Vec::new();
     for flow in &scenario.flows {
         let [from, to] = [flow.path[0].as_str(), flow.path[1].as_str()];
-        let tree = trees.entry(from).or_insert_with(|| paths_from(&graph, from));
-        loads.extend(load(scenario, &graph, flow, path(tree, from, to)));
+        // Nodes with one way out share what lies behind it.
+        let (first, root) = match graph.get(from).map(Vec::as_slice) {
+            Some([only]) => (Some((from, 0)), only.to),
+            _ => (None, from),
+        };
+        let tree = trees.entry(root).or_insert_with(|| paths_from(&graph, root));
+        let mut path = path(tree, root, to);
+        if to == root || !path.is_empty() {
+            path.extend(first);
+        }
+        loads.extend(load(scenario, &graph, flow, path));
     }
-    let mut offered: BTreeMap<(&str, usize), f64> = BTreeMap::new();
+    let mut offered: HashMap<(&str, usize), f64> = HashMap::new();
     for load in &loads {
         load.path.iter().for_each(|&edge| *offered.entry(edge).or_default() += load.demand);
     }
@@ -65,7 +75,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         let fits = load.demand * share * load.seconds / load.packet_bits;
         let packets = fits.min(file(load.flow, load.packet_bits));
         let queues = load.path.iter().filter(|edge| graph[edge.0][edge.1].recorded).count() as f64;
-        let tcp = load.flow.tcp.is_some();
+        let tcp = load.flow.transport.tcp().is_some();
         let ways = if tcp { 2.0 } else { 1.0 };
         events += packets * load.path.len() as f64 * EVENTS_PER_HOP * ways;
         let record = &scenario.record;
@@ -81,8 +91,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
 
 fn graph(scenario: &Scenario) -> Graph<'_> {
     let mut graph = Graph::new();
-    let named = scenario.record.queues.as_ref();
-    let recorded = |name: String, by_default: bool| named.map_or(by_default, |queues| queues.contains(&name));
+    let recorded = |name: String, by_default: bool| scenario.record.has_queue(&name, by_default);
     let mut add = |from, to, rate: roamlab_engine::Rate, delay: Duration, recorded| {
         let rate = rate.as_bps() as f64;
         graph.entry(from).or_default().push(Edge { to, rate, delay: delay.as_nanos(), recorded });
@@ -103,7 +112,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
     }
     // ASSUMPTION: a host stays where it begins.
     for host in &scenario.hosts {
-        let Some(name) = scenario.cells_of(host).first().copied() else { continue };
+        let first = host.walk.as_ref().map(|walk| walk.begins_in());
+        let Some(name) = first.or_else(|| scenario.cells_of(host).first().copied()) else { continue };
         let cell = &scenario.cells[name];
         let down = recorded(format!("{name}/air"), true);
         let up = recorded(format!("{}->{name}", host.name), false);
@@ -113,9 +123,12 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
     graph
 }
 
+/// Of each node an edge: its beginning, and its place in the list there.
+type Ways<'a> = HashMap<&'a str, (&'a str, usize)>;
+
 /// Of each node the edge by which the shortest way from `source` comes (Dijkstra).
-fn paths_from<'a>(graph: &Graph<'a>, source: &'a str) -> BTreeMap<&'a str, (&'a str, usize)> {
-    let (mut by, mut best) = (BTreeMap::new(), BTreeMap::from([(source, 0)]));
+fn paths_from<'a>(graph: &Graph<'a>, source: &'a str) -> Ways<'a> {
+    let (mut by, mut best) = (HashMap::new(), HashMap::from([(source, 0)]));
     let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
     while let Some(Reverse((distance, node))) = heap.pop() {
         if best[node] != distance {
@@ -126,14 +139,16 @@ fn paths_from<'a>(graph: &Graph<'a>, source: &'a str) -> BTreeMap<&'a str, (&'a 
             if best.get(edge.to).is_none_or(|&known| far < known) {
                 best.insert(edge.to, far);
                 by.insert(edge.to, (node, place));
-                heap.push(Reverse((far, edge.to)));
+                if graph.get(edge.to).is_some_and(|onward| onward.len() > 1) {
+                    heap.push(Reverse((far, edge.to)));
+                }
             }
         }
     }
     by
 }
 
-fn path<'a>(tree: &BTreeMap<&'a str, (&'a str, usize)>, from: &str, to: &'a str) -> Vec<(&'a str, usize)> {
+fn path<'a>(tree: &Ways<'a>, from: &str, to: &'a str) -> Vec<(&'a str, usize)> {
     let mut path = Vec::new();
     let mut at = to;
     while at != from {
@@ -152,7 +167,7 @@ fn load<'a>(
 ) -> Option<Load<'a>> {
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
-    let tcp = flow.tcp.as_ref().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
+    let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
     let (demand, packet_bits, stop) = match (&flow.app, tcp) {
         (AppSpec::Cbr(cbr), _) => (cbr.rate.as_bps() as f64, 8.0 * cbr.packet.0 as f64, cbr.stop),
         (AppSpec::Ftp(ftp), tcp) => {
@@ -181,7 +196,7 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
 /// Events and bytes of what comes by the clock: beacons, advertisements, measurements.
 fn signalling(scenario: &Scenario) -> (f64, f64) {
     let times = |period: Duration| scenario.run.duration.as_secs_f64() / period.as_secs_f64();
-    let measurements = scenario.radio.measurement.as_ref().map_or(0.0, |spec| times(spec.period));
+    let measurements = scenario.radio.measurement().map_or(0.0, |spec| times(spec.period));
     let intervals = scenario.protocols().filter_map(|(_, spec)| spec.broadcast_interval());
     let broadcasts: f64 = intervals.map(times).sum();
     let broadcasts = broadcasts * scenario.cells.len() as f64;

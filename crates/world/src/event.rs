@@ -93,6 +93,11 @@ pub enum Event {
         /// Place in the list of predictions.
         number: u32,
     },
+    /// A medium that links share may have decided something.
+    Medium {
+        /// Which medium.
+        medium: u32,
+    },
     /// A message that a fault has delayed sets out.
     Delayed {
         /// Place in the list of delayed messages.

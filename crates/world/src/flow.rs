@@ -206,6 +206,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What 100,000 flows cost: docs/benchmarks.md says how much that is.
+    #[test]
+    fn a_tcp_flow_is_small() {
+        let size = size_of::<Flow>() + size_of::<TcpSender>() + size_of::<TcpReceiver>();
+        assert!(size <= 1280, "{size} B");
+    }
+
     proptest! {
         /// The rule: a packet that is not above all before it was overtaken by those above it among the last 256.
         #[test]

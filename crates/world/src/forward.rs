@@ -1,6 +1,6 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
-use crate::agents::Slot;
+use crate::agents::{Resident, Slot};
 use crate::buffer::{HostBuffer, Mode};
 use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Location;
@@ -12,18 +12,18 @@ use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};
 use crate::world::World;
 use roamlab_engine::Time;
-use roamlab_mobility::{Input, Keeps, Via};
+use roamlab_mobility::{Direction, Input, Keeps, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
-struct Arrival {
+pub(crate) struct Arrival {
     /// The adjacent node it comes from; `None`: it starts here.
-    from: Option<NodeId>,
+    pub(crate) from: Option<NodeId>,
     /// Where the tunnel began that it left here last.
-    tunnel: Option<Addr>,
+    pub(crate) tunnel: Option<Addr>,
     /// Agents whose tunnels it has entered here, only to leave them at once.
-    taken: Taken,
+    pub(crate) taken: Taken,
 }
 
 impl World {
@@ -81,7 +81,7 @@ impl World {
                 match host.filter(|&host| self.hears(host, cell, started)) {
                     Some(host) if self.is_duplicate(host, &packet) => {
                         let cause = self.moved(dst);
-                        self.cx.lose_by(packet, DropReason::PdcpDuplicate, Location::Node(host), cause);
+                        self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(host), cause);
                     }
                     Some(host) => {
                         self.clear_mark(&packet);
@@ -130,9 +130,8 @@ impl World {
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
-        let just_left =
-            |(left, at, _): (CellId, Time, CauseId)| self.in_flight_survives && left == cell && started < at;
-        mobile.is_in(cell) || mobile.left.is_some_and(just_left)
+        let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
+        mobile.is_in(cell) || mobile.left.get(&cell).is_some_and(just_left)
     }
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
@@ -143,7 +142,7 @@ impl World {
         else {
             return false;
         };
-        let gone = mobile.cell != Some(cell);
+        let gone = !mobile.attachments.contains(&cell);
         let survives = gone && self.in_flight_survives;
         !survives && !self.hears(host, cell, started)
     }
@@ -221,35 +220,48 @@ impl World {
 
     fn route(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
         let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
+        let signal = self.cx.pool[&packet].is_signal();
+        if src.is_mobile() && !signal {
+            for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
+                let row = self.data_row(node, &packet, self.moved(src)).about(Some(src));
+                self.because(Led::ByThis(row), |world| world.agent_input(node, slot, input));
+            }
+        }
         if self.nodes[node.0 as usize].mobile.is_some() {
             return self.send_uplink(node, packet);
         }
         let here = &self.nodes[node.0 as usize];
         let from = || arrival.from.map(|from| self.nodes[from.0 as usize].addr);
-        let signal = self.cx.pool[&packet].is_signal();
-        let data = |lost| Input::Data { host: dst, source: src, tunnelled: arrival.tunnel.is_some(), lost };
+        let data = |lost| Input::Data {
+            host: dst,
+            peer: src,
+            direction: Direction::Down,
+            from: from(),
+            tunnelled: arrival.tunnel.is_some(),
+            lost,
+        };
         if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
+            let branches = here.routes.branches(dst, &route);
             if route.watch && !signal {
-                let (data, row) = (data(false), self.data_row(node, &packet, route.cause));
-                self.because(Led::ByThis(row), |world| world.agent_input(node, route.slot, data));
+                let (input, row) = (data(false), self.data_row(node, &packet, route.cause));
+                self.because(Led::ByThis(row), |world| world.agent_input(node, route.slot, input));
             }
             let served = Served { host: dst, slot: route.slot };
-            return match route.via {
-                // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
-                Via::Tunnel(end) if end == self.nodes[node.0 as usize].addr => {
-                    let taken = arrival.taken.with(route.slot);
-                    self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival })
-                }
-                via => self.send_via(node, packet, served, via),
-            };
+            let copies: Vec<(Via, PacketId)> =
+                branches.into_iter().map(|via| (via, self.cx.pool.duplicate(&packet))).collect();
+            self.follow(node, packet, (served, route.via), arrival);
+            for (via, copy) in copies {
+                self.follow(node, copy, (served, via), arrival);
+            }
+            return;
         }
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
         let at_home = self.ways.home(dst) == Some(node);
         if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
             let removed = self.nodes[node.0 as usize].routes.removed(dst).or(|| self.moved(dst));
             if !signal {
-                let (data, row) = (data(true), self.data_row(node, &packet, removed));
-                self.because(Led::ByThis(row), |world| world.tell(node, dst, &data));
+                let (input, row) = (data(true), self.data_row(node, &packet, removed));
+                self.because(Led::ByThis(row), |world| world.tell(node, dst, &input));
             }
             return self.cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
         }
@@ -272,6 +284,40 @@ impl World {
         Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
     }
 
+    /// A packet takes a host route, or a branch of one.
+    fn follow(&mut self, node: NodeId, packet: PacketId, (served, via): (Served, Via), arrival: Arrival) {
+        match via {
+            // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
+            Via::Tunnel(end) if end == self.nodes[node.0 as usize].addr => {
+                let taken = arrival.taken.with(served.slot);
+                self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival })
+            }
+            via => self.send_via(node, packet, served, via),
+        }
+    }
+
+    /// What agents of a node are told of a packet from a mobile host: those of its domain that watch the uplink.
+    pub(crate) fn uplink_inputs(
+        &self,
+        node: NodeId,
+        (host, peer): (Addr, Addr),
+        arrival: Arrival,
+    ) -> Vec<(Slot, Input)> {
+        let watches = |(_, resident): &(usize, &Resident)| {
+            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&host)
+        };
+        let input = || Input::Data {
+            host,
+            peer,
+            direction: Direction::Up,
+            from: arrival.from.map(|from| self.nodes[from.0 as usize].addr),
+            tunnelled: arrival.tunnel.is_some(),
+            lost: false,
+        };
+        let agents = self.nodes[node.0 as usize].agents.iter().enumerate();
+        agents.filter(watches).map(|(slot, _)| (Slot(slot as u16), input())).collect()
+    }
+
     /// Whether an agent of a node has asked that packets for a host without a route end there.
     fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
         let domains = self.nodes[node.0 as usize].agents.iter().map(|resident| resident.domain);
@@ -281,6 +327,10 @@ impl World {
 
     pub(crate) fn send_uplink(&mut self, node: NodeId, packet: PacketId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        for link in mobile.copy_uplinks() {
+            let copy = self.cx.pool.duplicate(&packet);
+            self.links.enqueue(link, copy, &mut self.cx);
+        }
         match mobile.uplink() {
             Some(link) => self.links.enqueue(link, packet, &mut self.cx),
             None if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
@@ -340,7 +390,7 @@ impl World {
         };
         if original != serial && (0..here.agents.len()).any(known) {
             let cause = self.moved(dst);
-            return self.cx.lose_by(packet, DropReason::PdcpDuplicate, Location::Node(node), cause);
+            return self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
         }
         let air = self.cells[cell.0 as usize].air;
         self.links.enqueue(air, packet, &mut self.cx);
@@ -431,9 +481,9 @@ impl World {
             let cause = self.because(Led::By(held_by), |world| {
                 world.note_buffer(Kind::Release, "in-order-wait", node, served)
             });
-            let route = HostRoute { via: Via::Air, watch: false, domain, slot, cause };
+            let route = HostRoute { from: None, via: Via::Air, watch: false, domain, slot, cause };
             let here = &mut self.nodes[node.0 as usize];
-            here.routes.set_host(served.host, None, route);
+            here.routes.set_host(served.host, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };
             (buffer.mode, buffer.cause) = (Mode::Attached, cause);
             for packet in buffer.flush() {

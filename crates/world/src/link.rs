@@ -1,4 +1,5 @@
-//! Links: a queue, a transmitter, and packets in flight.
+//! Links: a queue, a transmitter, and packets in flight. The transmitter is one from point to point, which is told here,
+//! or a station on a medium (`medium.rs`), which says when a frame leaves and whether it arrives.
 //!
 //! What every packet touches of a link is a [`HotLink`], one cache line; the rest stands in its [`Link`]. A link that is a
 //! plain drop-tail queue before a transmitter is worked on this page alone. Whatever else a link may have (an active
@@ -15,10 +16,12 @@ use crate::forced::{ForcedDrops, LinkChange};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue};
+use roamlab_radio::AnyMedium;
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 mod general;
+mod medium;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -44,6 +47,23 @@ pub struct InFlight {
     pub packet: PacketId,
 }
 
+/// The sending end of a link whose medium it shares with others.
+#[derive(Debug)]
+struct Station {
+    /// Place of the medium in [`Links::media`].
+    medium: u32,
+    /// The packet that it has offered to the medium.
+    offered: Option<PacketId>,
+}
+
+/// A medium that links share.
+#[derive(Debug)]
+struct SharedMedium {
+    medium: AnyMedium,
+    /// When its pending wake-up is due.
+    armed: Option<Time>,
+}
+
 /// What is special about a link.
 mod flag {
     /// Its queue is not a plain drop-tail queue of packets.
@@ -54,8 +74,10 @@ mod flag {
     pub(super) const URGENT: u8 = 1 << 2;
     /// A packet of the run is traced.
     pub(super) const TRACE: u8 = 1 << 3;
+    /// It sends when its medium says so.
+    pub(super) const STATION: u8 = 1 << 6;
     /// Any of these: a packet that is handed to the link takes the general path.
-    pub(super) const GENERAL: u8 = QUEUE | FORCED | URGENT | TRACE;
+    pub(super) const GENERAL: u8 = QUEUE | FORCED | URGENT | TRACE | STATION;
     /// It keeps track of the packets in flight: they may be taken off the air, or its delay may change.
     pub(super) const TRACKED: u8 = 1 << 4;
     /// What arrives takes the general path.
@@ -128,6 +150,8 @@ pub struct Link {
     overtaking: VecDeque<PacketId>,
     in_flight: VecDeque<InFlight>,
     head_pending: bool,
+    /// Its place on a medium; `None`: it sends by itself, from point to point.
+    station: Option<Station>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
@@ -135,6 +159,7 @@ pub struct Link {
 pub struct Links {
     hot: Vec<HotLink>,
     cold: Vec<Link>,
+    media: Vec<SharedMedium>,
     /// Signalling overtakes data that waits for a link.
     signalling_priority: bool,
     /// Packets that pending arrivals hold.
@@ -208,6 +233,7 @@ impl Links {
             overtaking: VecDeque::new(),
             in_flight: VecDeque::new(),
             head_pending: false,
+            station: None,
         });
         id
     }

@@ -3,12 +3,12 @@
 use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Location;
 use crate::event::{CellId, Event, NodeId};
-use crate::node::Measuring;
+use crate::node::{Measuring, Mobile};
 use crate::world::World;
 use roamlab_engine::Duration;
 use roamlab_mobility::{EventA3, Input, L2Trigger, Prediction};
-use roamlab_packet::Addr;
-use roamlab_radio::{A3, Finding, Motion};
+use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_radio::{A3, Finding, Motion, UplinkChoice};
 
 impl World {
     /// The next motion of a host's plan.
@@ -19,15 +19,16 @@ impl World {
         if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
             self.cx.scheduler.push(next, Event::Motion { node });
         }
+        let (Motion::Enter { visit } | Motion::Leave { visit }) = motion;
+        let cell = mobile.visits[visit];
+        if matches!(motion, Motion::Enter { .. }) {
+            mobile.visit = visit as u32;
+        }
         let host = self.nodes[node.0 as usize].addr;
         let led = Led::By(self.cx.add_cause(Cause::root(Kind::Motion).about(Some(host))));
-        self.because(led, |world| match (motion, &mut world.nodes[node.0 as usize].mobile) {
-            (Motion::Enter { visit }, Some(mobile)) => {
-                let cell = mobile.visits[visit];
-                mobile.visit = visit as u32;
-                world.enter(node, cell);
-            }
-            _ => world.leave(node),
+        self.because(led, |world| match motion {
+            Motion::Leave { .. } => world.leave(node, cell),
+            Motion::Enter { .. } => world.enter(node, cell),
         });
     }
 
@@ -35,7 +36,7 @@ impl World {
     pub(crate) fn command_entry(&mut self, node: NodeId, base_station: Addr, after: Duration) {
         let cause = self.cx.led();
         let cell = self.node_at(base_station).and_then(|station| self.nodes[station.0 as usize].serves);
-        self.leave(node);
+        self.leave_all(node);
         let (Some(cell), Some(mobile)) = (cell, &mut self.nodes[node.0 as usize].mobile) else { return };
         if mobile.uplinks.contains_key(&cell) {
             let at = self.cx.now + after;
@@ -111,8 +112,8 @@ impl World {
     /// The base station that has a host, if one has, is told where the host is expected.
     pub(crate) fn predict(&mut self, number: u32) {
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
-        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_ref());
-        let Some(cell) = mobile.and_then(|mobile| mobile.cell) else { return };
+        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_deref());
+        let Some(cell) = mobile.and_then(Mobile::newest_cell) else { return };
         let trigger = L2Trigger::HandoverPredicted { host, base_station };
         let base_station = self.cells[cell.0 as usize].base_station;
         let row = Cause::root(Kind::Prediction).at(Location::Node(base_station)).about(Some(host));
@@ -125,29 +126,39 @@ impl World {
         self.nodes[self.cells[cell].base_station.0 as usize].addr
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId) {
+    /// The host leaves all cells, and goes to none that its agent has sent it to.
+    pub(crate) fn leave_all(&mut self, node: NodeId) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        mobile.entering = None;
+        for cell in mobile.attachments.clone() {
+            self.leave(node, cell);
+        }
+    }
+
+    /// The host leaves a cell. Its packets that wait for the link there take another, or wait for one.
+    fn leave(&mut self, node: NodeId, cell: CellId) {
         let state = &mut self.nodes[node.0 as usize];
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        mobile.entering = None;
-        let uplink = mobile.uplink();
-        let Some(cell) = mobile.cell.take() else { return };
-        let left = self.cx.now;
+        let Some(place) = mobile.attachments.iter().position(|&present| present == cell) else { return };
+        mobile.attachments.remove(place);
+        let serving = mobile.newest_cell().map(|cell| cell.0 as usize);
         if let Some(measuring) = &mut mobile.measuring {
-            measuring.meter.serve(None);
+            measuring.meter.serve(serving);
         }
-        if let Some(uplink) = uplink {
+        if let Some(&uplink) = mobile.uplinks.get(&cell) {
             let waiting = self.links.take_matching(uplink, false, &|_, _| true, &mut self.cx);
-            mobile.waiting.extend(waiting);
+            self.move_waiting(node, waiting);
         }
         let state = &mut self.cells[cell.0 as usize];
         state.hosts.retain(|&present| present != node);
         let base_station = state.base_station;
+        let address = self.address_of(cell.0 as usize);
         let phase = self.changes_cells(host, "link-down", node);
         if let Some(mobile) = &mut self.nodes[node.0 as usize].mobile {
-            mobile.left = Some((cell, left, phase));
+            mobile.left.insert(cell, (self.cx.now, phase));
         }
         self.because(Led::By(phase), |world| {
-            world.tell(node, host, &Input::Trigger(L2Trigger::LinkDown));
+            world.tell(node, host, &Input::Trigger(L2Trigger::LinkDown { base_station: address }));
             world.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
         });
     }
@@ -165,9 +176,8 @@ impl World {
     pub(crate) fn why_unheard(&mut self, host: NodeId, cell: CellId) -> CauseId {
         let state = &self.nodes[host.0 as usize];
         let (addr, Some(mobile)) = (state.addr, &state.mobile) else { return CauseId::START };
-        if mobile.cell != Some(cell) {
-            let left = mobile.left.filter(|(left, ..)| *left == cell).map(|(.., row)| row);
-            return left.unwrap_or(mobile.moved).or(|| CauseId::START);
+        if !mobile.attachments.contains(&cell) {
+            return mobile.left.get(&cell).map_or(mobile.moved, |&(_, row)| row).or(|| CauseId::START);
         }
         if mobile.unheard != CauseId::NONE {
             return mobile.unheard;
@@ -185,16 +195,39 @@ impl World {
         mobile.map_or(CauseId::NONE, |mobile| mobile.moved).or(|| CauseId::START)
     }
 
-    fn enter(&mut self, node: NodeId, cell: CellId) {
+    /// What became of packets that waited for an uplink of the host which is gone.
+    fn move_waiting(&mut self, node: NodeId, packets: Vec<PacketId>) {
+        let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
+        match (mobile.newest_cell(), mobile.uplink_choice) {
+            (None, _) => mobile.waiting.extend(packets),
+            // There are copies of them on the other links.
+            (Some(_), UplinkChoice::All) => {
+                for packet in packets {
+                    self.cx.lose(packet, DropReason::CopyReleased, Location::Node(node));
+                }
+            }
+            (Some(_), UplinkChoice::Newest | UplinkChoice::Oldest) => {
+                packets.into_iter().for_each(|packet| self.send_uplink(node, packet));
+            }
+        }
+    }
+
+    /// The host enters a cell, or turns back to one that it is in still: its layer 2 reports either, and the base
+    /// station's only the first.
+    pub(crate) fn enter(&mut self, node: NodeId, cell: CellId) {
         let state = &mut self.nodes[node.0 as usize];
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
-        mobile.cell = Some(cell);
+        let stays = mobile.attachments.contains(&cell);
+        mobile.attachments.retain(|&present| present != cell);
+        mobile.attachments.push(cell);
         if let Some(measuring) = &mut mobile.measuring {
             measuring.meter.serve(Some(cell.0 as usize));
         }
         let waiting = std::mem::take(&mut mobile.waiting);
         let state = &mut self.cells[cell.0 as usize];
-        state.hosts.push(node);
+        if !stays {
+            state.hosts.push(node);
+        }
         let base_station = state.base_station;
         let address = self.address_of(cell.0 as usize);
         let phase = self.changes_cells(host, "link-up", node);
@@ -202,7 +235,9 @@ impl World {
             self.send_uplink(node, packet);
         }
         self.because(Led::By(phase), |world| {
-            world.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+            if !stays {
+                world.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+            }
             world.tell(node, host, &Input::Trigger(L2Trigger::LinkUp { base_station: address }));
         });
     }

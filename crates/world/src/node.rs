@@ -7,7 +7,7 @@ use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, PacketId};
-use roamlab_radio::{Meter, Motion, Signal};
+use roamlab_radio::{Meter, Motion, Signal, UplinkChoice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A node.
@@ -89,10 +89,12 @@ pub struct Mobile {
     pub visits: Vec<CellId>,
     /// The visit that it is in or was in last.
     pub visit: u32,
-    /// The cell it is in.
-    pub cell: Option<CellId>,
-    /// The cell it left last, when, and the row of the causes that says so.
-    pub left: Option<(CellId, Time, CauseId)>,
+    /// The cells it is in, in the order in which it entered them.
+    pub attachments: Vec<CellId>,
+    /// When it left each cell that it has been in last, and the row of the causes that says so.
+    pub left: BTreeMap<CellId, (Time, CauseId)>,
+    /// Which link it sends on while it is in several cells.
+    pub uplink_choice: UplinkChoice,
     /// The cell that its agent wants it in, when layer 2 is to be up, and what led to that.
     pub entering: Option<(CellId, Time, CauseId)>,
     /// The row of the causes of its last change of cells.
@@ -129,16 +131,35 @@ impl Mobile {
         new
     }
 
-    /// The uplink to the present cell.
+    /// The cell it has entered last, if it is in any.
+    pub fn newest_cell(&self) -> Option<CellId> {
+        self.attachments.last().copied()
+    }
+
+    /// The uplink that its packets take.
     pub fn uplink(&self) -> Option<LinkId> {
-        self.uplinks.get(&self.cell?).copied()
+        let cell = match self.uplink_choice {
+            UplinkChoice::Newest | UplinkChoice::All => self.attachments.last(),
+            UplinkChoice::Oldest => self.attachments.first(),
+        };
+        self.uplinks.get(cell?).copied()
+    }
+
+    /// The uplinks that copies of its packets take, beside [`uplink`](Self::uplink).
+    pub fn copy_uplinks(&self) -> Vec<LinkId> {
+        let others = match (self.uplink_choice, self.attachments.as_slice()) {
+            (UplinkChoice::All, [others @ .., _]) => others,
+            _ => &[],
+        };
+        others.iter().filter_map(|cell| self.uplinks.get(cell).copied()).collect()
     }
 
     /// Whether it is in `cell` and can hear it.
     ///
     /// ASSUMPTION: what is sent while a cell cannot be heard is lost; layer 2 does not repeat it when it can be again.
     pub fn is_in(&self, cell: CellId) -> bool {
-        self.cell == Some(cell) && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
+        self.attachments.contains(&cell)
+            && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
     }
 }
 

@@ -12,6 +12,8 @@ use std::collections::BinaryHeap;
 /// A host route. It belongs to the agent that set it, and only that agent replaces or forgets it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct HostRoute {
+    /// The adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere.
+    pub from: Option<Addr>,
     /// Where to.
     pub via: Via,
     /// Tell the agent of packets that take it.
@@ -24,13 +26,28 @@ pub struct HostRoute {
     pub cause: CauseId,
 }
 
+impl HostRoute {
+    /// Whether both are ways of the same packets.
+    fn is_branch_of(&self, other: &HostRoute) -> bool {
+        (self.from, self.slot) == (other.from, other.slot)
+    }
+}
+
+/// Routes among those of a host that are not the first of their branches.
+fn further_branches(routes: &[HostRoute]) -> usize {
+    let is_further = |(index, route): (usize, &HostRoute)| {
+        routes[..index].iter().any(|earlier| earlier.is_branch_of(route))
+    };
+    routes.iter().enumerate().filter(|&each| is_further(each)).count()
+}
+
 /// The host routes for one mobile host.
 #[derive(Clone, Debug)]
 struct HostRoutes {
     host: Addr,
-    /// Each with the adjacent node, or the beginning of a tunnel, that its packets come from; `None`: anywhere. Those
-    /// of the innermost domain first, in a domain in the order of its agents.
-    routes: Vec<(Option<Addr>, HostRoute)>,
+    /// Those of the innermost domain first, in a domain in the order of its agents. Several of one agent for one origin
+    /// are branches: packets take the first, and copies of them the others.
+    routes: Vec<HostRoute>,
     /// What led to the removal of one, if any was removed.
     removed: CauseId,
 }
@@ -56,6 +73,8 @@ impl Taken {
 pub struct RouteTable {
     /// In the order of the hosts.
     hosts: Vec<HostRoutes>,
+    /// Routes that are the second branch of another, or a further one.
+    branches: usize,
 }
 
 impl RouteTable {
@@ -77,19 +96,18 @@ impl RouteTable {
             return None;
         }
         let routes = &self.hosts[self.place(dst).ok()?].routes;
-        if let [(None, only)] = routes.as_slice() {
+        if let [only @ HostRoute { from: None, .. }] = routes.as_slice() {
             return (!taken.has(only.slot)).then_some(*only);
         }
         let origins = [tunnel, from()];
         let mut left = routes.as_slice();
-        while let Some((_, first)) = left.first() {
-            let (domain, inward) =
-                left.split_at(left.partition_point(|(_, route)| route.domain == first.domain));
-            let open = || domain.iter().filter(|(_, route)| !taken.has(route.slot));
-            let of = |origin: Addr| open().find(|(from, _)| *from == Some(origin));
-            let mut anywhere = open().filter(|(from, _)| from.is_none());
+        while let Some(first) = left.first() {
+            let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
+            let open = || domain.iter().filter(|route| !taken.has(route.slot));
+            let of = |origin: Addr| open().find(|route| route.from == Some(origin));
+            let mut anywhere = open().filter(|route| route.from.is_none());
             let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
-            if let Some((_, route)) = origins.into_iter().flatten().find_map(of).or(any) {
+            if let Some(route) = origins.into_iter().flatten().find_map(of).or(any) {
                 return Some(*route);
             }
             left = inward;
@@ -97,25 +115,68 @@ impl RouteTable {
         None
     }
 
-    /// Sets a host route.
-    pub fn set_host(&mut self, host: Addr, from: Option<Addr>, route: HostRoute) {
+    /// The other branches of a route for `dst`: each gets a copy of the packets that take it.
+    pub fn branches(&self, dst: Addr, route: &HostRoute) -> Vec<Via> {
+        if self.branches == 0 {
+            return Vec::new();
+        }
+        let Ok(place) = self.place(dst) else { return Vec::new() };
+        let beside = |other: &&HostRoute| other.is_branch_of(route) && other.via != route.via;
+        self.hosts[place].routes.iter().filter(beside).map(|other| other.via).collect()
+    }
+
+    /// Sets a host route, in place of that of the same agent for the same origin and of its branches.
+    pub fn set_host(&mut self, host: Addr, route: HostRoute) {
+        self.clear_host(host, route.slot, route.from);
+        self.insert(host, route);
+    }
+
+    /// Adds a branch to the agent's route for the same origin; without one it is the route.
+    pub fn add_branch(&mut self, host: Addr, route: HostRoute) {
+        let known = self.place(host).map_or(&[][..], |place| &self.hosts[place].routes);
+        let beside = known.iter().filter(|other| other.is_branch_of(&route));
+        let vias: Vec<Via> = beside.map(|other| other.via).collect();
+        if !vias.contains(&route.via) {
+            self.branches += usize::from(!vias.is_empty());
+            self.insert(host, route);
+        }
+    }
+
+    /// Forgets one branch, or the route if there is no other.
+    pub fn remove_branch(&mut self, host: Addr, slot: Slot, from: Option<Addr>, via: Via) {
+        self.forget(host, |known| (known.from, known.slot, known.via) == (from, slot, via));
+    }
+
+    /// Forgets a host route of an agent, and its branches.
+    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>) {
+        self.forget(host, |known| (known.from, known.slot) == (from, slot));
+    }
+
+    fn insert(&mut self, host: Addr, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
         let place = self.place(host).unwrap_or_else(|place| {
             self.hosts.insert(place, HostRoutes { host, routes: Vec::new(), removed: CauseId::NONE });
             place
         });
         let routes = &mut self.hosts[place].routes;
-        routes.retain(|(origin, known)| (*origin, known.slot) != (from, route.slot));
-        let order = |route: &HostRoute| (std::cmp::Reverse(route.domain), route.slot);
-        let at = routes.partition_point(|(_, known)| order(known) <= order(&route));
-        routes.insert(at, (from, route));
+        let order = |route: &HostRoute| (Reverse(route.domain), route.slot);
+        let at = routes.partition_point(|known| order(known) <= order(&route));
+        routes.insert(at, route);
     }
 
-    /// Forgets a host route of an agent.
-    pub fn clear_host(&mut self, host: Addr, slot: Slot, from: Option<Addr>, cause: CauseId) {
+    fn forget(&mut self, host: Addr, unwanted: impl Fn(&HostRoute) -> bool) {
         let Ok(place) = self.place(host) else { return };
-        self.hosts[place].removed = cause;
-        self.hosts[place].routes.retain(|(origin, known)| (*origin, known.slot) != (from, slot));
+        let routes = &mut self.hosts[place].routes;
+        self.branches -= further_branches(routes);
+        routes.retain(|known| !unwanted(known));
+        self.branches += further_branches(routes);
+    }
+
+    /// Notes what leads to the removal of a route of a host.
+    pub fn note_removal(&mut self, host: Addr, cause: CauseId) {
+        if let Ok(place) = self.place(host) {
+            self.hosts[place].removed = cause;
+        }
     }
 
     /// What led to the last removal of a route of a host.
@@ -126,7 +187,7 @@ impl RouteTable {
     /// What led to the route by which an agent sends a host's packets this way.
     pub fn cause(&self, host: Addr, slot: Slot, via: Via) -> CauseId {
         let Ok(place) = self.place(host) else { return CauseId::NONE };
-        let mut routes = self.hosts[place].routes.iter().map(|(_, route)| route);
+        let mut routes = self.hosts[place].routes.iter();
         routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
     }
 
@@ -196,24 +257,36 @@ pub struct Edge {
 /// with one way out sends everything that way.
 pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
     let mut outgoing = vec![Vec::new(); nodes];
+    let mut incoming: Vec<Vec<&Edge>> = vec![Vec::new(); nodes];
     for edge in edges {
         outgoing[edge.from].push(*edge);
+        incoming[edge.to].push(edge);
     }
+    // A node that is joined to one other only is reached like that one: paths are searched without such nodes.
+    let stub = |node: usize| match (outgoing[node].as_slice(), incoming[node].as_slice()) {
+        ([out], [into]) if out.to == into.from => Some(**into),
+        _ => None,
+    };
+    let stubs: Vec<Edge> = (0..nodes).filter_map(stub).collect();
+    let core: Vec<Vec<Edge>> = outgoing
+        .iter()
+        .map(|edges| edges.iter().filter(|edge| stub(edge.to).is_none()).copied().collect())
+        .collect();
     let mut ways = Ways::default();
     for source in 0..nodes {
         if let [only] = outgoing[source].as_slice() {
             ways.from.push(only.link.0);
             continue;
         }
-        ways.from.push(ROW | ways.rows.len() as u32);
-        ways.rows.extend(first_links(source, &outgoing).map(|link| link.map_or(NOWHERE, |link| link.0)));
+        let start = ways.rows.len();
+        ways.from.push(ROW | start as u32);
+        ways.rows.extend(first_links(source, &core).map(|link| link.map_or(NOWHERE, |link| link.0)));
+        let row = &mut ways.rows[start..];
+        for into in &stubs {
+            row[into.to] = if into.from == source { into.link.0 } else { row[into.from] };
+        }
     }
     ways
-}
-
-/// Whether the only way out is to `node`: nothing else is reached through there.
-fn leads_back(outgoing: &[Edge], node: usize) -> bool {
-    matches!(outgoing, [only] if only.to == node)
 }
 
 /// The first link of the shortest path from `source` to every node (Dijkstra).
@@ -232,9 +305,7 @@ fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> impl Iterator<Item = Op
             if best[edge.to].is_none_or(|known| next < known) {
                 best[edge.to] = Some(next);
                 first[edge.to] = if node == source { Some(edge.link) } else { first[node] };
-                if !leads_back(&outgoing[edge.to], node) {
-                    heap.push(Reverse((next, edge.to)));
-                }
+                heap.push(Reverse((next, edge.to)));
             }
         }
     }
@@ -262,20 +333,52 @@ mod tests {
         assert_eq!(link(2, Addr::node(9)), Some(LinkId(2)), "one way out is a default route");
     }
 
+    /// Routes to nodes that are joined to one other only are those of a search that knows of no such nodes.
+    #[test]
+    fn nodes_at_the_edge_are_reached_like_their_neighbours() {
+        let mut edges = Vec::new();
+        let mut join = |from: usize, to: usize, millis: u64| {
+            let link = edges.len() as u32;
+            edges.push(edge(link, from, to, millis));
+            edges.push(edge(link + 1, to, from, millis));
+        };
+        // A ring of five with a chain of two and three nodes at its edge.
+        for node in 0..5 {
+            join(node, (node + 1) % 5, node as u64 + 1);
+        }
+        for (from, to) in [(0, 5), (5, 6), (0, 7), (2, 8), (2, 9)] {
+            join(from, to, 1);
+        }
+        let ways = shortest_paths(10, &edges);
+        let outgoing: Vec<Vec<Edge>> =
+            (0..10).map(|node| edges.iter().filter(|edge| edge.from == node).copied().collect()).collect();
+        for source in 0..10 {
+            for (to, link) in first_links(source, &outgoing).enumerate().filter(|(to, _)| *to != source) {
+                assert_eq!(ways.link(NodeId(source as u32), Addr::node(to as u32)), link, "{source} to {to}");
+            }
+        }
+    }
+
     #[test]
     fn a_route_for_where_the_packet_comes_from_wins() {
         let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
         let mut table = RouteTable::default();
         let (domain, slot) = (DomainId(0), Slot(0));
-        let to_bs =
-            HostRoute { via: Via::Neighbour(old_bs), watch: false, domain, slot, cause: CauseId::NONE };
-        let to_new = HostRoute { via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
-        table.set_host(host, None, to_bs);
-        table.set_host(host, Some(old_bs), to_new);
+        let to_bs = HostRoute {
+            from: None,
+            via: Via::Neighbour(old_bs),
+            watch: false,
+            domain,
+            slot,
+            cause: CauseId::NONE,
+        };
+        let to_new = HostRoute { from: Some(old_bs), via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
+        table.set_host(host, to_bs);
+        table.set_host(host, to_new);
         assert_eq!(table.host(host, None, || None, Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(to_bs));
         assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_new));
-        table.clear_host(host, slot, Some(old_bs), CauseId::NONE);
+        table.clear_host(host, slot, Some(old_bs));
         assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_bs));
     }
 
@@ -284,25 +387,73 @@ mod tests {
         let host = Addr::new(5, 1);
         let route = |domain, slot| {
             let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
-            HostRoute { via, watch: false, domain: DomainId(domain), slot: Slot(slot), cause: CauseId::NONE }
+            HostRoute {
+                from: None,
+                via,
+                watch: false,
+                domain: DomainId(domain),
+                slot: Slot(slot),
+                cause: CauseId::NONE,
+            }
         };
         let mut table = RouteTable::default();
         let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
         for route in [exit, local, entry] {
-            table.set_host(host, None, route);
+            table.set_host(host, route);
         }
         let found = |table: &RouteTable, tunnel, taken| table.host(host, tunnel, || None, taken);
         let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
         assert_eq!(found(&table, None, none), Some(local));
         assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
-        table.clear_host(host, Slot(2), None, CauseId::NONE);
+        table.clear_host(host, Slot(2), None);
         assert_eq!(found(&table, None, none), Some(entry));
         assert_eq!(found(&table, tunnel, none), Some(exit));
         assert_eq!(found(&table, tunnel, none.with(Slot(1))), Some(entry));
-        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)), CauseId::NONE);
+        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
         assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
         let from_here = Some(Addr::new(7, 0));
-        table.set_host(host, from_here, exit);
-        assert_eq!(table.host(host, None, || from_here, none), Some(exit), "where it comes from counts more");
+        let of_here = HostRoute { from: from_here, ..exit };
+        table.set_host(host, of_here);
+        assert_eq!(
+            table.host(host, None, || from_here, none),
+            Some(of_here),
+            "where it comes from counts more"
+        );
+    }
+
+    #[test]
+    fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
+        let host = Addr::new(5, 1);
+        let to = |slot, next| HostRoute {
+            from: None,
+            via: Via::Neighbour(Addr::new(next, 0)),
+            watch: false,
+            domain: DomainId(0),
+            slot: Slot(slot),
+            cause: CauseId::NONE,
+        };
+        let mut table = RouteTable::default();
+        let found = |table: &RouteTable| {
+            let route = table.host(host, None, || None, Taken::default());
+            route.map(|route| (route.via, table.branches(host, &route)))
+        };
+        table.add_branch(host, to(0, 1));
+        assert_eq!(found(&table), Some((to(0, 1).via, vec![])), "the first branch is the route");
+        table.add_branch(host, to(0, 2));
+        table.add_branch(host, to(0, 1));
+        table.add_branch(host, to(1, 3));
+        assert_eq!(
+            found(&table),
+            Some((to(0, 1).via, vec![to(0, 2).via])),
+            "another agent's is none of them"
+        );
+        table.remove_branch(host, Slot(0), None, to(0, 1).via);
+        assert_eq!(found(&table), Some((to(0, 2).via, vec![])));
+        table.add_branch(host, to(0, 4));
+        table.set_host(host, to(0, 5));
+        assert_eq!(found(&table), Some((to(0, 5).via, vec![])), "a new route has no branches");
+        table.add_branch(host, to(0, 6));
+        table.clear_host(host, Slot(0), None);
+        assert_eq!((found(&table), table.branches), (Some((to(1, 3).via, vec![])), 0));
     }
 }

@@ -3,6 +3,7 @@
 use crate::build::build;
 use crate::check::SIGNALLING;
 use crate::conduct::Conduct;
+use crate::event::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::timeouts::Verdict;
@@ -69,7 +70,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
             .chain(world.bearers.iter().cloned())
             .collect(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
-        addresses: world.nodes.iter().map(|node| (node.addr, node.name.clone())).collect(),
+        addresses: world.nodes.iter().zip(0..).map(|(node, id)| (node.addr, NodeId(id))).collect(),
     };
     let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
@@ -99,14 +100,14 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
     let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
     };
-    let node = |id: crate::event::NodeId| names.nodes[id.0 as usize].as_str();
+    let node = |id: NodeId| names.nodes[id.0 as usize].as_str();
     let goodput = |flow: &crate::flow::Flow| {
         let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
     };
     let time = |time: Option<Time>| time.map_or(-1, |time| time.as_nanos() as i64);
     vec![
-        ("flow", Column::words(flows.iter().map(|flow| flow.name.as_str()))),
+        ("flow", Column::unique(flows.iter().map(|flow| flow.name.clone()))),
         ("source", Column::words(flows.iter().map(|flow| node(flow.src)))),
         ("destination", Column::words(flows.iter().map(|flow| node(flow.dst)))),
         ("kind", Column::words(flows.iter().map(|flow| flow.kind()))),
@@ -131,7 +132,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
 fn link_table(world: &World) -> Vec<(&'static str, Column)> {
     let links = &world.links;
     vec![
-        ("link", Column::words(links.iter().map(|link| link.name.as_str()))),
+        ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
         ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
         ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
         ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),

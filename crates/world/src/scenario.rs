@@ -1,16 +1,21 @@
 //! A scenario: everything that determines a run but its seed. The one definition of the format; the doc
 //! comments below are its help, its JSON schema and its Python documentation.
 
+use crate::expand::{Origins, Walk};
 use crate::locate::{Located, Problem, Source};
 use crate::protocols::Protocols;
+use crate::run::Replication;
+use crate::topology::TopologySpec;
 use crate::tunnel::TunnelEcn;
-use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
-use roamlab_mobility::MobilitySpec;
+use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate, Streams};
+use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{HardHandover, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit};
+use roamlab_radio::{
+    MediumSpec, PlanSpec, RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit,
+};
 use roamlab_traffic::AppSpec;
-use roamlab_transport::{Profile, TcpSpec};
+use roamlab_transport::{Profile, TransportSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::collections::BTreeMap;
@@ -27,12 +32,15 @@ pub struct Scenario {
     /// Wired links, both ways. A name that appears here is a node.
     #[serde(default)]
     pub links: Vec<LinkSpec>,
+    /// Networks by rule: nodes, links and cells with names that begin with the topology's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topology: Vec<TopologySpec>,
     /// Cells by name. A cell's name is also its base station's.
     #[serde(default)]
     pub cells: BTreeMap<String, CellSpec>,
     /// The radio: how a host changes cells.
     #[serde(default)]
-    pub radio: HardHandover,
+    pub radio: RadioSpec,
     /// The mobility protocol, or a list of several, the outer one of two that share hosts first; absent: hosts that
     /// move are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +57,12 @@ pub struct Scenario {
     /// What to record.
     #[serde(default)]
     pub record: RecordSpec,
+    /// The scenario as it is written, as JSON with defaults, if it generates links, cells, hosts or flows.
+    #[serde(skip)]
+    pub(crate) written: Option<String>,
+    /// Where what is generated comes from.
+    #[serde(skip)]
+    pub(crate) origins: Origins,
 }
 
 /// The run as a whole.
@@ -188,6 +202,9 @@ pub struct CellSpec {
     /// The hosts' own queues behind the scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearers: Option<BearersSpec>,
+    /// How its hosts' links share the air.
+    #[serde(default)]
+    pub medium: MediumSpec,
     /// How strongly it sends, and where from, if hosts measure by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmitter: Option<Transmitter>,
@@ -271,29 +288,56 @@ pub struct BackhaulSpec {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostSpec {
-    /// Its name.
+    /// Its name; of a group the first part of the names of its hosts: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// The node that its home address belongs to (for Mobile IP: its home agent).
+    /// So many hosts that are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// The node that its home address belongs to (for Mobile IP: its home agent); of a group also a pattern with `*`: the
+    /// nodes that match take turns.
     pub home: String,
     /// The cells it visits.
-    pub visits: Vec<Visit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<Vec<Visit>>,
+    /// How it moves, in place of `visits`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanSpec>,
+    /// How much later each host of a group moves than the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagger: Option<Duration>,
     /// The way it goes, if it measures by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<Trajectory>,
+    /// If its plan is random: what a run draws its visits from.
+    #[serde(skip)]
+    pub(crate) walk: Option<Walk>,
+}
+
+impl HostSpec {
+    /// Its visits; none if a run has yet to draw them.
+    pub fn stays(&self) -> &[Visit] {
+        self.visits.as_deref().unwrap_or_default()
+    }
 }
 
 /// A flow of data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowSpec {
-    /// Its name.
+    /// Its name; of a group the first part of the names of its flows: `NAME-0`, `NAME-1`, ….
     pub name: String,
-    /// Where its data comes from and where it goes.
+    /// So many flows that are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// How much later each flow of a group starts, and stops, than the one before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagger: Option<Duration>,
+    /// Where its data comes from and where it goes; of a group also patterns with `*`: the nodes that match take turns.
     #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
-    /// TCP, and how; absent: UDP.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpSpec>,
+    /// What carries it; absent: UDP.
+    #[serde(default)]
+    pub transport: TransportSpec,
     /// The code point that its sender gives its packets, 0 to 63. That of forwarded packets is a mark from outside.
     #[serde(default)]
     #[schemars(with = "u8", range(max = 63))]
@@ -328,10 +372,17 @@ pub struct RecordSpec {
     pub tcp: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
-    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh"); absent: the
-    /// downlinks of all cells and the wired links with a queue of their own.
+    /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by a pattern
+    /// with `*`; absent: the downlinks of all cells and the wired links with a queue of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<Vec<String>>,
+}
+
+impl RecordSpec {
+    /// Whether the queue of this name is recorded; `by_default`: if none is named.
+    pub fn has_queue(&self, name: &str, by_default: bool) -> bool {
+        self.queues.as_ref().map_or(by_default, |queues| queues.iter().any(|queue| matches(queue, name)))
+    }
 }
 
 impl Default for RecordSpec {
@@ -359,9 +410,11 @@ impl Scenario {
     /// The first problem, with file, line, column and field, what was expected and what to write instead.
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
-        let scenario: Scenario =
-            toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
-        scenario.check().map_err(|problem| Box::new(source.locate(problem)))?;
+        let mut scenario: Scenario =
+            crate::read::read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        crate::expand::expand(&mut scenario).map_err(|problem| Box::new(source.locate(problem)))?;
+        let checked = crate::check::check(&scenario);
+        checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;
         Ok(scenario)
     }
 
@@ -378,7 +431,14 @@ impl Scenario {
     /// from.
     pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
         let source = Source::new(text, file);
-        crate::check::doubts(self).into_iter().take(20).map(|doubt| source.locate(doubt)).collect()
+        let mut doubts = Vec::new();
+        for doubt in crate::check::doubts(self).into_iter().map(|doubt| self.origins.trace(doubt)) {
+            // What a table generates is alike: its first instance stands for all.
+            if doubts.len() < 20 && !doubts.iter().any(|known: &Problem| known.field == doubt.field) {
+                doubts.push(doubt);
+            }
+        }
+        doubts.into_iter().map(|doubt| source.locate(doubt)).collect()
     }
 
     /// The mobility protocols, from the outermost to the innermost, each with its field.
@@ -386,9 +446,16 @@ impl Scenario {
         self.mobility.iter().flat_map(Protocols::iter)
     }
 
-    /// The scenario with every default filled in, as JSON.
+    /// The scenario as it is written with every default filled in, as JSON.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        self.written.clone().unwrap_or_else(|| serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// The scenario with all that it generates, as a run sees it, as JSON: links, cells, flows, hosts and their visits.
+    pub fn expanded_json(&self, replication: Replication) -> String {
+        let streams = Streams::new(self.run.random_numbers, replication.seed, replication.run);
+        let drawn = crate::expand::draw(self, &streams);
+        serde_json::to_string(drawn.as_ref().unwrap_or(self)).unwrap_or_default()
     }
 
     /// Names of all queues that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks,
@@ -416,20 +483,19 @@ impl Scenario {
 
     /// The cells that a host can enter: those of its visits; by position, all.
     pub fn cells_of<'a>(&'a self, host: &'a HostSpec) -> Vec<&'a str> {
-        if self.radio.measurement.as_ref().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
+        if self.radio.measurement().is_some_and(|spec| spec.signal == SignalSpec::Positions) {
             return self.cells.keys().map(String::as_str).collect();
         }
+        if let Some(walk) = &host.walk {
+            return walk.cells.names.iter().map(String::as_str).collect();
+        }
         let mut cells = Vec::new();
-        for visit in &host.visits {
+        for visit in host.stays() {
             if !cells.contains(&visit.cell.as_str()) {
                 cells.push(visit.cell.as_str());
             }
         }
         cells
-    }
-
-    fn check(&self) -> Result<(), Problem> {
-        crate::check::check(self)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cx::Location;
 use crate::event::{LinkId, NodeId};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// One column of a table.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,7 +26,7 @@ pub enum Column {
 impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
-        let (mut seen, mut names) = (BTreeMap::new(), Vec::new());
+        let (mut seen, mut names) = (HashMap::new(), Vec::new());
         let code = |word: &'a str| {
             *seen.entry(word).or_insert_with(|| {
                 names.push(word.to_owned());
@@ -36,7 +36,33 @@ impl Column {
         let codes = values.map(code).collect();
         Column::Words(codes, names)
     }
+
+    /// A column of words of which no two are equal.
+    pub fn unique(values: impl Iterator<Item = String>) -> Column {
+        let names: Vec<String> = values.collect();
+        Column::Words((0..names.len() as u32).collect(), names)
+    }
+
+    /// A column of codes into a list of names. Of a long list only the names that occur are kept: a network of 100,000
+    /// nodes has some twenty such columns, most of them short.
+    fn listed<'a>(mut codes: Vec<u32>, count: usize, name: impl Fn(usize) -> &'a String) -> Column {
+        if count <= LONG_LIST {
+            return Column::Words(codes, (0..count).map(|code| name(code).clone()).collect());
+        }
+        let mut places = vec![u32::MAX; count];
+        codes.iter().for_each(|&code| places[code as usize] = 0);
+        let mut kept = Vec::new();
+        for (code, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
+            *place = kept.len() as u32;
+            kept.push(name(code).clone());
+        }
+        codes.iter_mut().for_each(|code| *code = places[*code as usize]);
+        Column::Words(codes, kept)
+    }
 }
+
+/// Names that a column lists though they do not occur, so that columns of all runs of a scenario are of one type.
+const LONG_LIST: usize = 10_000;
 
 /// The names behind the handles of a run.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +73,15 @@ pub struct Names {
     pub links: Vec<String>,
     /// Flows, by [`FlowId`]; the last name stands for signalling.
     pub flows: Vec<String>,
-    /// Nodes by address.
-    pub addresses: BTreeMap<Addr, String>,
+    /// Nodes by address: looked up only.
+    pub addresses: HashMap<Addr, NodeId>,
+}
+
+impl Names {
+    /// The name of the node with this address.
+    fn of(&self, addr: Addr) -> Option<&str> {
+        self.addresses.get(&addr).map(|node| self.nodes[node.0 as usize].as_str())
+    }
 }
 
 /// A value that a table can hold.
@@ -89,32 +122,39 @@ impl Cell for DropReason {
 
 impl Cell for NodeId {
     fn column(values: Vec<NodeId>, names: &Names) -> Column {
-        Column::Words(values.iter().map(|node| node.0).collect(), names.nodes.clone())
+        Column::listed(values.iter().map(|node| node.0).collect(), names.nodes.len(), |code| {
+            &names.nodes[code]
+        })
     }
 }
 
 impl Cell for LinkId {
     fn column(values: Vec<LinkId>, names: &Names) -> Column {
-        Column::Words(values.iter().map(|link| link.0).collect(), names.links.clone())
+        Column::listed(values.iter().map(|link| link.0).collect(), names.links.len(), |code| {
+            &names.links[code]
+        })
     }
 }
 
 impl Cell for FlowId {
     fn column(values: Vec<FlowId>, names: &Names) -> Column {
         let last = names.flows.len().saturating_sub(1) as u32;
-        Column::Words(values.iter().map(|flow| flow.0.min(last)).collect(), names.flows.clone())
+        Column::listed(values.iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| {
+            &names.flows[code]
+        })
     }
 }
 
 impl Cell for Location {
     fn column(values: Vec<Location>, names: &Names) -> Column {
-        Column::Words(values.iter().map(|&place| place_code(place, names)).collect(), place_names(names))
+        let code = |&place: &Location| place_code(place, names);
+        Column::listed(values.iter().map(code).collect(), places(names), |code| place_name(code, names))
     }
 }
 
-/// Nodes, and behind them links.
-fn place_names(names: &Names) -> Vec<String> {
-    names.nodes.iter().chain(&names.links).cloned().collect()
+/// Nodes and links.
+fn places(names: &Names) -> usize {
+    names.nodes.len() + names.links.len()
 }
 
 fn place_code(place: Location, names: &Names) -> u32 {
@@ -124,16 +164,19 @@ fn place_code(place: Location, names: &Names) -> u32 {
     }
 }
 
+fn place_name(code: usize, names: &Names) -> &String {
+    names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()])
+}
+
 impl Cell for Addr {
     fn column(values: Vec<Addr>, names: &Names) -> Column {
-        Column::words(values.iter().map(|addr| names.addresses.get(addr).map_or("*", String::as_str)))
+        Column::words(values.iter().map(|addr| names.of(*addr).unwrap_or("*")))
     }
 }
 
 impl Cell for Option<Addr> {
     fn column(values: Vec<Option<Addr>>, names: &Names) -> Column {
-        let word =
-            |addr: &Option<Addr>| addr.and_then(|addr| names.addresses.get(&addr)).map_or("", String::as_str);
+        let word = |addr: &Option<Addr>| addr.and_then(|addr| names.of(addr)).unwrap_or_default();
         Column::words(values.iter().map(word))
     }
 }
@@ -142,24 +185,22 @@ impl Cell for Option<FlowId> {
     fn column(values: Vec<Option<FlowId>>, names: &Names) -> Column {
         let none = names.flows.len() as u32;
         let code = |flow: &Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
-        Column::Words(values.iter().map(code).collect(), with_none(names.flows.clone()))
+        let name = |code: usize| names.flows.get(code).unwrap_or(&NOTHING);
+        Column::listed(values.iter().map(code).collect(), names.flows.len() + 1, name)
     }
 }
 
 impl Cell for Option<Location> {
     fn column(values: Vec<Option<Location>>, names: &Names) -> Column {
-        let places = place_names(names);
-        let none = places.len() as u32;
-        let code = |place: &Option<Location>| place.map_or(none, |place| place_code(place, names));
-        Column::Words(values.iter().map(code).collect(), with_none(places))
+        let none = places(names);
+        let code = |place: &Option<Location>| place.map_or(none as u32, |place| place_code(place, names));
+        let name = |code: usize| if code == none { &NOTHING } else { place_name(code, names) };
+        Column::listed(values.iter().map(code).collect(), none + 1, name)
     }
 }
 
-/// The names with an empty one behind them.
-fn with_none(mut names: Vec<String>) -> Vec<String> {
-    names.push(String::new());
-    names
-}
+/// The name of what is not there.
+static NOTHING: String = String::new();
 
 /// Declares a table: a row type, and the columns that keep its rows.
 macro_rules! table {
@@ -203,3 +244,18 @@ macro_rules! table {
 }
 
 pub(crate) use table;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_list_of_names_those_that_occur_are_kept() {
+        let names: Vec<String> = (0..LONG_LIST + 1).map(|number| format!("n{number}")).collect();
+        let words = |words: [&str; 2]| words.map(str::to_owned).to_vec();
+        let long = Column::listed(vec![7, 9_999, 7], names.len(), |code| &names[code]);
+        assert_eq!(long, Column::Words(vec![0, 1, 0], words(["n7", "n9999"])));
+        let short = Column::listed(vec![1, 1], 2, |code| &names[code]);
+        assert_eq!(short, Column::Words(vec![1, 1], words(["n0", "n1"])));
+    }
+}

@@ -184,6 +184,7 @@ impl World {
                 self.arrive(link, packet.retrieve());
             }
             Event::LinkHead { link } => self.link_head(link),
+            Event::Medium { medium } => self.links.medium_wake(medium, &mut self.cx),
             Event::LinkChange { link, index } => self.change_link(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),

@@ -59,9 +59,9 @@ fn a_timeout_after_an_early_drop_leads_to_it() {
 #[test]
 fn a_timeout_while_a_buffer_holds_the_segment_leads_to_the_motion() {
     // One segment at a time: the host leaves when it is on its way, and no acknowledgement waits at the host.
-    let motion = "path = [\"ch\", \"mh\"]\ntcp = { variant = \"reno\", window = \"64 pkt\"";
+    let motion = "path = [\"ch\", \"mh\"]\ntransport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\"";
     let text = MBLUE.replacen(motion, &motion.replace("64", "1"), 1);
-    let text = text.replacen("[mobility]", "[radio]\ngap = \"600 ms\"\n[mobility]", 1);
+    let text = text.replacen("[mobility]", "[radio]\nkind = \"hard\"\ngap = \"600 ms\"\n[mobility]", 1);
     let tables = results(&text, DRAW);
     check(&tables).unwrap();
     let expected = ["timeout", "buffering bs1", "phase link-down mh", "motion"];
@@ -103,7 +103,7 @@ fn transfer(trouble: &str) -> Vec<Table> {
             [[flows]]
             name = "file"
             path = ["a", "b"]
-            tcp = {{ variant = "newreno", window = "8 pkt" }}
+            transport = {{ kind = "tcp", variant = "newreno", window = "8 pkt" }}
             app = {{ kind = "ftp" }}
             "#
         ),

@@ -82,14 +82,14 @@ fn what_has_no_effect_is_warned_of_by_field() {
     let none = scenario(&valid).warnings(&valid, "lab.toml");
     assert!(none.is_empty(), "{none:?}");
     let cases = [
-        ("at = \"1 s\"", "at = \"100 s\"", "hosts[0].visits[1].at", 40),
-        ("start = \"0.1 s\"", "start = \"2 s\"", "flows[0].app.start", 46),
+        ("at = \"1 s\"", "at = \"100 s\"", "hosts[0].visits[1].at", 41),
+        ("start = \"0.1 s\"", "start = \"2 s\"", "flows[0].app.start", 47),
         ("limit = \"90 pkt\"", "limit = \"60 pkt\"", "links[1].queue.max_threshold", 17),
         (
             "route_optimisation = true",
             "smooth_handoff = false\nro_trigger = \"warning\"",
             "mobility.ro_trigger",
-            32,
+            33,
         ),
         ("cell = \"bs1\", at = \"0 s\" }, { cell = \"bs1\", at = \"1 s\"", "", "cells.bs1", 19),
     ];

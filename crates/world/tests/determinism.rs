@@ -217,13 +217,13 @@ queue = { kind = "droptail", limit_bytes = "12 kB" }
 [[flows]]
 name = "one"
 path = ["a", "b"]
-tcp = { variant = "sack", window = "40 pkt", segment = "1000 B" }
+transport = { kind = "tcp", variant = "sack", window = "40 pkt", segment = "1000 B" }
 app = { kind = "ftp", start = "0.1 s" }
 
 [[flows]]
 name = "two"
 path = ["b", "a"]
-tcp = { variant = "reno", window = "20 pkt", segment = "512 B", ecn = true }
+transport = { kind = "tcp", variant = "reno", window = "20 pkt", segment = "512 B", ecn = true }
 app = { kind = "ftp", start = "0.3 s" }
 
 [[flows]]

@@ -31,7 +31,7 @@ fn transfer_of(window: u32, app: &str, link: &str) -> Vec<Table> {
             [[flows]]
             name = "file"
             path = ["a", "b"]
-            tcp = {{ variant = "newreno", window = "{window} pkt" }}
+            transport = {{ kind = "tcp", variant = "newreno", window = "{window} pkt" }}
             app = {{ kind = "ftp", {app} }}
             "#
         ),

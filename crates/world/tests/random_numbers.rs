@@ -23,17 +23,17 @@ fn clocks_start_where_those_of_ns2_start() {
         [[flows]]
         name = "f0"
         path = ["s0", "d0"]
-        tcp = { variant = "reno" }
+        transport = { kind = "tcp", variant = "reno" }
         app = { kind = "ftp", start = "0.1 s" }
         [[flows]]
         name = "f1"
         path = ["s1", "d1"]
-        tcp = { variant = "reno" }
+        transport = { kind = "tcp", variant = "reno" }
         app = { kind = "ftp", start = "0.1 s" }
         [[flows]]
         name = "f2"
         path = ["s2", "d2"]
-        tcp = { variant = "reno" }
+        transport = { kind = "tcp", variant = "reno" }
         app = { kind = "ftp", start = "0.1 s" }
     "#;
     let draws = include_str!("../../../tests/golden/ns2/default_rng_seed1_first1000.csv");

@@ -102,7 +102,7 @@ fn an_unloaded_tcp_gets_a_window_a_round_trip() {
             [[flows]]
             name = "file"
             path = ["a", "b"]
-            tcp = {{ window = "{window} pkt", segment = "{segment} B", delayed_ack = "0 s" }}
+            transport = {{ kind = "tcp", window = "{window} pkt", segment = "{segment} B", delayed_ack = "0 s" }}
             app = {{ kind = "ftp" }}
             "#
         );

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.report import Report
+    from roamlab.showing.report import Report
 
 
 @dataclass(frozen=True)

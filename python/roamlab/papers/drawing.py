@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.stats import student
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

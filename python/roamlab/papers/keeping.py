@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 _PACKAGE = Path(__file__).parents[1]
 

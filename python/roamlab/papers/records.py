@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from roamlab import metrics
-from roamlab.metrics import seconds
+from roamlab.records import metrics
+from roamlab.records.metrics import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 NS = 1e9
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.runs import SEED
-from roamlab.report import Assumption, Measured, Table
-from roamlab.stats import student
+from roamlab.showing.report import Assumption, Measured, Table
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from roamlab.claims import Claim
+    from roamlab.statistics.claims import Claim
 
 
 def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, str], ...]:

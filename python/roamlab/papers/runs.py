@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.ensemble import Job, measure
-from roamlab.manifest import hash_text, schema_hash
 from roamlab.papers.keeping import decode, encode, name_of
-from roamlab.shards import Mended, Shards
+from roamlab.records.manifest import hash_text, schema_hash
+from roamlab.records.shards import Mended, Shards
+from roamlab.running.ensemble import Job, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from roamlab.results import Results
-    from roamlab.scenario import Scenario
+    from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
 
 K = TypeVar("K")
 R = TypeVar("R")

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from roamlab.errors import BadInput, within
+from roamlab.base.errors import BadInput, within
 from roamlab.traces.text import is_text, lines
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from roamlab.errors import BadInput
-from roamlab.store import MANIFEST, open_run
+from roamlab.base.errors import BadInput
+from roamlab.records.store import MANIFEST, open_run
 from roamlab.traces.event import Event, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 _OFFERED = {
     "deliveries": ("A",),
@@ -29,7 +29,7 @@ _OFFERED = {
     "tcp": ("cwnd", "ssthresh"),
 }
 _SENT = {"data": "S", "syn": "S", "datagram": "S", "ack": "K"}
-_NO_LOSS = ("copy-released", "pdcp-duplicate")
+_NO_LOSS = ("copy-released", "duplicate")
 """Reasons for which a copy is let go: what it carries is not lost."""
 
 

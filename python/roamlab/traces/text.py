@@ -8,7 +8,7 @@ import zlib
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from roamlab.errors import BadInput
+from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

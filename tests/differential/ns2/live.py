@@ -21,7 +21,7 @@ import ours
 import reference
 from case import Case
 from events import Event, difference
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from case import PRESETS
 from events import Event
-from roamlab.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario
 from roamlab.traces.run import packets
 
 if TYPE_CHECKING:
     from case import Case, Flow
     from events import Events
-    from roamlab.results import Results
+    from roamlab.records.results import Results
     from roamlab.traces.event import Event as Recorded
 
 
@@ -37,7 +37,12 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
         app["packets"] = f"{flow.packets} pkt"
     if flow.stop is not None:
         app["stop"] = _time(flow.stop)
-    return {"name": f"f{index}", "path": [f"s{index}", f"d{index}"], "tcp": tcp, "app": app}
+    return {
+        "name": f"f{index}",
+        "path": [f"s{index}", f"d{index}"],
+        "transport": {"kind": "tcp", **tcp},
+        "app": app,
+    }
 
 
 def _queue(case: Case) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 //! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
 
 use super::{
-    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, UserEquipment,
+    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,
+    UserEquipment,
 };
 use crate::{
     Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
@@ -21,6 +22,10 @@ impl Protocol for Params {
         &self.domain
     }
 
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
         check_sizes(self.sizes.all())?;
@@ -32,7 +37,8 @@ impl Protocol for Params {
         }
         if !topology.measured {
             let message = "LTE hands over what hosts measure, and they measure nothing";
-            return Err(Refusal::at("kind", message).help("add `[radio]` with `measurement = {}`"));
+            return Err(Refusal::at("kind", message)
+                .help("add `[radio]` with `kind = \"hard\"` and `measurement = {}`"));
         }
         if topology.gap != Duration::ZERO {
             let message = "in LTE a handover interrupts for `mobility.detach_time`";
@@ -68,7 +74,12 @@ impl Protocol for Params {
         for cell in &topology.cells {
             let at = topology.address(&cell.name);
             let role = ENodeB::new(at, mme, self).into();
-            installed.roles.push(Placement { at, role, buffering: Some(self.buffering()) });
+            installed.roles.push(Placement {
+                at,
+                role,
+                buffering: Some(self.buffering()),
+                watches_uplink: false,
+            });
         }
         for host in &topology.hosts {
             let address = topology.address(&host.name);

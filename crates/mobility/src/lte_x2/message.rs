@@ -1,7 +1,6 @@
 //! The messages of TS 36.300 §10.1.2.1 (X2AP: TS 36.423, S1AP: TS 36.413, GTP: TS 29.274 and 29.281, RRC:
 //! TS 36.331), with the fields that some role looks at.
 
-use super::Params;
 use crate::{Identification, Signal};
 use roamlab_engine::Bytes;
 use roamlab_packet::Addr;
@@ -51,7 +50,7 @@ macro_rules! messages {
         }
 
         impl Signal for Message {
-            type Params = Params;
+            type Sizes = Sizes;
 
             const NAMES: &'static [&'static str] = &[$($name,)+];
 
@@ -65,9 +64,9 @@ macro_rules! messages {
                 Some(self.host)
             }
 
-            fn size(&self, params: &Params) -> Bytes {
+            fn size(&self, sizes: &Sizes) -> Bytes {
                 match self.kind {
-                    $(Kind::$kind { .. } => params.sizes.$size,)+
+                    $(Kind::$kind { .. } => sizes.$size,)+
                 }
             }
 

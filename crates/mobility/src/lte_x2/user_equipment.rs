@@ -257,10 +257,10 @@ impl UserEquipment {
             }
             // Its own doing.
             (
-                L2Trigger::LinkDown | L2Trigger::RadioLinkFailure,
+                L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure,
                 State::Detached { .. } | State::Selecting { .. } | State::Idle { .. },
             ) => {}
-            (L2Trigger::LinkDown | L2Trigger::RadioLinkFailure, _) => self.select(now, out),
+            (L2Trigger::LinkDown { .. } | L2Trigger::RadioLinkFailure, _) => self.select(now, out),
             (L2Trigger::NeighbourBetter { base_station: target }, State::Connected { base_station })
                 if target != base_station =>
             {

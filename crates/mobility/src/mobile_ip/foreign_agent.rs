@@ -300,9 +300,7 @@ impl Agent for ForeignAgent {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Data { host, source, tunnelled, .. } => {
-                self.packet_seen(host, source, tunnelled, now, out)
-            }
+            Input::Data { host, peer, tunnelled, .. } => self.packet_seen(host, peer, tunnelled, now, out),
             Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => match message {
                 Message::Notification { host } | Message::AgentSolicitation { host }

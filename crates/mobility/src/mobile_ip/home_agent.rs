@@ -176,7 +176,7 @@ impl Agent for HomeAgent {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Data { host, source, .. } => self.inform(host, source, now, out),
+            Input::Data { host, peer, .. } => self.inform(host, peer, now, out),
             Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => match message {
                 Message::RegistrationRequest {

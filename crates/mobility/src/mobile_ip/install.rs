@@ -2,7 +2,7 @@
 
 use super::{
     BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
-    Phase, RoTrigger,
+    Phase, RoTrigger, SizeOptions,
 };
 use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
 use roamlab_engine::{Duration, Rng};
@@ -20,6 +20,10 @@ impl Protocol for Params {
 
     fn domain(&self) -> &Domain {
         &self.domain
+    }
+
+    fn sizes(&self) -> &SizeOptions {
+        &self.sizes
     }
 
     fn mark(&self) -> Option<Dscp> {
@@ -75,7 +79,12 @@ impl Protocol for Params {
             let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
             let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
             let role = BaseStation::new(address, router, phase, latency, self).into();
-            installed.roles.push(Placement { at: address, role, buffering: self.buffering() });
+            installed.roles.push(Placement {
+                at: address,
+                role,
+                buffering: self.buffering(),
+                watches_uplink: false,
+            });
         }
         for (router, stations) in stations {
             let phase = phase(format!("{router}/advertisement"), self.advertisement_interval);

@@ -4,7 +4,6 @@
 //! draft-ietf-mobileip-optim-02 to -11 (binding messages). Fields that no agent looks at are left out, but count
 //! in the sizes.
 
-use super::Params;
 use crate::{Identification, Signal};
 use roamlab_engine::{Bytes, Duration};
 use roamlab_packet::Addr;
@@ -170,7 +169,7 @@ const AUTHENTICATION: u64 = 22;
 const PFANE: u64 = 30;
 
 impl Signal for Message {
-    type Params = Params;
+    type Sizes = SizeOptions;
 
     const NAMES: &'static [&'static str] = &[
         "beacon",
@@ -221,8 +220,7 @@ impl Signal for Message {
         }
     }
 
-    fn size(&self, params: &Params) -> Bytes {
-        let options = &params.sizes;
+    fn size(&self, options: &SizeOptions) -> Bytes {
         let authentication = if options.authentication { AUTHENTICATION } else { 0 };
         Bytes(match self {
             Message::Beacon { .. } => options.beacon.0,
@@ -263,9 +261,8 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_rfcs_and_drafts() {
-        let plain = Params::default();
-        let sizes = SizeOptions { authentication: true, ..SizeOptions::default() };
-        let signed = Params { sizes, ..Params::default() };
+        let plain = SizeOptions::default();
+        let signed = SizeOptions { authentication: true, ..SizeOptions::default() };
         let update = Message::BindingUpdate {
             host: HOST,
             care_of: AGENT,

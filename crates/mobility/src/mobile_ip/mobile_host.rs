@@ -3,7 +3,7 @@
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
 //! | any | link up | (solicits) | listening |
-//! | any | link down | | detached |
+//! | any | link to its base station down | | detached |
 //! | listening | beacon of its cell | handoff request | requested |
 //! | requested | beacon of its cell | handoff request again | requested |
 //! | requested, or listening without local handoff | advertisement through its cell | registration request | registering |
@@ -13,7 +13,7 @@
 //! | registered | lifetime nearly over | registration request | registering |
 //!
 //! Anything else changes nothing: a reply to an earlier request, a beacon when there is no need for one, whatever comes
-//! from another cell.
+//! from another cell. Its base station is the one that it has heard last, also while it is in an older cell as well.
 
 use super::{Action, Backoff, BeaconTiming, Input, Message, Params, Phase};
 use crate::{Agent, Identification, L2Trigger};
@@ -70,6 +70,17 @@ impl MobileHost {
             State::Requested { .. } => "requested",
             State::Registering { .. } => "registering",
             State::Registered { .. } => "registered",
+        }
+    }
+
+    /// The base station that it has heard last, if it is in that cell still.
+    fn base_station(&self) -> Option<Addr> {
+        match self.state {
+            State::Detached => None,
+            State::Listening { base_station, .. }
+            | State::Requested { base_station }
+            | State::Registering { base_station, .. }
+            | State::Registered { base_station, .. } => Some(base_station),
         }
     }
 
@@ -205,7 +216,11 @@ impl Agent for MobileHost {
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
             Input::Trigger(L2Trigger::LinkUp { base_station }) => self.link_up(base_station, now, out),
-            Input::Trigger(L2Trigger::LinkDown) => self.state = State::Detached,
+            Input::Trigger(L2Trigger::LinkDown { base_station })
+                if self.base_station() == Some(base_station) =>
+            {
+                self.state = State::Detached;
+            }
             Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message: Message::Beacon { .. } } if self.params.local_handoff => {
                 self.hear_beacon(from, now, out);

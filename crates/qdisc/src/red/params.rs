@@ -1,7 +1,7 @@
 //! RED's parameters, which are M-RED's too.
 
-use crate::BadField;
 use crate::fifo::Fifo;
+use crate::{BadField, Parameters};
 use roamlab_engine::{Bytes, Duration, Packets, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -121,6 +121,46 @@ macro_rules! params {
     };
 }
 
+impl Parameters for Params {
+    fn validate(&self) -> Result<(), BadField> {
+        crate::validate_limit(self.limit, self.count_in_service)?;
+        let by_link = self.rules == Rules::Ns2;
+        let sized = by_link && (self.min_threshold.0 == 0 || self.max_threshold.0 == 0);
+        if self.min_threshold >= self.max_threshold && !sized {
+            let message = format!(
+                "max_threshold ({}) lies above min_threshold ({}): write two or three times the latter",
+                self.max_threshold, self.min_threshold
+            );
+            return Err(("max_threshold", message));
+        }
+        if self.mean_packet == Bytes(0) || self.mean_packet > LARGEST_DATAGRAM {
+            let message =
+                format!("a packet has 1 to {} bytes: write for example \"512 B\"", LARGEST_DATAGRAM.0);
+            return Err(("mean_packet", message));
+        }
+        let weight =
+            if by_link && AUTOMATIC_WEIGHTS.contains(&self.queue_weight) { 1.0 } else { self.queue_weight };
+        for (field, value) in [("max_p", self.max_p), ("queue_weight", weight)] {
+            crate::validate_probability(field, value)?;
+            if value == 0.0 {
+                return Err((field, "with 0 RED never drops: write a number above 0, up to 1".into()));
+            }
+        }
+        crate::validate_probability("mark_p_max", self.mark_p_max)
+    }
+
+    /// A threshold that the queue never reaches has no effect.
+    fn doubt(&self) -> Option<BadField> {
+        let thresholds = [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)];
+        let (field, threshold) = thresholds.into_iter().find(|(_, threshold)| *threshold > self.limit)?;
+        let message = format!(
+            "the queue holds {} and never has {threshold}: write at most \"{}\", or a larger `limit`",
+            self.limit, self.limit
+        );
+        Some((field, message))
+    }
+}
+
 /// The parameters of a discipline of RED's family from its `sizes`, whose defaults its own source gives, and those
 /// that only it has.
 macro_rules! red_params {
@@ -212,45 +252,6 @@ const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 const TARGET_DELAY: f64 = 0.005;
 
 impl Params {
-    /// Whether a queue with these parameters can exist; otherwise the field and what to write instead.
-    pub fn validate(&self) -> Result<(), BadField> {
-        crate::validate_limit(self.limit, self.count_in_service)?;
-        let by_link = self.rules == Rules::Ns2;
-        let sized = by_link && (self.min_threshold.0 == 0 || self.max_threshold.0 == 0);
-        if self.min_threshold >= self.max_threshold && !sized {
-            let message = format!(
-                "max_threshold ({}) lies above min_threshold ({}): write two or three times the latter",
-                self.max_threshold, self.min_threshold
-            );
-            return Err(("max_threshold", message));
-        }
-        if self.mean_packet == Bytes(0) || self.mean_packet > LARGEST_DATAGRAM {
-            let message =
-                format!("a packet has 1 to {} bytes: write for example \"512 B\"", LARGEST_DATAGRAM.0);
-            return Err(("mean_packet", message));
-        }
-        let weight =
-            if by_link && AUTOMATIC_WEIGHTS.contains(&self.queue_weight) { 1.0 } else { self.queue_weight };
-        for (field, value) in [("max_p", self.max_p), ("queue_weight", weight)] {
-            crate::validate_probability(field, value)?;
-            if value == 0.0 {
-                return Err((field, "with 0 RED never drops: write a number above 0, up to 1".into()));
-            }
-        }
-        crate::validate_probability("mark_p_max", self.mark_p_max)
-    }
-
-    /// A threshold that the queue never reaches has no effect.
-    pub(crate) fn doubt(&self) -> Option<BadField> {
-        let thresholds = [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)];
-        let (field, threshold) = thresholds.into_iter().find(|(_, threshold)| *threshold > self.limit)?;
-        let message = format!(
-            "the queue holds {} and never has {threshold}: write at most \"{}\", or a larger `limit`",
-            self.limit, self.limit
-        );
-        Some((field, message))
-    }
-
     /// Thresholds in packets and weight at a link of this rate and propagation delay. By ns-2's rules a minimum of 0 is
     /// half of what the link sends in `targetdelay_`, 5 ms, but 5 packets at least; a maximum of 0 three times the
     /// minimum; a weight of 0, -1 or -2 that of an average with a time constant of 1 s, ten round trips or 0.1 s, a

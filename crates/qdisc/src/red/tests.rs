@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Instant;
+use crate::Parameters;
 use crate::conformance::{Bench, PLAIN, check, packet};
 use roamlab_engine::{Duration, Packets, Rate, Time};
 use roamlab_packet::Ecn;

@@ -4,6 +4,7 @@ use super::mobility::problem;
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::Scenario;
 use roamlab_engine::Duration;
+use roamlab_qdisc::Parameters;
 use std::collections::BTreeSet;
 
 /// All that is doubtful, in the order of the fields.
@@ -39,7 +40,7 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
         }
     }
     for (index, host) in scenario.hosts.iter().enumerate() {
-        for (number, visit) in host.visits.iter().enumerate() {
+        for (number, visit) in host.stays().iter().enumerate() {
             due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
         }
     }

@@ -4,7 +4,7 @@ use super::known;
 use crate::agents::topology;
 use crate::locate::Problem;
 use crate::scenario::Scenario;
-use roamlab_mobility::{Help, MobilitySpec, Refusal};
+use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
 use std::collections::BTreeSet;
 
 /// Protocols of a run at most.
@@ -39,7 +39,7 @@ fn check_members(
     let cells: BTreeSet<&str> = scenario.cells.keys().map(String::as_str).collect();
     let hosts: BTreeSet<&str> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
     let exists = |field: String, what: &str, name: &str, names: &BTreeSet<&str>| {
-        if names.contains(name) {
+        if names.contains(name) || (is_pattern(name) && names.iter().any(|known| matches(name, known))) {
             return Ok(());
         }
         let problem = Problem::at(field, format!("there is no {what} \"{name}\""));

@@ -8,7 +8,7 @@ use roamlab_radio::SignalSpec;
 
 /// The first problem of the radio.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
-    let measurement = scenario.radio.measurement.as_ref();
+    let measurement = scenario.radio.measurement();
     if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
         return Err(Problem::told(format!("radio.measurement.{field}"), &message));
     }
@@ -30,7 +30,7 @@ fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
     let commanded = |host: &HostSpec| {
         protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
     };
-    if scenario.radio.measurement.is_none() || scenario.hosts.iter().all(commanded) {
+    if scenario.radio.measurement().is_none() || scenario.hosts.iter().all(commanded) {
         return Ok(());
     }
     let others = protocols.iter().filter(|spec| !spec.commands_hosts());
@@ -59,6 +59,9 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
             );
         }
         check_bearers(scenario, name, cell)?;
+        if let Err((field, message)) = cell.medium.check() {
+            return Err(Problem::told(at(&format!("medium.{field}")), &message));
+        }
         let Some(transmitter) = &cell.transmitter else { continue };
         if !by_position {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
@@ -124,12 +127,12 @@ fn check_first_visit(
     host: &HostSpec,
     at: impl Fn(&str) -> String,
 ) -> Result<(), Problem> {
-    let Some(first) = host.visits.first() else { return Ok(()) };
+    let Some(first) = host.stays().first() else { return Ok(()) };
     if scenario.cells[&first.cell].transmitter.is_none() {
         let message = format!("cell \"{}\" has no `transmitter`", first.cell);
         return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
     }
-    if host.visits.len() > 1 {
+    if host.stays().len() > 1 {
         let problem = Problem::at(at("visits[1]"), "by position a host goes where its agent says");
         return Err(problem.help("write only the visit that it begins with"));
     }

@@ -3,12 +3,14 @@
 use crate::agents::Slot;
 use crate::build::build;
 use crate::conduct::Conduct;
+use crate::cx::Location;
 use crate::event::NodeId;
+use crate::forward::Arrival;
 use crate::run::Replication;
 use crate::scenario::Scenario;
 use crate::world::{Failure, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
+use roamlab_mobility::{Action, BufferFlush, Buffering, Direction, EventA3, Input, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
 const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
@@ -17,9 +19,25 @@ const AGENT: Slot = Slot(0);
 
 /// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
 fn world() -> World {
-    let (network, _) = SCENARIO.split_once("[[flows]]").unwrap();
-    let mut world =
-        build(&Scenario::parse(network, "valid.toml").unwrap(), Replication::default(), &Conduct::default());
+    world_of(network())
+}
+
+fn network() -> &'static str {
+    SCENARIO.split_once("[[flows]]").unwrap().0
+}
+
+const SECOND_CELL: &str = r#"
+[cells.bs2]
+router = "fa1"
+rate = "2 Mbit/s"
+delay = "3 ms"
+queue = { kind = "droptail" }
+backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+"#;
+
+fn world_of(text: &str) -> World {
+    let scenario = Scenario::parse(text, "valid.toml").unwrap();
+    let mut world = build(&scenario, Replication::default(), &Conduct::default());
     run_until(&mut world, 500).unwrap();
     world
 }
@@ -107,6 +125,66 @@ fn a_packet_waits_no_longer_than_it_may() {
     // They come after 40 ms and 320 µs, and another 400 µs, of transmission.
     let micros: Vec<u64> = expired.iter().map(|time| time.as_nanos() / 1000).collect();
     assert_eq!(micros, [570_320, 570_720]);
+}
+
+/// The copies of packets that reached the host, and what its layer 2 lost.
+fn reached(world: &World) -> (usize, usize) {
+    let (drops, host) = (&world.cx.probes.drops, Location::Node(node(world, "mh")));
+    let at_host = drops.reason.iter().zip(&drops.place).filter(|(_, place)| **place == host);
+    let of = |wanted| at_host.clone().filter(|(reason, _)| **reason == wanted).count();
+    (of(DropReason::NoEndpoint), of(DropReason::Duplicate))
+}
+
+#[test]
+fn copies_take_the_branches_of_a_route_and_the_host_takes_or_drops_the_second() {
+    for (drops_duplicates, expected) in [(false, (6, 0)), (true, (3, 3))] {
+        let mut world = world_of(&format!("{}\n{SECOND_CELL}", network()));
+        let (fa1, mh, host) = (node(&world, "fa1"), node(&world, "mh"), address(&world, "mh"));
+        let cells = ["bs1", "bs2"].map(|name| node(&world, name));
+        // In both cells at once, with a route from the router to each.
+        world.enter(mh, world.nodes[cells[1].0 as usize].serves.unwrap());
+        world.nodes[mh.0 as usize].mobile.as_mut().unwrap().drops_duplicates = drops_duplicates;
+        let branch = |via| Action::AddBranch { host, from: None, via, watch: false };
+        let ways = cells.map(|cell| Via::Neighbour(world.nodes[cell.0 as usize].addr));
+        world.act(fa1, AGENT, Action::ClearRoute { host, from: None });
+        for (cell, way) in cells.into_iter().zip(ways) {
+            world.act(fa1, AGENT, branch(way));
+            world.act(cell, AGENT, branch(Via::Air));
+        }
+        send(&mut world, "ha", &[400, 500, 600]);
+        run_until(&mut world, 800).unwrap();
+        assert_eq!(reached(&world), expected);
+        assert_eq!(world.cx.pool.census().duplicated, 3, "copies are counted as such");
+        world.act(fa1, AGENT, Action::RemoveBranch { host, from: None, via: ways[0] });
+        send(&mut world, "ha", &[700]);
+        run_until(&mut world, 1000).unwrap();
+        assert_eq!(world.cx.pool.census().duplicated, 3, "one way is left");
+        assert_eq!(reached(&world).0, expected.0 + 1);
+    }
+}
+
+#[test]
+fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
+    let mut world = world();
+    let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
+    let ends = (address(&world, "mh"), address(&world, "ch"));
+    let at_router = |from| Arrival { from, ..Arrival::default() };
+    assert!(world.uplink_inputs(fa1, ends, at_router(Some(bs1))).is_empty(), "nobody watches");
+    for node in [mh, bs1, fa1] {
+        world.nodes[node.0 as usize].agents[0].watches_uplink = true;
+    }
+    for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
+        let neighbour = from.map(|from| world.nodes[from.0 as usize].addr);
+        let inputs = world.uplink_inputs(at, ends, at_router(from));
+        let [(AGENT, Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
+            inputs.as_slice()
+        else {
+            panic!("{inputs:?}");
+        };
+        assert_eq!(((*host, *peer), *from, *tunnelled, *lost), (ends, neighbour, false, false));
+    }
+    let stranger = (Addr::mobile(4000), ends.1);
+    assert!(world.uplink_inputs(fa1, stranger, at_router(Some(bs1))).is_empty(), "a host of no domain");
 }
 
 /// What the run is ended with after an agent of a node has asked for this.

@@ -14,7 +14,7 @@ use roamlab_packet::{Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId,
 const SCENARIO: &str = r#"
 run = { duration = "1 s" }
 network = { foreign_marks = "MARKS" }
-radio = { in_flight_at_break = "FATE" }
+radio = { kind = "hard", in_flight_at_break = "FATE" }
 mobility = { kind = "mobile-ip" }
 links = [
     { between = ["core", "fa1"], rate = "10 Mbit/s", delay = "1 ms" },

@@ -19,6 +19,9 @@ impl Links {
             return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
         let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
+        if self[id].station.is_some() {
+            return self.enqueue_at_station(id, packet, overtakes, cx);
+        }
         if self.is_over(id, cx) && !overtakes && self.can_bypass(id, &packet, cx) {
             self.transmit(id, packet, Start::FromIdle, cx);
             return self.await_end(id, cx);
@@ -116,6 +119,7 @@ impl Links {
     ) -> Vec<PacketId> {
         self.fall_idle(id, cx);
         let mut taken = Vec::new();
+        taken.extend(self.withdraw(id, wanted, cx));
         let link = &mut self.cold[id.0 as usize];
         if in_flight_too {
             for flying in std::mem::take(&mut link.in_flight) {
@@ -134,6 +138,7 @@ impl Links {
         taken.extend(link.queue.take_matching(wanted, link.rate, cx));
         link.overtaking = split(std::mem::take(&mut link.overtaking), wanted, &mut taken, cx);
         link.queue.sample(id, cx);
+        self.offer(id, cx);
         taken
     }
 
@@ -158,14 +163,15 @@ impl Links {
             TxQueue::Plain { .. } => self.hot(id).waiting.len() as usize,
             queue => queue.packets_for(host),
         };
-        waiting > 0 || self[id].in_flight.iter().any(flies)
+        waiting > 0 || self.offers(id) || self[id].in_flight.iter().any(flies)
     }
 
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let inside = |(hot, link): (&HotLink, &Link)| {
             let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
-            u64::from(hot.waiting.len()) + listed as u64
+            let offered = link.station.as_ref().is_some_and(|station| station.offered.is_some());
+            u64::from(hot.waiting.len()) + listed as u64 + u64::from(offered)
         };
         self.in_flight + self.hot.iter().zip(&self.cold).map(inside).sum::<u64>()
     }
@@ -201,11 +207,11 @@ impl Links {
         self.hot(id).delay
     }
 
-    fn hot(&self, id: LinkId) -> &HotLink {
+    pub(super) fn hot(&self, id: LinkId) -> &HotLink {
         &self.hot[id.0 as usize]
     }
 
-    fn set(&mut self, id: LinkId, flags: u8) {
+    pub(super) fn set(&mut self, id: LinkId, flags: u8) {
         self.hot[id.0 as usize].flags |= flags;
     }
 
@@ -223,7 +229,7 @@ impl Links {
     }
 
     /// Puts a packet into the queue, or loses it.
-    fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub(super) fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
         self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
@@ -237,7 +243,7 @@ impl Links {
     }
 
     /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
-    fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
+    pub(super) fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
         let link = &mut self.cold[id.0 as usize];
         match &mut link.queue {
             TxQueue::Plain { .. } => self.hot[id.0 as usize].waiting.pop(&cx.pool),
@@ -299,12 +305,23 @@ impl Links {
 
     /// Lists a packet among those in flight.
     pub(super) fn track(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Cx) {
+        self.track_from(id, packet, (cx.now, insertion), cx);
+    }
+
+    /// The same for a packet whose transmission began at `started`.
+    pub(super) fn track_from(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (started, insertion): (Time, u64),
+        cx: &mut Cx,
+    ) {
         let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
         let link = &mut self[id];
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
         let ahead = link.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| sent + delay < ahead);
-        let arrival = ahead.map_or(sent + delay, |ahead| ahead + sent.since(cx.now));
-        link.in_flight.push_back(InFlight { started: cx.now, sent, arrival, insertion, packet });
+        let arrival = ahead.map_or(sent + delay, |ahead| ahead + sent.since(started));
+        link.in_flight.push_back(InFlight { started, sent, arrival, insertion, packet });
         link.arm_head(id, cx);
     }
 }

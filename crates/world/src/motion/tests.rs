@@ -25,6 +25,8 @@ rate = "2 Mbit/s"
 delay = "3 ms"
 queue = { kind = "droptail" }
 backhaul = { rate = "10 Mbit/s", delay = "1 ms" }
+[radio]
+kind = "hard"
 [radio.measurement]
 period = "40 ms"
 slope_db_per_s = 20.0
@@ -116,7 +118,7 @@ fn the_last_command_counts() {
     run_until(&mut world, 2310);
     world.command_entry(host, bs1, Duration::from_millis(30));
     run_until(&mut world, 2335);
-    world.leave(host);
+    world.leave_all(host);
     run_until(&mut world, 3000);
     assert_eq!(phases(&world), [(0, "link-up"), (2300, "link-down")], "leaving ends every command");
     let router = address(&world, "fa");

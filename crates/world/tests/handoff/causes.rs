@@ -13,12 +13,12 @@ const FLOWS: &str = r#"
 [[flows]]
 name = "down"
 path = ["ch", "mh"]
-tcp = { variant = "DOWN", window = "20 pkt" }
+transport = { kind = "tcp", variant = "DOWN", window = "20 pkt" }
 app = { kind = "ftp", start = "1.5 s" }
 [[flows]]
 name = "up"
 path = ["mh", "ch"]
-tcp = { variant = "UP", window = "12 pkt", handshake = "three-way" }
+transport = { kind = "tcp", variant = "UP", window = "12 pkt", handshake = "three-way" }
 app = { kind = "ftp", start = "1.7 s" }
 [record]
 packets = true

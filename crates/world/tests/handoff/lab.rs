@@ -20,6 +20,8 @@ pub struct Lab {
     pub buffer: String,
     /// Lines of `[radio]`.
     pub radio: String,
+    /// A line of every cell.
+    pub cell: &'static str,
     /// Limit of the air queue of cell bs2.
     pub new_queue: &'static str,
     /// Flows, as TOML.
@@ -33,7 +35,7 @@ pub const TCP: &str = r#"
 [[flows]]
 name = "tcp"
 path = ["ch", "mh"]
-tcp = { variant = "reno", window = "8 pkt", segment = "512 B", header = "0 B" }
+transport = { kind = "tcp", variant = "reno", window = "8 pkt", segment = "512 B", header = "0 B" }
 app = { kind = "ftp", start = "1.5 s" }
 "#;
 
@@ -60,7 +62,8 @@ impl Default for Lab {
             visits: vec![("bs1", 0), ("bs2", 3_000)],
             mobility: String::new(),
             buffer: "limit = \"1000 pkt\",".into(),
-            radio: String::new(),
+            cell: "",
+            radio: "kind = \"hard\"".into(),
             new_queue: "1000 pkt",
             flows: format!("{TCP}{UDP}"),
             troubles: Vec::new(),
@@ -89,7 +92,8 @@ impl Lab {
                 text,
                 "[cells.{cell}]\nrouter = \"{router}\"\nrate = \"2 Mbit/s\"\ndelay = \"3 ms\"\n\
                  queue = {{ kind = \"droptail\", limit = \"{limit}\" }}\n\
-                 backhaul = {{ rate = \"10 Mbit/s\", delay = \"1 ms\" }}\n"
+                 backhaul = {{ rate = \"10 Mbit/s\", delay = \"1 ms\" }}\n{}\n",
+                self.cell
             );
         }
         let _ = write!(text, "[mobility]\nkind = \"mobile-ip\"\n{}\n", self.mobility);

@@ -57,7 +57,11 @@ pub fn walk(number: u64) -> Lab {
     lab.mobility = (*dice.one_of(&SETTINGS)).into();
     let buffer = dice.one_of(&BUFFERS);
     let _ = write!(lab.buffer, "{buffer}");
-    lab.radio = format!("gap = \"{} ms\"", dice.below(3) * 30);
+    let overlap = dice.below(5).saturating_sub(2) * 60;
+    lab.radio = match overlap {
+        0 => format!("kind = \"hard\"\ngap = \"{} ms\"", dice.below(3) * 30),
+        overlap => format!("kind = \"soft\"\noverlap = \"{overlap} ms\""),
+    };
     lab.visits.truncate(1);
     let mut at = 3_000;
     for _ in 0..1 + dice.below(4) {

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 type Variant = (&'static str, fn(&mut Lab));
 
 /// Ways to run the protocol under which every row of the tables is tried: a name, and what it changes.
-const VARIANTS: [Variant; 10] = [
+const VARIANTS: [Variant; 12] = [
     ("as it is", |_| {}),
     ("without layer-2 acknowledgement", |lab| {
         lab.buffer = "limit = \"64 pkt\", layer2_ack = false".into();
@@ -21,10 +21,14 @@ const VARIANTS: [Variant; 10] = [
     ("in order to the end", |lab| lab.buffer += "in_order_wait = \"10 ms\""),
     ("without buffering", |lab| lab.buffer += "at = \"none\""),
     ("without local handoff", |lab| lab.mobility = "local_handoff = false".into()),
-    ("with packets in flight lost at the break", |lab| lab.radio = "in_flight_at_break = \"lost\"".into()),
+    ("with packets in flight lost at the break", |lab| {
+        lab.radio = "kind = \"hard\"\nin_flight_at_break = \"lost\"".into()
+    }),
     ("without smooth handoff", |lab| lab.mobility = "smooth_handoff = false".into()),
     ("without route optimisation", |lab| lab.mobility = "route_optimisation = false".into()),
-    ("with a gap", |lab| lab.radio = "gap = \"30 ms\"".into()),
+    ("with an overlap", |lab| lab.radio = "kind = \"soft\"\noverlap = \"80 ms\"".into()),
+    ("on a shared medium", |lab| lab.cell = "medium = { kind = \"shared\", per_frame = \"200 us\" }"),
+    ("with a gap", |lab| lab.radio = "kind = \"hard\"\ngap = \"30 ms\"".into()),
 ];
 
 /// The variants in which pairs of messages are lost.
@@ -365,7 +369,8 @@ fn registration_replies_come_out_of_order() {
 /// than a registration left its packets behind.
 #[test]
 fn walks_that_once_ended_badly() {
-    let lost = "in_flight_at_break = \"lost\"";
+    let lost = "kind = \"hard\"\nin_flight_at_break = \"lost\"";
+    let hard = "kind = \"hard\"";
     let walk = |radio: &str, visits: &[(&'static str, u64)], troubles: &[Trouble]| {
         let radio = radio.into();
         let lab = Lab { visits: visits.to_vec(), radio, troubles: troubles.to_vec(), ..Lab::default() };
@@ -373,7 +378,7 @@ fn walks_that_once_ended_badly() {
     };
     let request_lost = [Trouble::lost("handoff-request", 3)];
     let problems = [
-        walk("", &[("bs1", 0), ("bs3", 3_000), ("bs3", 3_109), ("bs1", 3_210)], &request_lost),
+        walk(hard, &[("bs1", 0), ("bs3", 3_000), ("bs3", 3_109), ("bs1", 3_210)], &request_lost),
         walk(lost, &[("bs1", 0), ("bs3", 3_000), ("bs3", 3_056)], &[]),
         walk(lost, &[("bs1", 0), ("bs1", 3_000), ("bs2", 3_064), ("bs1", 3_126), ("bs2", 3_180)], &[]),
     ];

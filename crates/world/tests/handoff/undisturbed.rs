@@ -192,7 +192,7 @@ fn without_layer_2_acknowledgement_packets_come_twice() {
 /// mblue.perhost.
 #[test]
 fn one_buffer_recovers_all_flows_of_a_host() {
-    let second = TCP.replace("\"tcp\"", "\"tcp2\"");
+    let second = TCP.replace("name = \"tcp\"", "name = \"tcp2\"");
     let flows = format!("{TCP}{second}{PROBE}");
     let run = |limit: u64| {
         Lab { buffer: format!("limit = \"{limit} pkt\""), flows: flows.clone(), ..Lab::default() }.run()

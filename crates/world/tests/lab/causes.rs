@@ -19,7 +19,8 @@ const ROOTS: [&str; 11] = [
     "idle",
 ];
 
-const ROOT_REASONS: [&str; 9] = [
+const ROOT_REASONS: [&str; 10] = [
+    "frame-loss",
     "queue-overflow",
     "forwarded-overflow",
     "early-drop",

@@ -107,7 +107,7 @@ pub struct Loss {
 impl Loss {
     /// Whether it is more than a copy.
     pub fn loses_data(&self) -> bool {
-        !matches!(&*self.reason, "copy-released" | "pdcp-duplicate")
+        !matches!(&*self.reason, "copy-released" | "duplicate")
     }
 }
 

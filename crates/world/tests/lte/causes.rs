@@ -13,12 +13,12 @@ const FLOWS: &str = r#"
 [[flows]]
 name = "down"
 path = ["server", "ue"]
-tcp = { variant = "DOWN", window = "40 pkt", min_rto = "200 ms" }
+transport = { kind = "tcp", variant = "DOWN", window = "40 pkt", min_rto = "200 ms" }
 app = { kind = "ftp", start = "1.5 s" }
 [[flows]]
 name = "up"
 path = ["ue", "server"]
-tcp = { variant = "UP", window = "12 pkt", min_rto = "200 ms" }
+transport = { kind = "tcp", variant = "UP", window = "12 pkt", min_rto = "200 ms" }
 app = { kind = "ftp", start = "1.7 s" }
 [record]
 packets = true

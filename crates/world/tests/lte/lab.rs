@@ -29,7 +29,7 @@ pub const TCP: &str = r#"
 [[flows]]
 name = "tcp"
 path = ["server", "ue"]
-tcp = { variant = "newreno", window = "16 pkt", segment = "1460 B", min_rto = "200 ms" }
+transport = { kind = "tcp", variant = "newreno", window = "16 pkt", segment = "1460 B", min_rto = "200 ms" }
 app = { kind = "ftp", start = "2.5 s" }
 "#;
 
@@ -86,7 +86,11 @@ impl Lab {
             self.timers.trim_end_matches(','),
             self.mobility
         );
-        let _ = write!(text, "[radio.measurement]\nperiod = \"10 ms\"\n{}\n", self.radio);
+        let _ = write!(
+            text,
+            "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"10 ms\"\n{}\n",
+            self.radio
+        );
         let visits: Vec<String> = self
             .visits
             .iter()

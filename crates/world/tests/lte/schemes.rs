@@ -63,7 +63,7 @@ fn a_predicted_handover_has_its_end_marker_before_the_command() {
     let resident =
         "[[hosts]]\nname = \"other\"\nhome = \"gw\"\nvisits = [{ cell = \"enb2\", at = \"0 s\" }]\n";
     let load = crate::lab::TCP
-        .replace("\"tcp\"", "\"load\"")
+        .replace("name = \"tcp\"", "name = \"load\"")
         .replace("\"ue\"", "\"other\"")
         .replace("16 pkt", "40 pkt");
     let run = |mobility: &str| {

@@ -77,8 +77,8 @@ fn nothing_is_lost_repeated_or_out_of_order() {
     }
     assert_eq!(["timeouts", "fast_retransmits"].map(|name| record.total("tcp", name)), [0, 0]);
     // What was in flight at the command was forwarded too, and the host took no notice.
-    assert!(record.census("pdcp-duplicate") > 0);
-    assert_eq!(record.census("pdcp-duplicate"), record.census("duplicated"));
+    assert!(record.census("duplicate") > 0);
+    assert_eq!(record.census("duplicate"), record.census("duplicated"));
     assert!(record.phase("order-restored", TURNS).is_some());
     assert!(record.phase("reordering-timed-out", TURNS).is_none());
 }
@@ -87,7 +87,7 @@ fn nothing_is_lost_repeated_or_out_of_order() {
 #[test]
 fn the_status_report_spares_the_air_of_what_the_host_has() {
     let dropped = |record: &Record, place: &str| {
-        let copies = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate");
+        let copies = record.losses.iter().filter(|loss| &*loss.reason == "duplicate");
         copies.filter(|loss| &*loss.place == place).count()
     };
     let [asked, unasked] = ["", "status_report = false"].map(without);
@@ -127,7 +127,7 @@ fn without_reordering_packets_overtake_each_other_and_it_is_measured() {
 #[test]
 fn duplicates_reach_the_host_if_its_layer_2_does_not_drop_them() {
     let record = Lab { flows: UDP.into(), ..Lab::with("drop_duplicates = false") }.run();
-    assert_eq!(record.census("pdcp-duplicate"), 0);
+    assert_eq!(record.census("duplicate"), 0);
     assert_eq!(record.total("udp", "duplicate_pkts"), record.census("duplicated"));
     assert!(record.census("duplicated") > 0);
     // TCP takes them for a sign of loss.
@@ -165,7 +165,7 @@ fn forwarding_is_in_the_record() {
     assert!(forwarded.len() > 20);
     // What was in flight, in copies, at the command itself.
     let copies: BTreeSet<_> = record.released_at(command).map(|release| release.serial).collect();
-    let dropped = record.losses.iter().filter(|loss| &*loss.reason == "pdcp-duplicate" && !loss.forwarded);
+    let dropped = record.losses.iter().filter(|loss| &*loss.reason == "duplicate" && !loss.forwarded);
     assert_eq!(dropped.map(|loss| loss.serial).collect::<BTreeSet<_>>(), copies);
     assert!(forwarded.iter().all(|release| (command..=marker).contains(&release.time) && !release.forwarded));
     // All of them go through the target's lines, whether they wait there or not, and come late.

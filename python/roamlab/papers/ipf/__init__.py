@@ -12,7 +12,7 @@ from roamlab.papers.ipf import claims, evidence, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import Batch
-from roamlab.report import Assumption, Parameter, Report, Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
 
 if TYPE_CHECKING:
     from roamlab.papers import Session

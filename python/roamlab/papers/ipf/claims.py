@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, within
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     GAPS_S,
@@ -18,14 +17,15 @@ from roamlab.papers.ipf.experiments import (
     VISITS,
     WINDOW_PKTS,
 )
-from roamlab.stats import exact, largest, paired, smallest, student
+from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less, within
+from roamlab.statistics.stats import exact, largest, paired, smallest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
     from roamlab.papers.ipf.measures import Planned, Standard
-    from roamlab.stats import Interval
+    from roamlab.statistics.stats import Interval
 
 BURSTS_S = GAPS_S[1:]
 NEAR = 0.25

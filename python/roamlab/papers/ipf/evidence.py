@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from roamlab.ensemble import Job, run_all
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
@@ -25,14 +24,15 @@ from roamlab.papers.ipf.experiments import (
 )
 from roamlab.papers.records import queue_trace
 from roamlab.papers.runs import SEED, by_reading
-from roamlab.store import Store
+from roamlab.records.store import Store
+from roamlab.running.ensemble import Job, run_all
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
     from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 
 @dataclass(frozen=True)

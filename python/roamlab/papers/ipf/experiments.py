@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.scenario import Scenario
+from roamlab.scenarios.scenario import Scenario
 
 AIR = "bs2/air"
 """The new base station's downlink."""
@@ -156,7 +156,8 @@ def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None 
     return {
         "name": name,
         "path": list(path),
-        "tcp": {
+        "transport": {
+            "kind": "tcp",
             "variant": "reno",
             "window": f"{WINDOW_PKTS} pkt",
             "segment": "512 B",

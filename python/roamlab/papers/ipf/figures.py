@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.figures import label, new_figure, save
+from roamlab.base.figures import label, new_figure, save
 from roamlab.papers.drawing import TIME, band, longest, mark
 from roamlab.papers.ipf import evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
@@ -26,7 +26,7 @@ from roamlab.papers.ipf.experiments import (
     VISIT_COUNTS,
     VISITS,
 )
-from roamlab.stats import paired, student
+from roamlab.statistics.stats import paired, student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from roamlab.figures import SavedFigure
+    from roamlab.base.figures import SavedFigure
     from roamlab.papers.ipf.evidence import Evidence, Sweep
     from roamlab.papers.records import QueueTrace
-    from roamlab.stats import Interval
+    from roamlab.statistics.stats import Interval
 
 NAMES = {"red": "RED", "mred": "M-RED (IPF)"}
 _QUEUE, _AVERAGE, _ORDINARY = "#0072B2", "#D55E00", "#009E73"

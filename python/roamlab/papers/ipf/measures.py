@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from roamlab.metrics import arrivals, seconds, text
 from roamlab.papers.ipf.experiments import AIR, BURST_S, PLAN_SPAN_S, SPAN_S, VISITS
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, total
-from roamlab.results import rows_of
+from roamlab.records.metrics import arrivals, seconds, text
+from roamlab.records.results import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 SEGMENT_BITS = 512 * 8
 

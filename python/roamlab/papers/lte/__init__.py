@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab.chart import chart
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
 from roamlab.papers.lte.measures import PLACES
 from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED, Batch
-from roamlab.report import Assumption, Measured, Parameter, Report, Row, Table
-from roamlab.run import run
-from roamlab.stats import holm
+from roamlab.running.run import run
+from roamlab.showing.chart import chart
+from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
+from roamlab.statistics.stats import holm
 
 if TYPE_CHECKING:
     from roamlab.papers import Session

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats as scipy_stats
 
-from roamlab.claims import Claim, Measure, at_least, at_most, greater, less
 from roamlab.papers.lte import model, modelfit
 from roamlab.papers.lte.evidence import PEAKS
 from roamlab.papers.lte.experiments import TARGETS
-from roamlab.stats import Interval, exact, largest, p_value, paired, proportion, student, unpaired
+from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less
+from roamlab.statistics.stats import Interval, exact, largest, p_value, paired, proportion, student, unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from roamlab.claims import Claimed
     from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
     from roamlab.papers.lte.experiments import Scheme
     from roamlab.papers.lte.measures import Forwarded, Handover
     from roamlab.papers.lte.model import Case
     from roamlab.papers.lte.model import Reading as Equation
+    from roamlab.statistics.claims import Claimed
 
 CURVE = range(8, 101, 2)
 """Fig. 4: the values of cwnd_MAX at which the model is drawn."""

@@ -18,7 +18,7 @@ from roamlab.papers.lte.experiments import (
     Scheme,
 )
 from roamlab.papers.runs import SEED
-from roamlab.run import run
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace

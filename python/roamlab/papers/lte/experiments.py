@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from roamlab.scenario import Scenario, load
+from roamlab.scenarios.scenario import Scenario, load
 
 REF = "ref"
 HANDOVER_S = 2.3
@@ -101,7 +101,7 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
     """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for so long."""
     tables = model().tables
     (flow,) = tables["flows"]
-    flow["tcp"]["min_rto"] = reading.min_rto
+    flow["transport"]["min_rto"] = reading.min_rto
     others = [(f"s{at}", "enb1") for at in range(1, sources)] + [
         (f"t{at}", "enb2") for at in range(1, targets + 1)
     ]
@@ -128,7 +128,7 @@ def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn
         changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, reading)
     if aqm.startswith("mark"):
         changes["network.tunnel_ecn"] = "always-ect" if aqm == "mark" else "normal"
-        changes |= {f"flows.{flow['name']}.tcp.ecn": ecn for flow in scenario.tables["flows"]}
+        changes |= {f"flows.{flow['name']}.transport.ecn": ecn for flow in scenario.tables["flows"]}
     changed = scenario.set_all(changes)
     return Scenario(changed.text, f"lte/{scheme}, {aqm}")
 
@@ -179,7 +179,7 @@ def double_queuing(targets: int) -> Scenario:
 @cache
 def peak(window: int, moves: bool) -> Scenario:
     """Fig. 4: another cwnd_MAX, as the advertised window; with the handover and without, the model's ideal case."""
-    changes: dict[str, Any] = {"flows.ref.tcp.window": f"{window} pkt"}
+    changes: dict[str, Any] = {"flows.ref.transport.window": f"{window} pkt"}
     if not moves:
         changes["hosts.ref.visits"] = [{"cell": "enb1", "at": "0 s"}]
     return forwarding("standard").set_all(changes)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.chart_svg import svg
-from roamlab.figures import SavedFigure, label, new_figure, save
+from roamlab.base.figures import SavedFigure, label, new_figure, save
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
-from roamlab.stats import student
+from roamlab.showing.chart_svg import svg
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from roamlab.chart import Chart
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.experiments import Scheme
     from roamlab.papers.lte.measures import Trace
     from roamlab.papers.lte.model import Case
-    from roamlab.stats import Interval
+    from roamlab.showing.chart import Chart
+    from roamlab.statistics.stats import Interval
 
 NAMES: dict[Scheme, str] = {
     "standard": "standard",

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from roamlab import metrics
-from roamlab.metrics import Values, count, seconds
 from roamlab.papers.lte.experiments import HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
+from roamlab.records import metrics
+from roamlab.records.metrics import Values, count, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.papers.lte.model import Case
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 RETURN_S = 0.011
 """Propagation from a mobile to the server, which an ACK needs: 5 + 2 + 2 + 2 ms; no other traffic goes that way."""
@@ -201,7 +201,7 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
     attached = float(phases(results, "link-up")[-1])
     until = attached + received.smoothed(attached)
     watched = (received.times >= start) & (received.times < start + WATCH_S)
-    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="pdcp-duplicate")
+    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="duplicate")
     return Handover(
         congestion=congestion(results, start),
         interval=interval(results, received, start, largest),

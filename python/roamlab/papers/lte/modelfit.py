@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import model
 from roamlab.papers.lte.experiments import TARGETS, WINDOW_PKTS
-from roamlab.stats import student
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.measures import Handover
     from roamlab.papers.lte.model import Case, Delivered, Reading
-    from roamlab.stats import Interval
+    from roamlab.statistics.stats import Interval
 
 
 def groups(found: Evidence) -> dict[str, list[Handover]]:

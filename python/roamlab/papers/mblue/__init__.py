@@ -13,8 +13,8 @@ from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.papers.records import queue_trace
 from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.runs import SEED, Batch
-from roamlab.report import Assumption, Parameter, Report, Table
-from roamlab.run import run
+from roamlab.running.run import run
+from roamlab.showing.report import Assumption, Parameter, Report, Table
 
 if TYPE_CHECKING:
     from roamlab.papers import Session

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.claims import Claim, Measure, at_least, at_most, greater, less, within
 from roamlab.papers.mblue.experiments import (
     ALONE_S,
     FLOWS,
@@ -15,7 +14,8 @@ from roamlab.papers.mblue.experiments import (
     THRESHOLD_PKTS,
     WINDOW_PKTS,
 )
-from roamlab.stats import bootstrap, exact, largest, paired, student
+from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less, within
+from roamlab.statistics.stats import bootstrap, exact, largest, paired, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

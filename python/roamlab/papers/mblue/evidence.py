@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from roamlab.papers.mblue.measures import OneHandoff, Outage, ThreeHandoffs
     from roamlab.papers.runs import Batch
-    from roamlab.results import Results
-    from roamlab.scenario import Scenario
+    from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
 
 T = TypeVar("T")
 

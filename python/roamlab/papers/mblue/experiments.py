@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from roamlab.scenario import Scenario, load
+from roamlab.scenarios.scenario import Scenario, load
 
 RESIDENTS = ("resident1", "resident2", "resident3")
 FLOWS = ("moving", *RESIDENTS)
@@ -107,7 +107,7 @@ def _read(scenario: Scenario, reading: Reading) -> Scenario:
     if reading.rtt == "88/90/92 ms":
         # One millisecond more on the link between each resident's correspondent and the agent.
         changes |= {f"links.{at}.delay": f"{delay} ms" for at, delay in ((2, 40), (3, 41), (4, 42))}
-    changes |= {f"flows.{flow}.tcp.min_rto": reading.min_rto for flow in FLOWS}
+    changes |= {f"flows.{flow}.transport.min_rto": reading.min_rto for flow in FLOWS}
     return scenario.set_all(changes)
 
 
@@ -207,7 +207,8 @@ def many_flows(buffered: bool) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
     (moving,) = (flow for flow in model().tables["flows"] if flow["name"] == "moving")
     tcp = [
-        {**moving, "name": name, "tcp": {**moving["tcp"], "window": "30 pkt"}} for name in ("tcp1", "tcp2")
+        {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}}
+        for name in ("tcp1", "tcp2")
     ]
     udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
     buffer = _large("200 pkt") if buffered else {"at": "none"}

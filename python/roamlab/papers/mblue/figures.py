@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.chart import chart
-from roamlab.chart_svg import svg
-from roamlab.figures import SavedFigure, label, new_figure, save
+from roamlab.base.figures import SavedFigure, label, new_figure, save
 from roamlab.papers.drawing import TIME, band, longest, mark
 from roamlab.papers.mblue import measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
-from roamlab.stats import student
+from roamlab.showing.chart import chart
+from roamlab.showing.chart_svg import svg
+from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.records import QueueTrace
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}

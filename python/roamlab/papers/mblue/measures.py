@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from roamlab import metrics
-from roamlab.metrics import arrivals, count, seconds, text
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, total
 from roamlab.papers.records import forwarded as forwarded_releases
-from roamlab.results import rows_of, where
+from roamlab.records import metrics
+from roamlab.records.metrics import arrivals, count, seconds, text
+from roamlab.records.results import rows_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roamlab.results import Results
+    from roamlab.records.results import Results
 
 AIR = "bs2/air"
 

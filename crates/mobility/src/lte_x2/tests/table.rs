@@ -5,7 +5,7 @@ use crate::lte_x2::{
     UserEquipment,
 };
 use crate::transitions::{Setup, Words, transitions};
-use crate::{Agent, Identification, L2Trigger};
+use crate::{Agent, Direction, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -102,7 +102,7 @@ fn user_equipment() {
     let inputs = [
         ("link up here", NOW, up(HERE)),
         ("link up there", NOW, up(THERE)),
-        ("link down", NOW, Input::Trigger(L2Trigger::LinkDown)),
+        ("link down", NOW, Input::Trigger(L2Trigger::LinkDown { base_station: HERE })),
         ("radio link failure", NOW, failed),
         ("neighbour better: there", NOW, better(THERE)),
         ("neighbour better: here", NOW, better(HERE)),
@@ -150,7 +150,14 @@ fn reestablish() -> Input {
 }
 
 fn data() -> Input {
-    Input::Data { host: UE, source: OTHER, tunnelled: true, lost: false }
+    Input::Data {
+        host: UE,
+        peer: OTHER,
+        direction: Direction::Down,
+        from: None,
+        tunnelled: true,
+        lost: false,
+    }
 }
 
 /// What a base station may hear or learn at any time. The newest handover is number 900.
@@ -212,7 +219,7 @@ fn and(setup: &[(u64, Input)], more: &[(u64, Input)]) -> Vec<(u64, Input)> {
 }
 
 #[test]
-fn source_base_station() {
+fn enodeb_as_source() {
     let acknowledged = hear(THERE, 900, Kind::HandoverRequestAck {});
     let unconfirmed = serving()[..2].to_vec();
     let left = and(&serving(), &[(950, gone())]);
@@ -236,7 +243,7 @@ fn source_base_station() {
 }
 
 #[test]
-fn target_base_station() {
+fn enodeb_as_target() {
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];
     let arrived = and(&prepared, &[(930, here())]);
     let accessed = and(&arrived, &[(935, hear(UE, 900, Kind::RandomAccessPreamble {}))]);
@@ -262,7 +269,7 @@ fn target_base_station() {
 }
 
 #[test]
-fn base_stations_with_an_early_path_switch() {
+fn enodeb_with_an_early_path_switch() {
     let params = |path_switch| Params { path_switch, ..Params::default() };
     let acknowledged = (910, hear(THERE, 900, Kind::HandoverRequestAck {}));
     let fast = and(&serving(), &[(900, report(THERE)), acknowledged.clone()]);
@@ -292,7 +299,7 @@ fn base_stations_with_an_early_path_switch() {
 }
 
 #[test]
-fn base_stations_that_forward_nothing_or_out_of_order_or_admit_nobody() {
+fn enodeb_that_forwards_nothing_or_out_of_order_or_admits_nobody() {
     let executing =
         and(&serving(), &[(900, report(THERE)), (910, hear(THERE, 900, Kind::HandoverRequestAck {}))]);
     let prepared = [(900, hear(THERE, 900, Kind::HandoverRequest { early: false }))];

@@ -4,7 +4,7 @@ use crate::mobile_ip::{
     Action, BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp,
     Params, Phase,
 };
-use crate::{Agent, L2Trigger, Signal, Via};
+use crate::{Agent, Direction, L2Trigger, Signal, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
@@ -297,7 +297,7 @@ impl Bus {
 
     fn relocate(&mut self, to: Option<Addr>) {
         if let Some(old) = self.attached.take() {
-            self.tell(HOST, Input::Trigger(L2Trigger::LinkDown));
+            self.tell(HOST, Input::Trigger(L2Trigger::LinkDown { base_station: old }));
             self.tell(old, Input::Trigger(L2Trigger::HostGone { host: HOST }));
         }
         if let Some(new) = to {
@@ -314,7 +314,10 @@ impl Bus {
         let route = own.or_else(|| self.routes.get(&(at, None)).copied());
         let lost = route.is_none() && at != CH;
         if lost || route.is_some_and(|route| route.1) {
-            self.tell(at, Input::Data { host: HOST, source: CH, tunnelled, lost });
+            self.tell(
+                at,
+                Input::Data { host: HOST, peer: CH, direction: Direction::Down, from: None, tunnelled, lost },
+            );
         }
         match route {
             Some((via, _)) => self.pass(at, via, packet),

@@ -6,7 +6,7 @@ use crate::mobile_ip::{
     ReplyCode,
 };
 use crate::transitions::{Setup, Words, transitions};
-use crate::{Identification, L2Trigger};
+use crate::{Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
@@ -26,7 +26,7 @@ fn trigger(trigger: L2Trigger) -> Input {
 }
 
 fn data(tunnelled: bool) -> Input {
-    Input::Data { host: HOST, source: CH, tunnelled, lost: false }
+    Input::Data { host: HOST, peer: CH, direction: Direction::Down, from: None, tunnelled, lost: false }
 }
 
 fn beacon(base_station: Addr) -> Input {
@@ -145,7 +145,8 @@ fn mobile_host() {
     ];
     let inputs = [
         ("link up (bs-a)", SOON, up(BS_A)),
-        ("link down", SOON, trigger(L2Trigger::LinkDown)),
+        ("link down (bs-a)", SOON, trigger(L2Trigger::LinkDown { base_station: BS_A })),
+        ("link down (bs-b)", SOON, trigger(L2Trigger::LinkDown { base_station: BS_B })),
         ("beacon of bs-a", SOON, beacon(BS_A)),
         ("beacon of bs-b", SOON, beacon(BS_B)),
         ("advertisement through bs-a", SOON, advertisement(BS_A, Some(HOST))),

@@ -2,7 +2,7 @@
 
 use super::bus::{BS_A, BS_A2, BS_B, BS_C, Bus, CH, FA_A, FA_B, FA_C, HA, HOST, ms};
 use crate::mobile_ip::{BufferAt, BufferParams, Input, Message, Params, Phase, ReplyCode};
-use crate::{Identification, Signal, Via};
+use crate::{Direction, Identification, Signal, Via};
 use proptest::prelude::*;
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;
@@ -387,7 +387,14 @@ fn an_agent_that_knows_nothing_of_the_host_any_more_warns_its_home_agent() {
     bus.move_at(ms(10_000), None);
     bus.run_until(ms(25_000));
     assert_eq!(bus.state(FA_A), "none");
-    let data = Input::Data { host: HOST, source: CH, tunnelled: true, lost: true };
+    let data = Input::Data {
+        host: HOST,
+        peer: CH,
+        direction: Direction::Down,
+        from: None,
+        tunnelled: true,
+        lost: true,
+    };
     bus.tell(FA_A, data.clone());
     bus.tell(FA_A, data.clone());
     bus.tell(FA_B, data);

@@ -1,9 +1,10 @@
-//! Congestion control: how the window grows and shrinks. One file per algorithm, one row in the table below.
+//! Congestion control: how the window grows and shrinks. One file per algorithm, one row in the table of
+//! `params.rs`.
 
 mod reno;
 mod vegas;
 
-use crate::params::{CongestionControlKind, TcpParams};
+use crate::params::{CongestionControlKind, TcpParams, congestion_controls};
 use roamlab_engine::{Duration, Time};
 
 /// The congestion window.
@@ -49,12 +50,12 @@ pub(crate) trait Algorithm {
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
 }
 
-macro_rules! congestion_controls {
-    ($($kind:ident => $algorithm:path,)+) => {
+macro_rules! storage {
+    ($($name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
         /// The congestion control of a connection.
         #[derive(Clone, Debug)]
         pub(crate) enum CongestionControl {
-            $($kind($algorithm),)+
+            $($kind($module::$kind),)+
         }
 
         impl CongestionControl {
@@ -85,7 +86,4 @@ macro_rules! congestion_controls {
     };
 }
 
-congestion_controls! {
-    Reno => reno::Reno,
-    Vegas => vegas::Vegas,
-}
+congestion_controls!(storage!);

@@ -1,0 +1,213 @@
+//! How hosts change cells: a family of kinds, one file and one row each.
+
+mod hard;
+mod soft;
+
+pub use hard::HardHandover;
+pub use soft::SoftHandover;
+
+use crate::MeasurementSpec;
+use roamlab_engine::tagged::{self, Family};
+use roamlab_engine::{Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What happens to packets whose transmission over the air began before the host left.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InFlightAtBreak {
+    /// They still arrive (the default reading: the packet in transmission finishes).
+    #[default]
+    Delivered,
+    /// They are lost on the air.
+    Lost,
+}
+
+/// A stay in a cell.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Visit {
+    /// The cell.
+    pub cell: String,
+    /// When the host turns to it: it leaves the cell before, and enters this one after the gap.
+    pub at: Duration,
+    /// When it leaves all coverage; absent: at the next visit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Duration>,
+}
+
+/// A change of the air links of one host.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Motion {
+    /// It leaves the cell of the visit with this number.
+    Leave {
+        /// Index into the host's visits.
+        visit: usize,
+    },
+    /// It enters the cell of the visit with this number.
+    Enter {
+        /// Index into the host's visits.
+        visit: usize,
+    },
+}
+
+/// The number of a visit that cannot be, its field at fault, and what was expected and what to write.
+pub type BadVisit = (usize, &'static str, String);
+
+/// Which link a host in several cells sends on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UplinkChoice {
+    /// That of the cell it entered last.
+    #[default]
+    Newest,
+    /// That of the cell it entered first: it changes over when it leaves that cell.
+    Oldest,
+    /// All: a copy of each packet on each.
+    All,
+}
+
+/// What a host does with a packet of which it has had a copy.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// It is passed on to IP.
+    #[default]
+    Pass,
+    /// Layer 2 drops it.
+    Drop,
+}
+
+/// A way to change cells; its parameters stand for it.
+trait Radio {
+    /// The motions of a host with these visits, in order of time.
+    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit>;
+
+    /// See [`RadioSpec::gap`].
+    fn gap(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// See [`RadioSpec::overlap`].
+    fn overlap(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// See [`RadioSpec::in_flight_at_break`].
+    fn in_flight_at_break(&self) -> InFlightAtBreak;
+
+    /// See [`RadioSpec::measurement`].
+    fn measurement(&self) -> Option<&MeasurementSpec> {
+        None
+    }
+
+    /// See [`RadioSpec::uplink`].
+    fn uplink(&self) -> UplinkChoice {
+        UplinkChoice::default()
+    }
+
+    /// See [`RadioSpec::duplicates`].
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::default()
+    }
+}
+
+macro_rules! radios {
+    ($($name:literal => $type:ident: $summary:literal,)+) => {
+        /// How a host changes cells: `kind` names the way, the other fields are its parameters.
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum RadioSpec {
+            $(
+                #[doc = $summary]
+                #[serde(rename = $name)]
+                $type($type),
+            )+
+        }
+
+        /// Names and one-line summaries of all ways to change cells.
+        pub const RADIOS: &[(&str, &str)] = &[$(($name, $summary),)+];
+
+        impl Family for RadioSpec {
+            const WHAT: &'static str = "a radio";
+            const EXAMPLE: &'static str = "{ kind = \"hard\", gap = \"30 ms\" }";
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($name => $type::deserialize(fields).map(RadioSpec::$type),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
+                }
+            }
+        }
+
+        impl RadioSpec {
+            fn kind(&self) -> &dyn Radio {
+                match self {
+                    $(RadioSpec::$type(radio) => radio,)+
+                }
+            }
+        }
+    };
+}
+
+radios! {
+    "hard" => HardHandover: "A host is in at most one cell: it leaves one, is unreachable for a gap, and enters the next",
+    "soft" => SoftHandover: "A host enters the next cell before it leaves the last: it is in both for a while",
+}
+
+impl Default for RadioSpec {
+    fn default() -> RadioSpec {
+        RadioSpec::HardHandover(HardHandover::default())
+    }
+}
+
+impl<'de> Deserialize<'de> for RadioSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+impl RadioSpec {
+    /// The motions of a host with these visits, in order; of a host that measures, only the first.
+    ///
+    /// # Errors
+    /// The number and the field of the first visit that does not go with the one before it, and what to write.
+    pub fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
+        let mut motions = self.kind().plan(visits)?;
+        if self.measurement().is_some() {
+            motions.truncate(1);
+        }
+        Ok(motions)
+    }
+
+    /// Time between leaving a cell and entering the next.
+    pub fn gap(&self) -> Duration {
+        self.kind().gap()
+    }
+
+    /// How long a host stays in the cell that it comes from after it has entered the next.
+    pub fn overlap(&self) -> Duration {
+        self.kind().overlap()
+    }
+
+    /// What becomes of packets in flight when the host leaves.
+    pub fn in_flight_at_break(&self) -> InFlightAtBreak {
+        self.kind().in_flight_at_break()
+    }
+
+    /// What hosts measure; `None`: nothing, and every host moves as its visits say.
+    pub fn measurement(&self) -> Option<&MeasurementSpec> {
+        self.kind().measurement()
+    }
+
+    /// Which link a host in several cells sends on.
+    pub fn uplink(&self) -> UplinkChoice {
+        self.kind().uplink()
+    }
+
+    /// What a host does with a packet of which it has had a copy.
+    pub fn duplicates(&self) -> Duplicates {
+        self.kind().duplicates()
+    }
+}

@@ -1,0 +1,134 @@
+//! A half-duplex medium with perfect access: the bound that contention falls short of.
+
+use super::{Frame, Medium, Outcome};
+use roamlab_engine::{Duration, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// A medium without contention.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Time that each frame takes beside its bytes: preamble, pauses, acknowledgement.
+    pub per_frame: Duration,
+    /// Probability that a frame is lost on the air; it is not sent again.
+    pub frame_loss: f64,
+}
+
+impl Params {
+    /// Whether a medium can have these parameters.
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        if (0.0..1.0).contains(&self.frame_loss) {
+            return Ok(());
+        }
+        let message = format!("{} is no probability below 1; write for example 0.01", self.frame_loss);
+        Err(("frame_loss", message))
+    }
+}
+
+/// One frame at a time, first come, first served.
+#[derive(Debug)]
+pub struct Shared {
+    params: Params,
+    rng: Rng,
+    waiting: VecDeque<Frame>,
+    /// The frame on the air, when it began and when it ends.
+    sending: Option<(Frame, Time, Time)>,
+    /// What of a nanosecond the last frame left over.
+    remainder: u64,
+}
+
+impl Shared {
+    fn start(&mut self, frame: Frame, now: Time) {
+        let bytes = frame.rate.transmission_time(frame.size, &mut self.remainder);
+        self.sending = Some((frame, now, now + bytes + self.params.per_frame));
+    }
+}
+
+impl Medium for Shared {
+    type Params = Params;
+
+    fn new(params: &Params, rng: Rng) -> Shared {
+        Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
+    }
+
+    fn offer(&mut self, frame: Frame, now: Time) {
+        if self.sending.is_some() {
+            return self.waiting.push_back(frame);
+        }
+        self.remainder = 0;
+        self.start(frame, now);
+    }
+
+    fn withdraw(&mut self, station: u32, _: Time) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|frame| frame.station != station);
+        self.waiting.len() < before
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.sending.map(|(_, _, end)| end)
+    }
+
+    fn on_deadline(&mut self, now: Time) -> Option<Outcome> {
+        let (frame, started, _) = self.sending.take_if(|(_, _, end)| *end <= now)?;
+        if let Some(next) = self.waiting.pop_front() {
+            self.start(next, now);
+        }
+        // Without losses no number is drawn.
+        let arrived = self.params.frame_loss == 0.0 || self.rng.uniform() >= self.params.frame_loss;
+        Some(Outcome { station: frame.station, started, arrived })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roamlab_engine::{Bytes, Rate};
+
+    fn medium(params: Params) -> Shared {
+        Shared::new(&params, Rng::named(1, 0, "medium"))
+    }
+
+    fn frame(station: u32, bytes: u64) -> Frame {
+        Frame { station, size: Bytes(bytes), rate: Rate::from_bps(8_000_000) }
+    }
+
+    /// Who sent when, in microseconds, until nobody wants to.
+    fn play(medium: &mut Shared) -> Vec<(u32, u64, u64)> {
+        let micros = |time: Time| time.as_nanos() / 1000;
+        std::iter::from_fn(|| {
+            let end = medium.next_deadline()?;
+            let outcome = medium.on_deadline(end)?;
+            Some((outcome.station, micros(outcome.started), micros(end)))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn stations_send_one_after_the_other_in_the_order_in_which_they_ask() {
+        let mut medium = medium(Params { per_frame: Duration::from_micros(50), ..Params::default() });
+        for (station, bytes) in [(1, 1000), (7, 500), (3, 100)] {
+            medium.offer(frame(station, bytes), Time::ZERO);
+        }
+        assert!(medium.withdraw(7, Time::ZERO));
+        assert!(!medium.withdraw(1, Time::ZERO), "it is on the air");
+        assert_eq!(play(&mut medium), [(1, 0, 1050), (3, 1050, 1200)]);
+        assert_eq!(medium.next_deadline(), None);
+    }
+
+    #[test]
+    fn frames_are_lost_as_often_as_asked() {
+        let mut medium = medium(Params { frame_loss: 0.25, ..Params::default() });
+        let mut now = Time::ZERO;
+        let mut lost = 0;
+        for _ in 0..10_000 {
+            medium.offer(frame(1, 100), now);
+            now = medium.next_deadline().unwrap();
+            lost += u32::from(!medium.on_deadline(now).unwrap().arrived);
+        }
+        // 2500 and four standard deviations.
+        assert!((2_327..=2_673).contains(&lost), "{lost}");
+    }
+}

@@ -1,0 +1,74 @@
+//! A host that goes to one of the neighbours of its cell, each with the same probability: a random walk on the graph of
+//! the cells. The host's stream `HOST/plan` decides, so every run of an ensemble has a walk of its own.
+
+use super::{Cells, Course, Route};
+use roamlab_engine::{Duration, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which cells are neighbours.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// Those beside each other in the list.
+    #[default]
+    List,
+    /// Those whose routers are the same or joined by a link: in a grid those around.
+    Links,
+    /// Only those of `pairs`.
+    Pairs,
+}
+
+/// Parameters of a random walk.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The cells: names, or patterns with `*`; absent: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<String>,
+    /// The cell in which the first host of the group begins, the others further down the list; absent: the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<String>,
+    /// When it turns to its first cell.
+    #[serde(default)]
+    pub at: Duration,
+    /// Time between turning to one cell and turning to the next.
+    pub dwell: Duration,
+    /// How often it changes cells at most; absent: as long as the run lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<u32>,
+    /// Which cells are neighbours.
+    #[serde(default)]
+    pub neighbours: Neighbours,
+    /// Neighbours besides these: pairs of cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [[["bs1", "bs2"]]]))]
+    pub pairs: Vec<Vec<String>>,
+}
+
+impl Params {
+    pub(super) fn course(&self) -> Course<'_> {
+        let Params { cells, begin, at, dwell, moves, .. } = self;
+        Course { cells, begin: begin.as_deref(), at: *at, dwell: Some(*dwell), moves: *moves }
+    }
+}
+
+/// A random walk.
+#[derive(Debug)]
+pub struct RandomNeighbour;
+
+impl Route for RandomNeighbour {
+    type Params = Params;
+
+    const IS_RANDOM: bool = true;
+
+    fn new(_: &Params) -> RandomNeighbour {
+        RandomNeighbour
+    }
+
+    fn next(&mut self, at: usize, cells: &Cells, rng: Option<&mut Rng>) -> Option<usize> {
+        let around = &cells.neighbours[at];
+        let drawn = (rng?.uniform() * around.len() as f64) as usize;
+        around.get(drawn).copied()
+    }
+}

@@ -1,0 +1,69 @@
+//! What carries a flow's data, as a scenario describes it: a family of kinds, one row each.
+
+use crate::TcpSpec;
+use roamlab_engine::tagged::{self, Family};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// UDP. It has no parameters.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UdpSpec {}
+
+macro_rules! transports {
+    ($($name:literal => $type:ident($spec:ident): $summary:literal,)+) => {
+        /// What carries a flow's data: `kind` names the transport, the other fields are its parameters.
+        #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum TransportSpec {
+            $(
+                #[doc = $summary]
+                #[serde(rename = $name)]
+                $type($spec),
+            )+
+        }
+
+        /// Names and one-line summaries of all transports.
+        pub const TRANSPORTS: &[(&str, &str)] = &[$(($name, $summary),)+];
+
+        impl Family for TransportSpec {
+            const WHAT: &'static str = "a transport";
+            const EXAMPLE: &'static str = "{ kind = \"tcp\", variant = \"reno\" }";
+            const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($name => $spec::deserialize(fields).map(TransportSpec::$type),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
+                }
+            }
+        }
+    };
+}
+
+transports! {
+    "tcp" => Tcp(TcpSpec): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
+    "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
+}
+
+impl Default for TransportSpec {
+    fn default() -> TransportSpec {
+        TransportSpec::Udp(UdpSpec {})
+    }
+}
+
+impl<'de> Deserialize<'de> for TransportSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+impl TransportSpec {
+    /// The parameters of TCP, if it is that.
+    pub fn tcp(&self) -> Option<&TcpSpec> {
+        match self {
+            TransportSpec::Tcp(spec) => Some(spec),
+            TransportSpec::Udp(_) => None,
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Groups of hosts, and plans by which hosts move.
+
+use super::MOST;
+use crate::locate::Problem;
+use crate::names::{Patterns, known, member};
+use crate::scenario::{HostSpec, Scenario};
+use roamlab_engine::{Duration, Rng, Streams};
+use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
+use roamlab_radio::{Cells, PlanSpec, Visit};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The movement of one host that follows a plan.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Walk {
+    /// The plan's cells, which its hosts share.
+    pub cells: Arc<Cells>,
+    /// The cell that it begins in.
+    first: usize,
+    /// How much later than the plan says.
+    late: Duration,
+}
+
+impl Walk {
+    fn visits(&self, plan: &PlanSpec, end: Duration, rng: Option<&mut Rng>) -> Vec<Visit> {
+        let visits = plan.visits(&self.cells, (self.first, self.late), end, rng);
+        let visit =
+            |(cell, at): (usize, Duration)| Visit { cell: self.cells.names[cell].clone(), at, until: None };
+        visits.into_iter().map(visit).collect()
+    }
+
+    /// The name of the cell that it begins in.
+    pub fn begins_in(&self) -> &str {
+        &self.cells.names[self.first]
+    }
+}
+
+/// Draws the visits of the hosts whose plans are random, each from its own stream `HOST/plan`.
+pub fn draw(scenario: &Scenario, streams: &Streams) -> Option<Scenario> {
+    if !scenario.hosts.iter().any(|host| host.walk.is_some()) {
+        return None;
+    }
+    let mut drawn = scenario.clone();
+    for host in &mut drawn.hosts {
+        if let (Some(walk), Some(plan)) = (host.walk.take(), &host.plan) {
+            let mut rng = streams.named(&format!("{}/plan", host.name));
+            host.visits = Some(walk.visits(plan, scenario.run.duration, Some(&mut rng)));
+        }
+    }
+    Some(drawn)
+}
+
+/// Replaces groups of hosts by their hosts, and plans that are not random by visits; of each table its first host and
+/// whether it has a plan.
+pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
+    let written = std::mem::take(&mut scenario.hosts);
+    let all: u64 = written.iter().map(|host| u64::from(host.count.unwrap_or(1))).sum();
+    if all > MOST {
+        let problem = Problem::at("hosts", format!("{all} hosts are too many"));
+        return Err(problem.help(format!("write at most {MOST}")));
+    }
+    let nodes = scenario.links.iter().flat_map(|link| &link.between).map(String::as_str);
+    let mut patterns = Patterns::new(nodes, "node");
+    let (mut hosts, mut firsts) = (Vec::with_capacity(all as usize), Vec::with_capacity(written.len()));
+    let mut visits = 0u64;
+    for (index, host) in written.into_iter().enumerate() {
+        let field = |part: &str| format!("hosts[{index}].{part}");
+        firsts.push((hosts.len(), host.plan.is_some()));
+        let plan = match &host.plan {
+            Some(plan) => Some(Planned::new(scenario, plan, &host, field)?),
+            None => None,
+        };
+        if let Some(plan) = &plan {
+            let most = plan.spec.most_visits(scenario.run.duration);
+            visits = visits.saturating_add(most.saturating_mul(u64::from(host.count.unwrap_or(1))));
+            if visits > MOST {
+                let problem = Problem::at(field("plan.dwell"), format!("{visits} visits are too many"));
+                return Err(problem.help(format!(
+                    "write a longer time, or `moves`: plans may have {MOST} visits together"
+                )));
+            }
+        }
+        let Some(count) = host.count else {
+            let walk = plan.as_ref().map(|plan| plan.walk(0, Duration::ZERO));
+            hosts.push(moving(host, walk, scenario.run.duration));
+            continue;
+        };
+        patterns.find(&host.home, || field("home"))?;
+        for number in 0..count {
+            let late = host.stagger.unwrap_or_default().saturating_mul(u64::from(number));
+            let one = HostSpec {
+                name: member(&host.name, number),
+                home: patterns.nth(&host.home, number),
+                count: None,
+                stagger: None,
+                visits: host.visits.as_ref().map(|visits| later(visits, late)),
+                ..host.clone()
+            };
+            let walk = plan.as_ref().map(|plan| plan.walk(number, late));
+            hosts.push(moving(one, walk, scenario.run.duration));
+        }
+    }
+    scenario.hosts = hosts;
+    Ok(firsts)
+}
+
+fn later(visits: &[Visit], late: Duration) -> Vec<Visit> {
+    let shift = |visit: &Visit| Visit {
+        cell: visit.cell.clone(),
+        at: visit.at + late,
+        until: visit.until.map(|until| until + late),
+    };
+    visits.iter().map(shift).collect()
+}
+
+/// The host with the visits of its plan, or with what a run draws them from.
+fn moving(host: HostSpec, walk: Option<Walk>, end: Duration) -> HostSpec {
+    match (&host.plan, walk) {
+        (Some(plan), Some(walk)) if plan.is_random() => HostSpec { walk: Some(walk), ..host },
+        (Some(plan), Some(walk)) => {
+            HostSpec { visits: Some(walk.visits(plan, end, None)), plan: None, ..host }
+        }
+        _ => host,
+    }
+}
+
+/// A plan with its cells.
+struct Planned<'a> {
+    spec: &'a PlanSpec,
+    cells: Arc<Cells>,
+    first: usize,
+}
+
+impl<'a> Planned<'a> {
+    fn new(
+        scenario: &Scenario,
+        spec: &'a PlanSpec,
+        host: &HostSpec,
+        field: impl Fn(&str) -> String,
+    ) -> Result<Planned<'a>, Problem> {
+        if host.visits.is_some() {
+            let problem = Problem::at(field("plan"), "this host has `visits` already");
+            return Err(problem.help("write one of the two"));
+        }
+        let course = spec.course();
+        if let Some(dwell) = course.dwell.filter(|&dwell| dwell <= scenario.radio.gap()) {
+            let message = format!(
+                "the host would leave a cell after {dwell}, and needs {} to enter it",
+                scenario.radio.gap()
+            );
+            return Err(
+                Problem::at(field("plan.dwell"), message).help("write a time longer than `radio.gap`")
+            );
+        }
+        let mut patterns = Patterns::new(scenario.cells.keys().map(String::as_str), "cell");
+        let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+        let every = ["*".to_owned()];
+        let wanted = if course.cells.is_empty() { &every[..] } else { course.cells };
+        for (number, cell) in wanted.iter().enumerate() {
+            let place =
+                if course.cells.is_empty() { field("plan") } else { field(&format!("plan.cells[{number}]")) };
+            patterns.find(cell, || place.clone())?;
+            for name in patterns.all(cell) {
+                if !scenario.cells.contains_key(&name) {
+                    let problem = Problem::at(place, format!("there is no cell \"{name}\""));
+                    let cells: Vec<&str> = scenario.cells.keys().map(String::as_str).collect();
+                    return Err(problem.help(known(&name, &cells, '"')));
+                }
+                if !seen.insert(name.clone()) {
+                    let problem = Problem::at(place, format!("\"{name}\" stands in the list already"));
+                    return Err(problem.help("name each cell once"));
+                }
+                names.push(name);
+            }
+        }
+        let place = |name: &str, at: String| {
+            names.iter().position(|cell| cell == name).ok_or_else(|| {
+                let cells: Vec<&str> = names.iter().map(String::as_str).collect();
+                Problem::at(at, format!("\"{name}\" is not among the cells of the plan"))
+                    .help(known(name, &cells, '"'))
+            })
+        };
+        let first = course.begin.map_or(Ok(0), |begin| place(begin, field("plan.begin")))?;
+        let neighbours = match spec {
+            PlanSpec::RandomNeighbour(walk) => neighbours(scenario, walk, &names, place, &field)?,
+            _ => Vec::new(),
+        };
+        Ok(Planned { spec, cells: Arc::new(Cells { names, neighbours }), first })
+    }
+
+    /// The movement of the host with this number in its group.
+    fn walk(&self, number: u32, late: Duration) -> Walk {
+        let first = (self.first + number as usize) % self.cells.names.len();
+        Walk { cells: Arc::clone(&self.cells), first, late }
+    }
+}
+
+/// The neighbours of each cell of a random walk.
+fn neighbours(
+    scenario: &Scenario,
+    walk: &RandomWalk,
+    names: &[String],
+    place: impl Fn(&str, String) -> Result<usize, Problem>,
+    field: impl Fn(&str) -> String,
+) -> Result<Vec<Vec<usize>>, Problem> {
+    let mut pairs = Vec::new();
+    match walk.neighbours {
+        Neighbours::List => pairs.extend((1..names.len()).map(|cell| (cell - 1, cell))),
+        Neighbours::Links => pairs = linked(scenario, names),
+        Neighbours::Pairs => {}
+    }
+    for (number, pair) in walk.pairs.iter().enumerate() {
+        let at = || field(&format!("plan.pairs[{number}]"));
+        let [one, other] = pair.as_slice() else {
+            let problem = Problem::at(at(), format!("{} names are no pair", pair.len()));
+            return Err(problem.help("write two cells, for example [\"bs1\", \"bs2\"]"));
+        };
+        pairs.push((place(one, at())?, place(other, at())?));
+    }
+    let mut around = vec![BTreeSet::new(); names.len()];
+    for (one, other) in pairs.into_iter().filter(|(one, other)| one != other) {
+        around[one].insert(other);
+        around[other].insert(one);
+    }
+    if let Some(alone) = around.iter().position(BTreeSet::is_empty) {
+        let message = format!("cell \"{}\" has no neighbour: a host could not leave it", names[alone]);
+        return Err(
+            Problem::at(field("plan"), message).help("add it to `pairs`, or write other `neighbours`")
+        );
+    }
+    Ok(around.into_iter().map(|cells| cells.into_iter().collect()).collect())
+}
+
+/// Pairs of cells whose routers are the same or joined by a link.
+fn linked(scenario: &Scenario, names: &[String]) -> Vec<(usize, usize)> {
+    let mut at: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, name) in names.iter().enumerate() {
+        at.entry(&scenario.cells[name].router).or_default().push(number);
+    }
+    let mut pairs = Vec::new();
+    for cells in at.values() {
+        pairs.extend(cells.iter().flat_map(|&one| cells.iter().map(move |&other| (one, other))));
+    }
+    for link in &scenario.links {
+        let [left, right] = link.between.each_ref().map(|end| at.get(end.as_str()));
+        let (Some(left), Some(right)) = (left, right) else { continue };
+        pairs.extend(left.iter().flat_map(|&one| right.iter().map(move |&other| (one, other))));
+    }
+    pairs
+}

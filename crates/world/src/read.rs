@@ -1,0 +1,128 @@
+//! Reading a scenario's text. A long one is read in pieces, so that memory holds the tables of a piece and not of all.
+//!
+//! The reader of TOML builds a tree of a text before it becomes a value, some thirty times as large as the text. Most of a
+//! long scenario are tables under `[[links]]`, `[[hosts]]` and `[[flows]]`, each of which stands for itself. They are cut
+//! out at their headers and read a piece at a time; the rest is read as a scenario without them. Where a piece cannot
+//! be read, or a list is written in both ways, the text is read at once, which has the last word, and says what is wrong.
+
+use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
+use serde::Deserialize;
+use toml::de::DeTable;
+
+/// A text shorter than this is read at once.
+const LONG: usize = 1_000_000;
+
+/// Bytes of a piece, about.
+const PIECE: usize = 500_000;
+
+/// The scenario in a text.
+///
+/// # Errors
+/// What is wrong with the text, from the reader of TOML.
+pub fn read(text: &str) -> Result<Scenario, toml::de::Error> {
+    let in_pieces = if text.len() < LONG { None } else { read_in_pieces(text, PIECE) };
+    in_pieces.map_or_else(|| toml::from_str(text), Ok)
+}
+
+/// The lists whose tables are cut out.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Lists {
+    links: Vec<LinkSpec>,
+    hosts: Vec<HostSpec>,
+    flows: Vec<FlowSpec>,
+}
+
+const LISTS: [&str; 3] = ["links", "hosts", "flows"];
+
+/// Whether a header is that of an element of a list, or of a table inside one.
+fn of_list(header: &str, element: bool) -> bool {
+    let name = header.trim_start_matches('[');
+    let brackets = header.len() - name.len();
+    LISTS.iter().filter_map(|list| name.strip_prefix(list)).any(|rest| match brackets {
+        2 if rest.starts_with("]]") => true,
+        1 | 2 => !element && rest.starts_with('.'),
+        _ => false,
+    })
+}
+
+/// The scenario, read in pieces of about `piece` bytes; `None` if it has to be read at once.
+fn read_in_pieces(text: &str, piece: usize) -> Option<Scenario> {
+    let (mut rest, mut lists) = (String::new(), Lists::default());
+    // Where the present stretch of text begins, and whether it belongs to a list.
+    let (mut start, mut in_list, mut at) = (0, false, 0);
+    for line in text.split_inclusive('\n') {
+        let element = line.starts_with("[[") && of_list(line, true);
+        let ends = line.starts_with('[')
+            && if in_list { !of_list(line, false) || (element && at - start >= piece) } else { element };
+        if ends {
+            take(&text[start..at], in_list, &mut rest, &mut lists)?;
+            (start, in_list) = (at, element);
+        }
+        at += line.len();
+    }
+    take(&text[start..], in_list, &mut rest, &mut lists)?;
+    // A list is written in one way or in the other.
+    let tree = DeTable::parse(&rest).ok()?;
+    if LISTS.iter().any(|list| tree.get_ref().contains_key(*list)) {
+        return None;
+    }
+    let mut scenario: Scenario = toml::from_str(&rest).ok()?;
+    let Lists { links, hosts, flows } = lists;
+    (scenario.links, scenario.hosts, scenario.flows) = (links, hosts, flows);
+    Some(scenario)
+}
+
+fn take(stretch: &str, in_list: bool, rest: &mut String, lists: &mut Lists) -> Option<()> {
+    if !in_list {
+        rest.push_str(stretch);
+        return Some(());
+    }
+    let piece: Lists = toml::from_str(stretch).ok()?;
+    lists.links.extend(piece.links);
+    lists.hosts.extend(piece.hosts);
+    lists.flows.extend(piece.flows);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALID: &str = include_str!("../tests/bad_scenarios/valid.toml");
+    const MBLUE: &str = include_str!("../../../python/roamlab/papers/mblue/scenario.toml");
+
+    #[test]
+    fn pieces_make_the_same_scenario() {
+        for text in [VALID, MBLUE] {
+            for piece in [1, 100, 1_000, 100_000] {
+                assert_eq!(read_in_pieces(text, piece).unwrap(), toml::from_str(text).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_cut_may_part_is_read_at_once() {
+        let run = "[run]\nduration = \"1 s\"\n";
+        let link = "[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1 bit/s\"\ndelay = \"1 s\"\n";
+        let cases = [
+            (
+                "a header in a text",
+                format!("{run}\n[[links]]\nbetween = [\"a\", \"\"\"\n[[links]]\n\"\"\"]\n"),
+            ),
+            ("a list in a list", format!("{run}{link}drops = [\n[1]\n]\n")),
+            ("both ways", format!("links = []\n{run}{link}")),
+            ("a table after its list", format!("{run}{link}[radio]\n[links.queue]\nkind = \"droptail\"\n")),
+            ("a piece that is wrong", format!("{run}{link}latency = 1\n")),
+        ];
+        for (what, text) in cases {
+            assert!(read_in_pieces(&text, 1).is_none(), "{what}");
+        }
+        let split = format!(
+            "{link}{run}{link}[radio]\nkind = \"hard\"\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n"
+        );
+        let read = read_in_pieces(&split, 1).unwrap();
+        assert_eq!(read.links.len(), 3);
+        assert_eq!(read, toml::from_str(&split).unwrap());
+    }
+}

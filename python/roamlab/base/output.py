@@ -1,0 +1,322 @@
+"""What is written is there whole or not at all, and nothing is deleted that this program did not write.
+
+Whatever is made grows in a draft beside its final place: `.roamlab-` and 16 hexadecimal digits. Its writer holds a
+lock on it, so a draft without one is what a killed process left; the next that writes there deletes it.
+
+A folder of results has a list of its files with their digests, `LIST`. It replaces an older one by an exchange of the
+two names, which is one step (renameat2 of Linux): at every instant the old or the new result stands there. Then the
+files that the old list names are deleted. A folder with any other file in it, or one that was changed since, is
+refused. Several processes may write to one place: the last one's result stands.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roamlab.base.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIST = ".roamlab.json"
+"""In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
+
+_DRAFT = re.compile(r"\.roamlab-[0-9a-f]{16}")
+_ASIDE = re.compile(r"\.roamlab-[0-9a-f]{16}-(?P<of>.+)")
+
+
+def refuse_foreign(folder: Path, store: Path | None = None) -> None:
+    """Raise `BadInput` if `folder` cannot be replaced: if it holds anything but what an earlier time wrote.
+
+    Nor may it be where the `store` of runs is, or is going to be.
+    """
+    place = Path(os.path.realpath(folder))
+    if store is not None and Path(os.path.realpath(store)).is_relative_to(place):
+        raise _refusal(folder, f"it holds the store of runs, {store}")
+    if not os.path.lexists(place):
+        return
+    if place == Path.cwd() or place.is_mount():
+        raise _refusal(folder, "it is the working directory, or the root of a disk, which cannot be replaced")
+    with _locked(place.parent):
+        foreign = _foreign(place)
+    if foreign:
+        raise _refusal(folder, foreign)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the place of `folder` when the block ends without an error.
+
+    Where `folder` is a symbolic link, that is the place where the link leads. Raises `BadInput` as `refuse_foreign`.
+    """
+    refuse_foreign(folder)
+    place = Path(os.path.realpath(folder))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    sweep_drafts(place.parent)
+    with draft_folder(place.parent) as draft:
+        yield draft
+        _write_list(draft)
+        with _locked(place.parent):
+            _put(draft, place, folder)
+
+
+def write_chart(path: Path, text: str) -> None:
+    """Write a drawing in SVG, signed in a comment. Raises `BadInput` if another file than such a one is there."""
+    place = Path(os.path.realpath(path))
+    if place.exists():
+        before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition("<!--")
+        if place.read_bytes() != _signed_chart(before):
+            raise BadInput(
+                path,
+                "the file is not ours to replace, or was changed since it was written",
+                expected="a new file, or a drawing of an earlier time",
+                remedy="name another file with --out",
+            )
+    write_whole(place, _signed_chart(text))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
+    with _draft(path.parent, Path.touch) as draft:
+        write_durably(draft, content)
+        draft.replace(path)
+    sync(path.parent)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file, and wait until the disk has it."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk has the names in a folder, or the content of a file."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def draft_folder(place: Path) -> Iterator[Path]:
+    """A new folder in `place`, which is deleted afterwards unless it was moved away."""
+    with _draft(place, Path.mkdir) as draft:
+        yield draft
+
+
+def sweep_drafts(place: Path) -> None:
+    """Delete what killed processes left in `place`."""
+    if not place.is_dir():
+        return
+    with _locked(place):
+        for path in sorted(place.iterdir()):
+            if aside := _ASIDE.fullmatch(path.name):
+                # Killed between the two steps of an exchange: the old stands again, or the new does.
+                if os.path.lexists(place / aside["of"]):
+                    _discard(path)
+                else:
+                    path.rename(place / aside["of"])
+            elif _DRAFT.fullmatch(path.name) and not _in_use(path):
+                _discard(path)
+
+
+@contextmanager
+def _draft(place: Path, make: Any) -> Iterator[Path]:
+    """A new file or folder, locked; its mode is as the umask says."""
+    draft = place / f".roamlab-{secrets.token_hex(8)}"
+    with _locked(place):
+        make(draft)
+        descriptor = os.open(draft, os.O_RDONLY)
+        _lock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield draft
+    finally:
+        _discard(draft)
+        os.close(descriptor)
+
+
+def _in_use(draft: Path) -> bool:
+    try:
+        descriptor = os.open(draft, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        return not _lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """One process at a time, as far as the file system has locks."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:
+        return False
+    return True
+
+
+def _put(draft: Path, place: Path, named: Path) -> None:
+    """Move `draft` to `place`, and delete what stood there; the caller has locked the folder of both."""
+    try:
+        draft.rename(place)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+    else:
+        sync(place.parent)
+        return
+    if foreign := _foreign(place):
+        raise _refusal(named, foreign)
+    _exchange(draft, place)
+    sync(place.parent)
+    _discard(draft)
+    if draft.exists():
+        # A user's file came between the last look and the exchange.
+        kept = place.with_name(f"{place.name}{draft.name}")
+        draft.rename(kept)
+        print(f"note: {kept} holds files of the former {place} that are not ours", file=sys.stderr)
+
+
+def _exchange(draft: Path, place: Path) -> None:
+    """Give each the other's name, in one step.
+
+    Where the system cannot do that, in two: who is killed in between leaves nothing at `place`, and the old folder
+    under a name by which the next writer puts it back.
+    """
+    if _exchanged(draft, place):
+        return
+    aside = draft.with_name(f"{draft.name}-{place.name}")
+    place.rename(aside)
+    draft.rename(place)
+    aside.rename(draft)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether the system has exchanged the names."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if call is None:
+        return False
+    if call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+        return True
+    if (number := ctypes.get_errno()) not in (errno.ENOSYS, errno.EINVAL):
+        raise OSError(number, os.strerror(number), str(other))
+    return False
+
+
+def _discard(path: Path) -> None:
+    """Delete a draft. Of one with a list, a result that was replaced, only what the list names."""
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    listed = _listed(path)
+    if listed is None:
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    for name in listed:
+        if _unchanged(path / name, listed[name]):
+            (path / name).unlink()
+    folders = {folder for name in listed for folder in (path / name).parents if path in folder.parents}
+    for folder in sorted(folders, reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
+    with suppress(OSError):
+        if [entry.name for entry in path.iterdir()] == [LIST]:
+            (path / LIST).unlink()
+            path.rmdir()
+
+
+def _write_list(folder: Path) -> None:
+    """List the files of a folder, all of which are ours, once the disk has them."""
+    files = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        sync(path)
+        files[path.relative_to(folder).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+    written = {"program": "roamlab", "files": files}
+    content = json.dumps(written | {"signature": _signature(written)}, indent=1)
+    write_durably(folder / LIST, content.encode() + b"\n")
+
+
+def _listed(folder: Path) -> dict[str, str] | None:
+    """The files that the folder's list names, with their digests; None if it has no list that we signed."""
+    try:
+        content = json.loads((folder / LIST).read_bytes())
+        signature = content.pop("signature")
+    except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        return None
+    if signature != _signature(content):
+        return None
+    files: dict[str, str] = content["files"]
+    return None if any(".." in Path(name).parts or Path(name).is_absolute() for name in files) else files
+
+
+def _signature(written: dict[str, Any]) -> str:
+    return hashlib.sha256(("roamlab wrote " + json.dumps(written, sort_keys=True)).encode()).hexdigest()
+
+
+def _signed_chart(text: str) -> bytes:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text}<!-- written by roamlab, {digest} -->\n".encode()
+
+
+def _foreign(folder: Path) -> str | None:
+    """What is in the folder and is not as we wrote it, in words; None if there is nothing."""
+    if not folder.is_dir():
+        return "it is not a folder"
+    listed = _listed(folder)
+    ours = listed or {}
+    folders = {parent for name in ours for parent in Path(name).parents}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_dir() and not path.is_symlink():
+            known = name in folders
+        elif name == Path(LIST):
+            known = listed is not None
+        else:
+            known = name.as_posix() in ours
+        if not known:
+            return f"it holds {name}, which is not ours to replace"
+        if name.as_posix() in ours and not _unchanged(path, ours[name.as_posix()]):
+            return f"{name} in it was changed since it was written"
+    return None
+
+
+def _unchanged(path: Path, digest: str) -> bool:
+    try:
+        return not path.is_symlink() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
+    except OSError:
+        return False
+
+
+def _refusal(folder: Path, problem: str) -> BadInput:
+    return BadInput(
+        folder,
+        problem,
+        expected="a new or an empty folder, or one with nothing in it but what this program wrote",
+        remedy="name another folder with --out, or move away what is yours",
+    )

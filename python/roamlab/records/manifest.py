@@ -1,0 +1,146 @@
+"""What determined a run: enough to find it again, and to make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from roamlab import _roamlab
+
+if TYPE_CHECKING:
+    from roamlab.scenarios.scenario import Scenario
+
+FORMAT = 1
+"""Version of the run folder: another number is another layout."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A run's origin. `parameters` is the scenario with every default filled in."""
+
+    scenario_name: str
+    scenario_text: str
+    parameters: dict[str, Any]
+    seed: int
+    run: int
+    version: str
+    schema_hash: str
+    build_hash: str
+    format: int = FORMAT
+    warnings: list[str] = field(default_factory=list)
+    """What the scenario says and hardly means."""
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of everything that determines the run's content. A scenario's comments do not."""
+        rest = json.dumps([self.seed, self.run, self.schema_hash, self.build_hash], ensure_ascii=False)
+        return hash_text(f"[{self.format}, {self.parameters_text}, {rest[1:]}")
+
+    @cached_property
+    def parameters_text(self) -> str:
+        """`parameters` as JSON, which takes a while for a large scenario."""
+        return json.dumps(self.parameters, ensure_ascii=False)
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Manifest:
+        """From what a manifest file holds. Raises `ValueError`, which names the field, if it is none of ours."""
+        if not isinstance(content, dict):
+            raise ValueError("not a JSON object")
+        if content.get("format") != FORMAT:
+            raise ValueError(f"format {content.get('format')!r}, this version reads {FORMAT}")
+        content.setdefault("warnings", [])  # runs of earlier versions have none
+        for each in fields(cls):
+            kind = _KINDS[str(each.type)]
+            if type(content.get(each.name)) is not kind:
+                raise ValueError(f"field {each.name!r} is missing or not {kind.__name__}")
+        _check_shape(content["parameters"], _SHAPE, "parameters")
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("a text in it is not Unicode") from None
+        return cls(**{each.name: content[each.name] for each in fields(cls)})
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the manifest file; its values are not copied."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @cached_property
+    def network(self) -> dict[str, Any]:
+        """`parameters` with all that topologies, groups and plans generate, as this run saw it."""
+        from roamlab.scenarios.scenario import Scenario, generates
+
+        if not generates(self.parameters):
+            return self.parameters
+        return Scenario(self.scenario_text, self.scenario_name).expanded(self.seed, self.run)
+
+
+_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict, "list[str]": list}
+
+_SHAPE: dict[str, Any] = {
+    "hosts": [{"name": str, "visits?": [{"cell": str}], "plan?": {"kind": str}}],
+    "flows": [{"name": str}],
+    "links": [{"between": (str, str)}],
+    "cells": {"*": {"router": str}},
+    "record": {"deliveries": bool, "packets": bool, "tcp": bool},
+}
+"""What charts and traces read in the parameters. A field may be missing unless it is in a list and
+has no `?`; `*` is any name."""
+
+
+def _check_shape(value: Any, shape: Any, where: str, *, whole: bool = False) -> None:
+    """Raise `ValueError` with the field's path where a value is of another kind; `whole`: nothing may be missing."""
+    kind = shape if isinstance(shape, type) else list if isinstance(shape, tuple) else type(shape)
+    fits = type(value) is kind
+    if not fits:
+        raise ValueError(f"field `{where}` is not {kind.__name__}")
+    if isinstance(shape, dict):
+        for entry in value if "*" in shape else shape:
+            name = entry.removesuffix("?")
+            if name in value:
+                _check_shape(value[name], shape.get("*", shape.get(entry)), f"{where}.{name}")
+            elif whole and name == entry:
+                raise ValueError(f"field `{where}.{name}` is missing")
+    elif isinstance(shape, tuple):
+        if len(value) != len(shape):
+            raise ValueError(f"field `{where}` has {len(value)} entries, not {len(shape)}")
+        for at, (entry, expected) in enumerate(zip(value, shape, strict=True)):
+            _check_shape(entry, expected, f"{where}[{at}]")
+    elif isinstance(shape, list):
+        for at, entry in enumerate(value):
+            _check_shape(entry, shape[0], f"{where}[{at}]", whole=True)
+
+
+def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
+    """The manifest of a run that this build would make."""
+    return Manifest(
+        scenario_name=scenario.name,
+        scenario_text=scenario.text,
+        parameters=scenario.parameters,
+        seed=seed,
+        run=run,
+        version=package_version(),
+        schema_hash=schema_hash(),
+        build_hash=_roamlab.build_hash(),
+        warnings=scenario.warnings,
+    )
+
+
+@cache
+def package_version() -> str:
+    """The version of the installed package."""
+    return version("roamlab")
+
+
+@cache
+def schema_hash() -> str:
+    """Hash of the definition of scenarios."""
+    return hash_text(_roamlab.schema())
+
+
+def hash_text(text: str) -> str:
+    """The names of what is stored: 128 bits of SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,254 @@
+"""What is measured of a run's tables: the definitions of `docs/metrics.md`, each with its formula.
+
+Times are seconds from the start of the run; a span is [start, end). A value that a run does not define, such as the
+disruption of a host that stayed, is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from roamlab.records.results import rows_of, where
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from roamlab.records.results import Results
+
+Values = NDArray[np.float64]
+
+REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction")
+"""Events of the table `tcp` that cut the window."""
+
+COPY_RELEASED = "copy-released"
+"""A base station let a copy go: the one reason in `drops` that is no loss."""
+
+_NS = 1e9
+
+
+def text(column: str) -> pl.Expr:
+    """A column of names, to be compared with text."""
+    return pl.col(column).cast(pl.String)
+
+
+def seconds(frame: pl.DataFrame, column: str = "time_ns") -> Values:
+    """A column of times, in s."""
+    return frame[column].to_numpy().astype(np.float64) / _NS
+
+
+def count(times: Values, start: float, end: float) -> int:
+    """How many of `times` lie in [start, end)."""
+    return int(np.count_nonzero((times >= start) & (times < end)))
+
+
+def total(results: Results, flow: str, column: str) -> float:
+    """A total of a flow at the end of the run, from the table `flows`."""
+    return float(results.flows[column].to_numpy()[where(results.flows, "flow", flow)].item())
+
+
+def arrivals(results: Results, flow: str) -> Values:
+    """When data packets of `flow` were delivered for the first time, in s."""
+    rows = results.deliveries
+    times: Values = seconds(rows)[where(rows, "flow", flow) & rows["fresh"].to_numpy()]
+    return times
+
+
+def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
+    """Payload delivered for the first time in the span: n · 8 B / (end - start), B the flow's mean payload."""
+    packets = total(results, flow, "delivered_pkts")
+    payload = total(results, flow, "delivered_bytes") / packets if packets else 0.0
+    return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
+
+
+def loss_ratio(results: Results, flow: str) -> float:
+    """Data packets lost over data packets sent, retransmissions counted in both."""
+    sent = total(results, flow, "sent_pkts")
+    lost = rows_of(results.drops, "flow", flow).filter(
+        (pl.col("seq") > 0) & (text("reason") != COPY_RELEASED)
+    )
+    return lost.height / sent if sent else math.nan
+
+
+def duplicates_pkts(results: Results, flow: str) -> int:
+    """Data packets whose payload had been delivered before."""
+    return rows_of(results.deliveries, "flow", flow).filter(~pl.col("fresh")).height
+
+
+def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
+    """The extent of each packet, in order of arrival; 0: in order (RFC 4737, sections 3.3 and 4.2.1).
+
+    `order` are the numbers that the packets were given when they were sent. The packet that arrived i-th is reordered
+    if a larger number arrived before; its extent is i - j, where the j-th was the first larger one to arrive.
+    """
+    numbers = np.asarray(order)
+    if numbers.size == 0:
+        return []
+    # The largest number so far never falls, so the first larger one is found by bisection.
+    largest = np.maximum.accumulate(numbers)
+    first = np.searchsorted(largest, numbers, side="right")
+    return [max(0, at - int(j)) for at, j in enumerate(first)]
+
+
+def reordering_extent(results: Results, flow: str) -> int:
+    """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
+    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
+    return max(reordering_extents(serials), default=0)
+
+
+def reordered_ratio(results: Results, flow: str) -> float:
+    """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
+    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
+    extents = reordering_extents(serials)
+    return sum(extent > 0 for extent in extents) / len(extents) if extents else math.nan
+
+
+def rto_count(results: Results, flow: str, start: float = 0.0, end: float = math.inf) -> int:
+    """Expiries of the retransmission timer in the span."""
+    return count(seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout")), start, end)
+
+
+def handover_times(results: Results, host: str) -> Values:
+    """When the host left a cell, in s."""
+    return seconds(results.handovers.filter((text("host") == host) & (text("phase") == "link-down")))
+
+
+def disruption_s(times: Values, handover: float, end: float, settle: float = 1.0) -> float:
+    """The longest silence that a handover at `handover` explains, in s.
+
+    The largest a(k+1) - a(k) over successive arrivals `times` with a(k) < handover + settle and a(k+1) > handover:
+    from the last packet before to the first after, and not hidden by a packet that was in the air at the break. The
+    end of the run stands for an arrival that never came: data that ends within `settle` of a handover is taken for
+    cut off by it. NaN if nothing arrived before.
+    """
+    found = silence_s(times, handover, end, settle)
+    return math.nan if found is None else found[1] - found[0]
+
+
+def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -> tuple[float, float] | None:
+    """Begin and end of that silence, in s; None if nothing arrived before the handover."""
+    if times.size == 0 or times[0] > handover:
+        return None
+    bounded = np.append(times, max(end, float(times[-1])))
+    before, after = bounded[:-1], bounded[1:]
+    (explained,) = np.nonzero((before < handover + settle) & (after > handover))
+    if explained.size == 0:
+        return handover, handover
+    longest = explained[np.argmax((after - before)[explained])]
+    return float(before[longest]), float(after[longest])
+
+
+def flow_handovers(results: Results, flow: str) -> list[float]:
+    """When a host at either end of `flow` left a cell, in s, in order of time."""
+    row = rows_of(results.flows, "flow", flow)
+    ends = {str(row[end].cast(pl.String).item()) for end in ("source", "destination")}
+    return sorted(float(at) for host in ends for at in handover_times(results, host))
+
+
+def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
+    """The disruption of `flow` at each handover of the host at either of its ends, in order of time."""
+    times, stop = arrivals(results, flow), duration_s(results)
+    return [disruption_s(times, at, stop, settle) for at in flow_handovers(results, flow)]
+
+
+def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float:
+    """Expiries of the retransmission timer that a handover explains; NaN without a handover or its records.
+
+    Those at [h, max(h + settle, b)), h the handover and b the end of the longest silence that it explains
+    (`silence_s`); one that two handovers explain counts once.
+    """
+    record = results.manifest.parameters.get("record", {})
+    breaks = flow_handovers(results, flow)
+    if not breaks or not (record.get("tcp", True) and record.get("deliveries", True)):
+        return math.nan
+    arrived, stop = arrivals(results, flow), duration_s(results)
+    timeouts = seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout"))
+    explained = np.zeros(timeouts.size, dtype=bool)
+    for at in breaks:
+        silence = silence_s(arrived, at, stop, settle)
+        end = max(at + settle, silence[1] if silence else stop)
+        explained |= (timeouts >= at) & (timeouts < end)
+    return float(np.count_nonzero(explained))
+
+
+def duration_s(results: Results) -> float:
+    """How long the run was, in s."""
+    return span_s(str(results.manifest.parameters["run"]["duration"]))
+
+
+def span_s(text: str) -> float:
+    """A time as scenarios write it ("40 s"), in s."""
+    number, unit = text.split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
+
+
+def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
+    """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
+    arrived = results.deliveries.filter(text("flow").is_in(list(flows)))
+    times = seconds(arrived)
+    bits = 8.0 * float(arrived["bytes"].to_numpy()[(times >= start) & (times < end)].sum())
+    return bits / (rate_bps * (end - start))
+
+
+def jain(shares: Sequence[float]) -> float:
+    """Jain's fairness index (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has all; NaN if nobody has anything."""
+    values = np.asarray(shares, dtype=np.float64)
+    squares = values.size * float(np.square(values).sum())
+    return float(values.sum()) ** 2 / squares if squares else math.nan
+
+
+def cutting_flows(results: Results, start: float, end: float) -> int:
+    """How many flows cut their window in the span."""
+    times = seconds(results.tcp)
+    chosen = where(results.tcp, "event", *REDUCTIONS) & (times >= start) & (times < end)
+    return results.tcp["flow"].filter(pl.Series(chosen, dtype=pl.Boolean)).n_unique()
+
+
+def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:
+    """The largest share of `flows` that cut their windows within one round trip of each other, in s.
+
+    max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
+    """
+    cuts = results.tcp.filter(text("event").is_in(REDUCTIONS) & text("flow").is_in(list(flows)))
+    names, times = cuts["flow"].cast(pl.String).to_list(), seconds(cuts)
+    most = 0
+    for first, at in enumerate(times):
+        last = int(np.searchsorted(times, at + round_trip, side="right"))
+        most = max(most, len(set(names[first:last])))
+    return most / len(flows) if flows else math.nan
+
+
+def window_correlation(
+    results: Results,
+    flows: Sequence[str],
+    start: float,
+    end: float,
+    *,
+    step: float = 0.05,
+    largest: float = math.inf,
+) -> float:
+    """The mean over all pairs of flows of the correlation of their windows.
+
+    Pearson's r of min(cwnd, largest), in segments, at start, start + step, … below end; the window is 1 before its
+    first change. One that never changes correlates with nothing: 0.
+    """
+    grid = np.arange(start, end, step)
+    windows = []
+    for flow in flows:
+        own = where(results.tcp, "flow", flow)
+        cwnd = np.concatenate([[1.0], results.tcp["cwnd"].to_numpy()[own]])
+        at = np.searchsorted(seconds(results.tcp)[own], grid, side="right")
+        windows.append(np.minimum(cwnd[at], largest))
+    pairs = [_correlation(left, right) for left, right in combinations(windows, 2)]
+    return float(np.mean(pairs)) if pairs else math.nan
+
+
+def _correlation(left: Values, right: Values) -> float:
+    if np.ptp(left) == 0.0 or np.ptp(right) == 0.0:
+        return 0.0
+    return float(np.corrcoef(left, right)[0, 1])

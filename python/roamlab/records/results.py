@@ -1,0 +1,216 @@
+"""What a run measured, as Polars frames. `roamlab.records.tables` says what each column means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from roamlab.base.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from roamlab._roamlab import Column, Tables
+    from roamlab.records.manifest import Manifest
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """The tables of one run, loaded when they are first asked for, and what determined them."""
+
+    manifest: Manifest
+    loaders: Mapping[str, Callable[[], pl.DataFrame]]
+
+    def __repr__(self) -> str:
+        made = self.manifest
+        return f"Results({made.scenario_name}, seed {made.seed}, run {made.run}: {', '.join(self.loaders)})"
+
+    def _repr_html_(self) -> str:
+        made = self.manifest
+        title = f"<b>{escape(made.scenario_name)}</b>, seed {made.seed}, run {made.run}"
+        return f"{title}{self.flows._repr_html_()}Tables: {', '.join(map(escape, self.loaders))}"
+
+    def __reduce__(self) -> tuple[Callable[..., Results], tuple[Manifest, dict[str, pl.DataFrame]]]:
+        return from_frames, (self.manifest, {name: self.table(name) for name in self.loaders})
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by its name."""
+        if name not in self.loaders:
+            raise BadInput(
+                f"table {name!r}",
+                "the run has no such table",
+                expected=f"one of {', '.join(sorted(self.loaders))}",
+                remedy="see docs/tables.md",
+            )
+        return self.loaders[name]()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
+        found = list(self.manifest.warnings)
+        hosts = self.manifest.parameters.get("hosts", [])
+        moves = any(
+            len(host.get("visits", [])) > 1 or host.get("plan", {}).get("kind", "stay") != "stay"
+            for host in hosts
+        )
+        if moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
+            found.append("no host left a cell: the run has no handover, though hosts visit several cells")
+        return found
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow: its totals."""
+        return self.table("flows")
+
+    @property
+    def deliveries(self) -> pl.DataFrame:
+        """One row per data segment that arrived."""
+        return self.table("deliveries")
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """One row per lost packet, with its reason."""
+        return self.table("drops")
+
+    @property
+    def tcp(self) -> pl.DataFrame:
+        """What each TCP sender did and why."""
+        return self.table("tcp")
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """What was sent, enqueued and lost; empty unless `record.packets` asks for it."""
+        return self.table("packets")
+
+    @property
+    def handovers(self) -> pl.DataFrame:
+        """The phases of every handover."""
+        return self.table("handovers")
+
+    @property
+    def signalling(self) -> pl.DataFrame:
+        """One row per signalling message."""
+        return self.table("signalling")
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The way of the packet that was asked for."""
+        return self.table("trace")
+
+    @property
+    def releases(self) -> pl.DataFrame:
+        """One row per packet that left a base station's buffer."""
+        return self.table("releases")
+
+    @property
+    def policing(self) -> pl.DataFrame:
+        """One row per mark from outside that was policed."""
+        return self.table("policing")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per one-way link: packets and priority packets handed to its queue."""
+        return self.table("links")
+
+    @property
+    def census(self) -> pl.DataFrame:
+        """Events, hops, packets created, duplicated, delivered, dropped and still inside."""
+        return self.table("census")
+
+    @property
+    def causes(self) -> pl.DataFrame:
+        """What led to what: each row names the row that led to it. `roamlab.why` walks a chain."""
+        return self.table("causes")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """The samples of every recorded queue."""
+        return self.table("queue")
+
+    def queue(self, name: str) -> pl.DataFrame:
+        """The samples of one queue."""
+        samples = self.table("queue")
+        chosen = rows_of(samples, "queue", name)
+        if chosen.is_empty():
+            known = sorted(samples["queue"].cast(pl.String).unique())
+            raise BadInput(
+                f"queue {name!r}",
+                "the run has no samples of it",
+                expected=f"one of {', '.join(known)}",
+                remedy="queues are named by their link, such as bs2/air",
+            )
+        return chosen
+
+    def plot_queue(self, name: str) -> Figure:
+        """The packets that wait in one queue over time, as a Matplotlib figure."""
+        from roamlab.base import figures
+
+        samples = self.queue(name)
+        with figures.new_figure() as (figure, (axes,)):
+            axes.step(samples["time_ns"].to_numpy() / 1e9, samples["packets"].to_numpy(), where="post")
+            figures.label(axes, ("time", "s"), (f"queue {name}", "pkt"))
+            figure.set_layout_engine("constrained")
+            return figure
+
+
+def rows_of(frame: pl.DataFrame, column: str, *names: str) -> pl.DataFrame:
+    """The rows in which a column of names has one of these."""
+    chosen = where(frame, column, *names)
+    return frame if chosen.all() else frame.filter(pl.Series(chosen, dtype=pl.Boolean))
+
+
+def where(frame: pl.DataFrame, column: str, *names: str) -> NDArray[np.bool_]:
+    """In which rows a column of names has one of these; by their codes, if names have codes.
+
+    Not by a query: for the rows of one run its making takes longer than the search.
+    """
+    series = frame[column]
+    kind = series.dtype
+    if not isinstance(kind, pl.Enum):
+        return series.is_in(names).to_numpy()
+    values = series.to_physical().to_numpy()
+    chosen = np.zeros(frame.height, dtype=np.bool_)
+    for code, name in enumerate(kind.categories.to_list()):
+        if name in names:
+            chosen |= values == code
+    return chosen
+
+
+def from_engine(tables: Tables, manifest: Manifest) -> Results:
+    """The engine's columns as frames: numbers are not copied, codes become names."""
+    names = tables.get("names", {})
+
+    def frame(table: str) -> pl.DataFrame:
+        return pl.DataFrame(
+            [
+                _column(column, values, names.get(f"{table}.{column}"))
+                for column, values in tables[table].items()
+            ]
+        )
+
+    return Results(manifest, {table: once(frame, table) for table in tables if table != "names"})
+
+
+def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Results:
+    """The results whose tables are these."""
+    return Results(manifest, {table: once(frames.__getitem__, table) for table in frames})
+
+
+def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:
+    series = pl.Series(name, values)
+    if names is None:
+        return series
+    return series.cat.to(pl.Enum(pl.Series(names, dtype=pl.String)))
+
+
+def once(load: Callable[[str], pl.DataFrame], table: str) -> Callable[[], pl.DataFrame]:
+    """`load(table)`, made once."""
+    return lru_cache(maxsize=1)(lambda: load(table))

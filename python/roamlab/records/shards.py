@@ -1,0 +1,277 @@
+"""What many runs gave, kept by what determined it, so that a run is never made twice.
+
+In the folder: `shards/`, Parquet files of what a few hundred runs gave, each named by the hash of its content and
+written whole or not at all; `index.sqlite`, which run is in which shard, made again from the shards whenever the two
+differ; `store.json`, the format. The index is only a help: what is read is checked against the shards' names, and
+that all came back that was asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+import time
+from contextlib import suppress
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab.base.errors import BadInput
+from roamlab.base.output import sweep_drafts, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+FORMAT = 1
+"""Version of the store: another number is another layout."""
+
+ROWS = 20_000
+"""So many rows make a shard."""
+
+SECONDS = 5.0
+"""What was measured longer ago is in a shard: a killed sweep loses no more."""
+
+METRICS: dict[str, Any] = {"metric": pl.String, "value": pl.Float64}
+"""Columns of a store of summaries, beside the key: a row for each metric of a run."""
+
+_NOTHING = ""
+"""A run of which nothing is kept has one row with this text, so that it is found again."""
+
+_SHARD = re.compile(r"[0-9a-f]{32}\.parquet")
+
+_ENVIRONMENT = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+}
+"""SQLite's errors that are no damage."""
+
+_ATTEMPTS = 4
+"""So often the index is made again before its error is shown."""
+
+
+class Mended(Exception):
+    """The index was wrong, or a shard has gone, and the index is made again: what is missing has to be made again."""
+
+
+class Shards:
+    """An open store. Close it, or use it as a context manager: leaving keeps what was added.
+
+    `columns` are those beside the key, of text or of numbers; the first is of text.
+    """
+
+    def __init__(self, root: Path, columns: dict[str, Any] = METRICS) -> None:
+        self._root = root
+        self._folder = root / "shards"
+        self._schema = {"key": pl.String} | columns
+        self._rows: list[tuple[Any, ...]] = []
+        self._fresh: set[str] = set()
+        self._due = time.monotonic() + SECONDS
+        _check_format(root)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        sweep_drafts(root)
+        sweep_drafts(self._folder)
+        self._index: sqlite3.Connection | None = None
+        self._ask(lambda index: self._reconcile(index))
+
+    def __enter__(self) -> Shards:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.flush()
+        except OSError:
+            # What led here is reported; that the last seconds are lost beside it is no news.
+            if kind is None:
+                raise
+        finally:
+            if self._index is not None:
+                self._index.close()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._fresh or self._shard(key) is not None
+
+    def add(self, key: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep what a run gave. It is on disk after `SECONDS`, after `flush`, or when the store is closed."""
+        nothing = (_NOTHING, *(None for _ in range(len(self._schema) - 2)))
+        self._rows += [(key, *row) for row in rows or [nothing]]
+        self._fresh.add(key)
+        if len(self._rows) >= ROWS or time.monotonic() >= self._due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put on disk what was added."""
+        self._due = time.monotonic() + SECONDS
+        if not self._rows:
+            return
+        buffer = BytesIO()
+        frame = pl.DataFrame(self._rows, schema=self._schema, orient="row").sort("key", maintain_order=True)
+        frame.write_parquet(buffer, compression="zstd")
+        content = buffer.getvalue()
+        name = f"{_digest(content)}.parquet"
+        write_whole(self._folder / name, content)
+        fresh = self._fresh
+        self._rows, self._fresh = [], set()
+        self._ask(lambda index: _note(index, name, fresh))
+
+    def read(self, keys: Iterable[str]) -> Iterator[tuple[list[str], pl.DataFrame]]:
+        """The rows of these runs: with each shard those of the keys that it holds.
+
+        Raises `Mended` if one of them is not there.
+        """
+        by_shard: dict[str, list[str]] = {}
+        for key in keys:
+            by_shard.setdefault(self._shard(key) or "", []).append(key)
+        for shard, held in sorted(by_shard.items()):
+            content = self._content(shard)
+            rows = (
+                None if content is None else self._rows_in(shard, content).filter(pl.col("key").is_in(held))
+            )
+            if rows is None or rows["key"].n_unique() != len(held):
+                self._start_anew()
+                raise Mended
+            yield held, rows.filter(pl.nth(1) != _NOTHING)
+
+    def _shard(self, key: str) -> str | None:
+        """The shard that a run is in, as far as the index knows."""
+        row = self._ask(
+            lambda index: index.execute("SELECT shard FROM runs WHERE key = ?", (key,)).fetchone()
+        )
+        return None if row is None else str(row[0])
+
+    def _content(self, shard: str) -> bytes | None:
+        """A shard's bytes. One with other content than it was written with is deleted: its runs are made again."""
+        path = self._folder / shard
+        if not _SHARD.fullmatch(shard):
+            return None
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        if f"{_digest(content)}.parquet" == shard:
+            return content
+        path.unlink(missing_ok=True)
+        return None
+
+    def _rows_in(self, shard: str, content: bytes) -> pl.DataFrame:
+        try:
+            frame = pl.read_parquet(BytesIO(content))
+        except pl.exceptions.PolarsError:
+            frame = pl.DataFrame()
+        if frame.schema != self._schema:
+            raise BadInput(
+                self._folder / shard,
+                f"the file has the columns {', '.join(frame.columns) or 'of no table'}",
+                expected=", ".join(self._schema),
+                remedy="move it away: it is not of this store",
+            )
+        return frame
+
+    def _ask(self, what: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Do something with the index. One that is damaged is made again first."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                if self._index is None:
+                    self._index = _connect(self._root / "index.sqlite")
+                return what(self._index)
+            except (sqlite3.Error, TypeError, UnicodeError) as error:
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+                if code & 0xFF in _ENVIRONMENT or attempt + 1 == _ATTEMPTS:
+                    raise OSError(f"{self._root / 'index.sqlite'}: {error}") from None
+                # Where the file was moved away, another process has made the index again.
+                self._start_anew(delete=code != sqlite3.SQLITE_READONLY_DBMOVED)
+        raise AssertionError
+
+    def _start_anew(self, *, delete: bool = True) -> None:
+        """Make the index again from the shards."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        if delete:
+            for end in ("-journal", "-wal", "-shm", ""):
+                (self._root / f"index.sqlite{end}").unlink(missing_ok=True)
+        with suppress(sqlite3.Error):
+            self._index = _connect(self._root / "index.sqlite")
+            self._reconcile(self._index)
+
+    def _reconcile(self, index: sqlite3.Connection) -> None:
+        """Make the index say what the shards hold."""
+        # In this order: what another process writes meanwhile is there before the index knows it.
+        known = {str(name) for (name,) in index.execute("SELECT name FROM shards")}
+        there = {path.name for path in self._folder.iterdir() if _SHARD.fullmatch(path.name)}
+        for name in sorted(known - there):
+            _forget(index, name)
+        for name in sorted(there):
+            content = self._content(name)
+            if content is None:
+                _forget(index, name)
+            elif name not in known:
+                _note(index, name, self._rows_in(name, content)["key"].unique())
+
+
+def _note(index: sqlite3.Connection, shard: str, keys: Iterable[str]) -> None:
+    with index:
+        index.execute("INSERT OR REPLACE INTO shards VALUES (?)", (shard,))
+        index.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?)", [(key, shard) for key in sorted(keys)])
+
+
+def _forget(index: sqlite3.Connection, shard: str) -> None:
+    with index:
+        index.execute("DELETE FROM runs WHERE shard = ?", (shard,))
+        index.execute("DELETE FROM shards WHERE name = ?", (shard,))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # SQLite would not let the group write where the umask does.
+    path.touch()
+    index = sqlite3.connect(path, timeout=60)
+    try:
+        # The index can be made again, so it need not survive a loss of power.
+        index.execute("PRAGMA synchronous = OFF")
+        index.execute("CREATE TABLE IF NOT EXISTS shards (name TEXT PRIMARY KEY) WITHOUT ROWID")
+        index.execute("CREATE TABLE IF NOT EXISTS runs (key TEXT PRIMARY KEY, shard TEXT) WITHOUT ROWID")
+        index.execute("CREATE INDEX IF NOT EXISTS by_shard ON runs (shard)")
+        if index.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("the index is damaged")
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _check_format(root: Path) -> None:
+    path = root / "store.json"
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    if not content:
+        # Empty after a loss of power: there is nothing in it to lose.
+        root.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps({"format": FORMAT}).encode() + b"\n")
+        return
+    try:
+        read = json.loads(content)
+    except (ValueError, RecursionError):
+        read = None
+    found = read.get("format") if isinstance(read, dict) else None
+    if found != FORMAT:
+        raise BadInput(
+            f"{path}, field `format`",
+            f"the store has format {found!r}" if found is not None else "the file does not say which format",
+            expected=f"format {FORMAT}, which this version reads",
+            remedy="name another folder with --store, or read this one with the version that wrote it",
+        )

@@ -1,0 +1,1 @@
+"""Runs, one or many, in processes of this machine or of others."""

@@ -1,0 +1,121 @@
+"""Many runs, in parallel and into a store. What was made before is found, so an interrupted set goes on."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from roamlab import _roamlab
+from roamlab.base.output import sweep_drafts
+from roamlab.records.manifest import Manifest, describe
+from roamlab.records.results import Results, from_engine
+from roamlab.running.limits import memory_per_run
+from roamlab.running.progress import progress, weight
+from roamlab.running.runprogress import simulated_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from roamlab._roamlab import Tables
+    from roamlab.records.store import Store
+    from roamlab.running.progress import Advance
+    from roamlab.scenarios.scenario import Scenario
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run that is wanted."""
+
+    scenario: Scenario
+    seed: int
+    run: int = 0
+
+    def as_tuple(self) -> tuple[str, str, int, int]:
+        """For the engine."""
+        return self.scenario.text, self.scenario.name, self.seed, self.run
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_all(jobs: Sequence[Job], store: Store, threads: int | None = None) -> list[Results]:
+    """The results of `jobs`, in their order, read from the store's folders when they are looked at.
+
+    Runs that the store holds are not made again. When this is interrupted, the runs that had ended stay.
+    """
+    sweep_drafts(store.root)
+    manifests = [describe(job.scenario, job.seed, job.run) for job in jobs]
+    found = {manifest.key: store.find(manifest) for manifest in manifests}
+    missing: dict[str, tuple[Job, Manifest]] = {
+        manifest.key: (job, manifest)
+        for job, manifest in zip(jobs, manifests, strict=True)
+        if found[manifest.key] is None
+    }
+    if missing:
+        found |= _simulate(list(missing.values()), store, threads or processors())
+    return [kept for manifest in manifests if (kept := found[manifest.key])]
+
+
+def measure(
+    jobs: Sequence[Job],
+    take: Callable[[Job, Results], T],
+    threads: int | None = None,
+    tables: list[str] | None = None,
+) -> list[T]:
+    """`take(job, results)` of every job, in their order. Each run is let go once it is measured.
+
+    Only the `tables` named are recorded, if any are; `take` finds no others.
+    """
+    measured: dict[int, T] = {}
+    with _progress(jobs) as advance:
+
+        def keep(index: int, tables: Tables) -> None:
+            job = jobs[index]
+            measured[index] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
+            advance(job.scenario)
+
+        _run_many(jobs, threads or processors(), keep, tables)
+    return [measured[index] for index in range(len(jobs))]
+
+
+def _progress(jobs: Sequence[Job]) -> AbstractContextManager[Advance]:
+    """Progress by scenario: runs of the same take alike long."""
+    wanted = Counter(job.scenario for job in jobs)
+    return progress(wanted, {scenario: weight(scenario) for scenario in wanted})
+
+
+def _run_many(
+    jobs: Sequence[Job],
+    threads: int,
+    keep: Callable[[int, Tables], None],
+    tables: list[str] | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> None:
+    memory = memory_per_run(threads)
+    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, tables, memory, tell)
+
+
+def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> dict[str, Results]:
+    """Make runs and keep them: each by its manifest's key."""
+    kept: dict[str, Results] = {}
+    if len(work) == 1:
+        ((job, manifest),) = work
+        with simulated_time(job.scenario.duration_ns) as tell:
+            found: list[Tables] = []
+            _run_many([job], 1, lambda _, tables: found.append(tables), tell=tell)
+        return {manifest.key: store.keep(from_engine(found.pop(), manifest))}
+    with _progress([job for job, _ in work]) as advance:
+
+        def keep(index: int, tables: Tables) -> None:
+            kept[work[index][1].key] = store.keep(from_engine(tables, work[index][1]))
+            advance(work[index][0].scenario)
+
+        _run_many([job for job, _ in work], threads, keep)
+    return kept

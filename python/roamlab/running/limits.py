@@ -1,0 +1,55 @@
+"""What a run may take of the machine. The engine reads no machine state: it is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from roamlab.base.errors import BadInput
+
+SHARE = 0.5
+"""Part of the available memory for runs and what is made of them; a record may take half of its run's part."""
+
+LEAST = 64_000_000
+"""A run may take this many bytes however little is available."""
+
+
+def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
+    """Bytes that the record of one run may take, with so many runs at a time; `given` instead, if it is.
+
+    Raises `BadInput` if `given` is no number of bytes.
+    """
+    if given is None:
+        return max(LEAST, int(SHARE * available_memory()) // (2 * max(1, at_a_time)))
+    if not 0 < given < 2**63:
+        raise BadInput(
+            f"memory = {given}",
+            "it is out of range",
+            expected="a number of bytes from 1 to 2^63 - 1",
+            remedy="write 4_000_000_000, for example, or leave it out",
+        )
+    return given
+
+
+def available_memory() -> int:
+    """Bytes that processes can still have: what the system counts as available, within a container's limit."""
+    return min(_of_system(), _of_container())
+
+
+def _of_system() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _of_container() -> int:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        limit = int((folder / "memory.max").read_text(encoding="ascii"))
+        return max(0, limit - int((folder / "memory.current").read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        return 2**63 - 1

@@ -1,0 +1,47 @@
+"""One run, in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roamlab import _roamlab
+from roamlab.base.errors import BadInput
+from roamlab.records.manifest import describe
+from roamlab.records.results import from_engine
+from roamlab.running.limits import memory_per_run
+from roamlab.running.runprogress import simulated_time
+from roamlab.scenarios.scenario import of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
+
+
+def run(
+    scenario: Scenario | str | Path,
+    seed: int = 1,
+    run: int = 0,
+    trace: int | None = None,
+    memory: int | None = None,
+) -> Results:
+    """Simulate `scenario`, or the one in the file at this path. Equal arguments give equal results, on every machine.
+
+    `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
+    is to be recorded. Raises `MemoryLimitError` before the run's record takes more than `memory` bytes, as a rule a
+    quarter of what the machine has left. A run that takes long shows its progress.
+    """
+    scenario = of(scenario)
+    for name, value in (("seed", seed), ("run", run), ("trace", trace)):
+        if value is not None and not 0 <= value < 2**64:
+            raise BadInput(
+                f"{name} = {value}",
+                "it is out of range",
+                expected="a whole number from 0 to 2^64 - 1",
+                remedy="write 1, for example",
+            )
+    limit = memory_per_run(given=memory)
+    with simulated_time(scenario.duration_ns) as tell:
+        tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell)
+    return from_engine(tables, describe(scenario, seed, run))

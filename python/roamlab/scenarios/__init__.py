@@ -1,0 +1,1 @@
+"""Scenarios and the parameters of TCP profiles, as the engine understands them."""

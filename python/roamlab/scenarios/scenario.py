@@ -1,0 +1,304 @@
+"""A scenario is data: TOML text, checked by the engine, which alone knows what it means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli
+import tomli_w
+
+import roamlab
+from roamlab import _roamlab
+from roamlab.base.errors import BadInput, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAX_BYTES = 100_000_000
+"""A larger scenario file is refused before it is read."""
+
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+"""Units of times as the engine writes them."""
+
+_A_SCENARIO = "a scenario: TOML text in UTF-8"
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario:
+    """A scenario's text and the name that reports call it by."""
+
+    text: str
+    name: str = "scenario"
+    changed: bool = field(default=False, compare=False)
+    """No file holds the text: its lines say nothing to anybody."""
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], name: str = "scenario") -> Scenario:
+        """A checked scenario from nested dictionaries and lists, as TOML would hold them."""
+        try:
+            text = tomli_w.dumps(data)
+        except (TypeError, ValueError) as error:
+            raise BadInput(
+                name,
+                f"cannot be written as TOML ({error})",
+                expected="dictionaries, lists, text, numbers and truth values",
+                remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
+            ) from None
+        scenario = cls(text, name, changed=True)
+        scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)
+        return scenario
+
+    @cached_property
+    def resolved(self) -> str:
+        """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
+        try:
+            return _roamlab.check(self.text, self.name)
+        except _roamlab.ScenarioError as error:
+            if not self.changed:
+                raise
+            raise _roamlab.ScenarioError(f"{self.name}: {told(error)}") from None
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """`resolved`, as dictionaries and lists."""
+        parsed: dict[str, Any] = json.loads(self.resolved)
+        return parsed
+
+    def expanded(self, seed: int = 1, run: int = 0) -> dict[str, Any]:
+        """`parameters` with all that is generated: links, cells, flows, hosts and their visits.
+
+        A random plan's visits are those of the run with this seed and number.
+        """
+        if not generates(self.parameters):
+            return self.parameters
+        found: dict[str, Any] = json.loads(_roamlab.expand(self.text, self.name, seed, run))
+        return found
+
+    @cached_property
+    def advice(self) -> tuple[list[str], int, int]:
+        """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
+        return _roamlab.advise(self.text, self.name)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        return self.advice[0]
+
+    @cached_property
+    def duration_ns(self) -> int:
+        """How long a run lasts in simulated time."""
+        number, unit = self.parameters["run"]["duration"].split()
+        return int(number) * _NANOSECONDS[unit]
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The text as dictionaries and lists, without defaults; a copy that may be changed."""
+        return tomli.loads(self.text)
+
+    def set(self, path: str, value: Any) -> Scenario:
+        """A copy with one field changed, checked.
+
+        `path` goes through tables by key, and through lists by position or by the elements' `name`:
+        `scenario.set("flows.moving.transport.variant", "newreno")`.
+        """
+        return self.set_all({path: value})
+
+    def set_all(self, changes: Mapping[str, Any]) -> Scenario:
+        """A copy with several fields changed, in order, and checked when all are."""
+        data = self.tables
+        for path, value in changes.items():
+            self.put(data, path, value)
+        changed = Scenario.from_dict(data, f"{self.name} with {assignments(changes)}")
+        return replace(changed, name=self.name)
+
+    def run(self, seed: int = 1, run: int = 0, trace: int | None = None) -> roamlab.Results:
+        """Simulate it; see `roamlab.run`."""
+        return roamlab.run(self, seed, run, trace)
+
+    def sweep(
+        self,
+        design: roamlab.Grid
+        | roamlab.Listed
+        | roamlab.Random
+        | Mapping[str, Sequence[Any]]
+        | Sequence[Mapping[str, Any]],
+        **options: Any,
+    ) -> roamlab.Runs:
+        """Run it at every point of a design; see `roamlab.sweep`."""
+        return roamlab.sweep(self, design, **options)
+
+    def smallest(self, path: str, **options: Any) -> roamlab.Threshold:
+        """The smallest value of a field at which a condition holds; see `roamlab.smallest`."""
+        return roamlab.smallest(self, path, **options)
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.name}: {self._outline})"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.name)}</b>: {escape(self._outline)}<pre>{escape(self.text)}</pre>"
+
+    @property
+    def _outline(self) -> str:
+        """What it is, in a line."""
+        try:
+            found = self.parameters
+        except _roamlab.ScenarioError as error:
+            return str(error).partition("\n")[0]
+        kinds = ("cells", "hosts", "flows")
+        numbers = {kind: len(self.expanded().get(kind, [])) for kind in kinds}
+        counts = ", ".join(f"{number} {kind}" for kind, number in numbers.items() if number)
+        return ", ".join(filter(None, (str(found["run"]["duration"]), counts)))
+
+    def put(self, table: Any, path: str, value: Any) -> None:
+        """Change one field in tables of this scenario; see `set` for the path. Nothing else is checked."""
+        *parents, last = path.split(".")
+        for depth, step in enumerate(parents):
+            if isinstance(table, dict):
+                if step not in table and depth == 1 and parents[0] == "cells":
+                    raise self._no_element(path, step, list(table))
+                table = table.setdefault(step, {})
+            else:
+                table = table[self._position(table, step, ".".join(parents[: depth + 1]))]
+        if isinstance(table, dict):
+            table[last] = value
+        else:
+            table[self._position(table, last, path)] = value
+
+    def _position(self, elements: Any, step: str, path: str) -> int:
+        """Where in a list the element stands that `step` names."""
+        if not isinstance(elements, list):
+            raise BadInput(
+                f"{self.name}, field {path}",
+                f"there is nothing below {type(elements).__name__} {elements!r}",
+                expected="a path through tables and lists",
+                remedy="end the path here, or replace the value by a table",
+            )
+        names = [element.get("name") if isinstance(element, dict) else None for element in elements]
+        if step in names:
+            return names.index(step)
+        if step.isdecimal() and int(step) < len(elements):
+            return int(step)
+        raise self._no_element(path, step, [str(name) for name in names if name is not None], len(elements))
+
+    def _no_element(self, path: str, step: str, known: Sequence[str], positions: int = 0) -> BadInput:
+        """Neither the name nor the position of an element that stands in the scenario."""
+        named = f"one of {', '.join(known)}" if known else ""
+        numbered = f"a position below {positions}" if positions else ""
+        return BadInput(
+            f"{self.name}, field {path}",
+            f"no element {step!r}",
+            expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
+            remedy="name an element that stands in the scenario",
+        )
+
+
+def load(path: str | Path) -> Scenario:
+    """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
+    path = Path(path)
+    text = read_text(path, _A_SCENARIO)
+    # A name is text for reports; bytes of a path that are none are shown as such.
+    scenario = Scenario(text, shown(path))
+    try:
+        scenario.resolved  # noqa: B018  (the check)
+    except _roamlab.ScenarioError:
+        _refuse_sweep(path, text)
+        raise
+    return scenario
+
+
+def of(scenario: Scenario | str | Path) -> Scenario:
+    """The scenario, or the one in the file at this path."""
+    if isinstance(scenario, Scenario):
+        return scenario
+    if isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario):
+        return load(scenario)
+    raise BadInput(
+        "scenario",
+        "this is text, not a path" if isinstance(scenario, str) else f"{scenario!r} cannot be run",
+        expected="a scenario or the path of one",
+        remedy="roamlab.load reads a file, roamlab.Scenario(text) takes its content",
+    )
+
+
+def generates(parameters: Mapping[str, Any]) -> bool:
+    """Whether a scenario has topologies, groups or plans, which stand for links, cells, hosts and flows."""
+    tables = (*parameters.get("hosts", []), *parameters.get("flows", []))
+    return "topology" in parameters or any("count" in table or "plan" in table for table in tables)
+
+
+def assignments(changes: Mapping[str, Any]) -> str:
+    """Changes of a scenario, for people."""
+    return ", ".join(
+        f"{path} = {json.dumps(value, ensure_ascii=False, default=str)}" for path, value in changes.items()
+    )
+
+
+def told(error: _roamlab.ScenarioError) -> str:
+    """A refusal by its field: without a line, for a text that no file holds."""
+    where = f"field `{error.field}`: " if error.field else ""
+    return f"{where}{error.problem}" + (f"\n  help: {error.help}" if error.help else "")
+
+
+_OF_SWEEPS = ("grid", "points", "random", "scenario")
+
+
+def _refuse_sweep(path: Path, text: str) -> None:
+    """Raise `BadInput` for a sweep in a scenario's place."""
+    try:
+        data = tomli.loads(text)
+    except (tomli.TOMLDecodeError, RecursionError):
+        return
+    named = [name for name in _OF_SWEEPS if name in data]
+    if named and not {"links", "cells", "flows"} & data.keys():
+        raise BadInput(
+            f"{shown(path)}:{_roamlab.line_of(text, named[0]) or 1}, field `{named[0]}`",
+            "this is a sweep, not a scenario",
+            expected=_A_SCENARIO,
+            remedy=f"run it with `roamlab sweep {shown(path)}`",
+        )
+
+
+def read_text(path: Path, expected: str) -> str:
+    """The text of a file that is not empty, in UTF-8 and not too large; `expected` says what it should be."""
+    text = _decode(_read(path, expected), path, expected)
+    if not text.strip():
+        raise BadInput(path, "the file is empty", expected=expected, remedy="see the examples")
+    return text
+
+
+def _read(path: Path, expected: str) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(path, reason, expected=expected, remedy="check the path") from None
+    if len(raw) > MAX_BYTES:
+        raise BadInput(
+            path,
+            f"the file is larger than {MAX_BYTES} bytes",
+            expected=expected,
+            remedy="is this a trace or a result? A scenario names such files, it does not hold them",
+        )
+    return raw
+
+
+def _decode(raw: bytes, path: Path, expected: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise BadInput(
+            f"{path}:{line}:{column}",
+            f"byte 0x{raw[error.start]:02x} is not UTF-8",
+            expected=expected,
+            remedy="save the file in UTF-8",
+        ) from None

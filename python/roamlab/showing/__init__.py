@@ -1,0 +1,1 @@
+"""Results for people: tables in the terminal, message charts, reports."""

@@ -1,0 +1,315 @@
+"""A message sequence chart as SVG: one file that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roamlab.showing.chart import Chart, Message, Note
+
+# Distances in px.
+_COLUMN = 172
+_LEFT, _TOP = 120, 120
+_FOOT = 62
+_PER_MS, _LEAST, _MOST = 8.0, 40.0, 80.0
+_NOTE_LINE = 17.0
+_LETTER, _SMALL_LETTER = 7.6, 6.3
+"""Width of a letter of a message's name, and of its details."""
+
+_INK, _GREY, _PHASE, _DATA, _LOST = "#1b1f24", "#69717a", "#0072B2", "#00795a", "#b00020"
+_STYLE = f"""
+text{{font:13px 'DejaVu Sans',Verdana,sans-serif;fill:{_INK}}}
+.title{{font-size:17px;font-weight:bold}}.small{{font-size:11px;fill:{_GREY}}}
+.node{{font-weight:bold;text-anchor:middle}}.time{{font-size:11px;text-anchor:end;fill:{_GREY}}}
+.message text{{text-anchor:middle;stroke:#fff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}}
+.message .detail{{font-size:11px;fill:{_GREY}}}.message .lost{{fill:{_LOST}}}
+.phase text{{fill:{_PHASE}}}.data text{{fill:{_DATA}}}
+""".strip()
+
+
+class _Box(NamedTuple):
+    """A rectangle that text covers."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlap(self, other: _Box) -> float:
+        """The common area."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(0.0, width) * max(0.0, height)
+
+
+class _Arrow(NamedTuple):
+    """A line from where a message was sent to where it ended."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    def at(self, part: float) -> tuple[float, float]:
+        """The point at this part of the way."""
+        return self.x1 + part * (self.x2 - self.x1), self.y1 + part * (self.y2 - self.y1)
+
+    @property
+    def direction(self) -> tuple[float, float]:
+        """The unit vector along it."""
+        dx, dy = self.x2 - self.x1, self.y2 - self.y1
+        length = math.hypot(dx, dy) or 1.0
+        return dx / length, dy / length
+
+
+@dataclass
+class _Canvas:
+    """Where things are, and what was drawn."""
+
+    x: dict[str, float]
+    y: dict[int, float]
+    """Height of each instant."""
+    parts: list[str] = field(default_factory=list)
+    boxes: list[_Box] = field(default_factory=list)
+    """What labels cover."""
+
+    def add(self, text: str) -> None:
+        """Draw."""
+        self.parts.append(text)
+
+
+def svg(made: Chart) -> str:
+    """The chart as an SVG document."""
+    instants = _instants(made)
+    canvas = _Canvas(
+        {node: _LEFT + (at + 0.5) * _COLUMN for at, node in enumerate(made.nodes)}, _heights(made, instants)
+    )
+    bottom = max(canvas.y.values()) + 34
+    bottom += _NOTE_LINE * max(0, sum(note.time_ns == instants[-1] for note in made.notes) - 1)
+    right = 30 + _LETTER * max((len(_words(note)) for note in made.notes), default=0)
+    margin = _LEFT + len(made.nodes) * _COLUMN
+    width, height = max(margin + right, 900.0), bottom + _FOOT
+    _head(canvas, made)
+    _axis(canvas, made, instants, bottom)
+    for node in made.nodes:
+        _lifeline(canvas, node, bottom)
+    _notes(canvas, made.notes, margin + 10)
+    arrows = [_arrow(canvas, message) for message in made.messages]
+    # Short arrows first: long ones have more places for their label.
+    pairs = sorted(zip(made.messages, arrows, strict=True), key=lambda pair: abs(pair[1].x2 - pair[1].x1))
+    for message, arrow in pairs:
+        _draw_message(canvas, message, arrow, [other for other in arrows if other is not arrow])
+    _foot(canvas, made, bottom)
+    body = "\n".join(canvas.parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">\n<title>{escape(made.title)}</title>\n'
+        f'<style>{_STYLE}</style>\n<rect width="100%" height="100%" fill="#fff"/>\n{body}\n</svg>\n'
+    )
+
+
+def _instants(made: Chart) -> list[int]:
+    """All instants of the chart, in order."""
+    found = {note.time_ns for note in made.notes} | {made.zero_ns}
+    for message in made.messages:
+        found |= {message.sent_ns, message.end_ns}
+    return sorted(found)
+
+
+def _heights(made: Chart, instants: Sequence[int]) -> dict[int, float]:
+    """Where each instant is drawn: to scale, but no step too small for its labels nor longer than the eye needs."""
+    y = _TOP + 30.0
+    heights = {instants[0]: y}
+    for earlier, later in pairwise(instants):
+        stacked = _NOTE_LINE * sum(note.time_ns == earlier for note in made.notes) + 4
+        y += max(min(_PER_MS * (later - earlier) / 1e6, _MOST), _LEAST, stacked)
+        heights[later] = y
+    return heights
+
+
+def _text(x: float, y: float, words: str, kind: str = "") -> str:
+    name = f' class="{kind}"' if kind else ""
+    return f'<text{name} x="{x:.1f}" y="{y:.1f}">{escape(words)}</text>'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, colour: str, more: str = "") -> str:
+    return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{colour}" fill="none"{more}/>'
+
+
+def _head(canvas: _Canvas, made: Chart) -> None:
+    canvas.add(_text(20, 32, made.title, "title"))
+    canvas.add(_text(20, 54, made.origin, "small"))
+    # A sample of each mark.
+    canvas.add(f'<circle cx="26" cy="72" r="4" fill="{_PHASE}"/>')
+    canvas.add(_text(36, 76, "phase of the handover", "small"))
+    canvas.add(_diamond(206, 72))
+    canvas.add(_text(216, 76, "data packets", "small"))
+    canvas.add(_cross(326, 72))
+    canvas.add(_text(336, 76, "message lost", "small"))
+
+
+def _axis(canvas: _Canvas, made: Chart, instants: Sequence[int], bottom: float) -> None:
+    x = 96.0
+    what = "link lost" if made.cells[0] else "link up"
+    canvas.add('<g class="axis">')
+    canvas.add(_text(20, _TOP - 8, f"time since {what} [ms]", "small"))
+    canvas.add(_line(x, _TOP + 10, x, bottom, _GREY))
+    for at in instants:
+        y = canvas.y[at]
+        canvas.add(_line(x - 4, y, x, y, _GREY))
+        canvas.add(_text(x - 8, y + 4, f"{(at - made.zero_ns) / 1e6:.3f}", "time"))
+    for earlier, later in pairwise(instants):
+        if _PER_MS * (later - earlier) / 1e6 > _MOST:
+            y = (canvas.y[earlier] + canvas.y[later]) / 2
+            canvas.add(f'<rect x="{x - 3}" y="{y - 3:.1f}" width="6" height="6" fill="#fff"/>')
+            for dy in (-3, 3):
+                wave = f"M{x - 8:.1f} {y + dy:.1f}q4 -5 8 0t8 0"
+                canvas.add(f'<path class="break" d="{wave}" stroke="{_GREY}" fill="none"/>')
+    canvas.add("</g>")
+
+
+def _lifeline(canvas: _Canvas, node: str, bottom: float) -> None:
+    x, wide = canvas.x[node], max(64.0, 9.0 * len(node) + 20)
+    canvas.add(f'<g class="lifeline" data-node={quoteattr(node)}>')
+    canvas.add(_line(x, _TOP + 10, x, bottom, "#b9c0c8", ' stroke-width="1.5"'))
+    canvas.add(
+        f'<rect x="{x - wide / 2:.1f}" y="{_TOP - 22}" width="{wide:.1f}" height="30" rx="4" fill="#eef1f4" '
+        f'stroke="{_GREY}"/>'
+    )
+    canvas.add(_text(x, _TOP - 2, node, "node"))
+    canvas.add("</g>")
+
+
+def _notes(canvas: _Canvas, notes: Sequence[Note], x: float) -> None:
+    """At the right; a dotted line leads to the node. Notes of one instant stand below each other."""
+    stacked: dict[int, int] = {}
+    for note in notes:
+        at = stacked.get(note.time_ns, 0)
+        stacked[note.time_ns] = at + 1
+        y, node = canvas.y[note.time_ns], canvas.x[note.node]
+        colour, kind = (_DATA, "data") if note.is_data else (_PHASE, "phase")
+        canvas.add(f'<g class="{kind}" data-node={quoteattr(note.node)}>')
+        dots = ' stroke-dasharray="1 4" opacity="0.7"'
+        canvas.add(_line(node, y, x - 4, y, colour, dots) if at == 0 else "")
+        canvas.add(
+            _diamond(node, y)
+            if note.is_data
+            else f'<circle cx="{node:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
+        )
+        canvas.add(_text(x, y + 4 + at * _NOTE_LINE, _words(note)))
+        canvas.add("</g>")
+
+
+def _words(note: Note) -> str:
+    return f"{note.node}: {note.text}"
+
+
+def _diamond(x: float, y: float) -> str:
+    return f'<path d="M{x - 5.5:.1f} {y:.1f}l5.5 -5.5 5.5 5.5 -5.5 5.5z" fill="{_DATA}"/>'
+
+
+def _cross(x: float, y: float) -> str:
+    path = f"M{x - 6:.1f} {y - 6:.1f}l12 12m0 -12l-12 12"
+    return f'<path class="cross" d="{path}" stroke="{_LOST}" stroke-width="2.5" fill="none"/>'
+
+
+def _arrow(canvas: _Canvas, message: Message) -> _Arrow:
+    """To the receiver if it arrived, to the place of its loss, or half-way."""
+    x1, x2 = canvas.x[message.source], canvas.x[message.destination]
+    y1, y2 = canvas.y[message.sent_ns], canvas.y[message.end_ns]
+    if message.arrived_ns is None:
+        place = message.loss.place if message.loss else ""
+        x2 = canvas.x[place] if place in canvas.x and place != message.source else (x1 + x2) / 2
+        y2 = max(y2, y1 + 28)
+    return _Arrow(x1, y1, x2, y2)
+
+
+def _draw_message(canvas: _Canvas, message: Message, arrow: _Arrow, others: Sequence[_Arrow]) -> None:
+    name, details = message.name, _details(message)
+    lost = message.loss is not None
+    colour = _LOST if lost else _INK
+    dash = ' stroke-dasharray="6 4"' if message.arrived_ns is None else ""
+    part = _label_part(canvas, arrow, others, max(len(name) * _LETTER, len(details) * _SMALL_LETTER))
+    x, y = arrow.at(part)
+    dx, dy = arrow.direction
+    angle = math.degrees(math.atan2(dy, dx) if dx >= 0 else math.atan2(-dy, -dx))
+    canvas.add(f'<g class="message" data-id="{message.id}" data-name={quoteattr(name)}>')
+    canvas.add(_line(*arrow, colour, f' stroke-width="1.4"{dash}'))
+    if message.arrived_ns is not None:
+        canvas.add(_head_of(arrow))
+    canvas.add(f'<g transform="translate({x:.1f} {y:.1f}) rotate({angle:.2f})">')
+    canvas.add(_text(0, -4, name))
+    canvas.add(_text(0, 12, details, "detail lost" if lost else "detail"))
+    canvas.add("</g>")
+    if lost:
+        canvas.add(_cross(arrow.x2, arrow.y2))
+    canvas.add("</g>")
+
+
+def _details(message: Message) -> str:
+    size = f"{message.size_bytes} B"
+    if message.arrived_ns is not None:
+        return f"{size}, {(message.arrived_ns - message.sent_ns) / 1e6:.3f} ms"
+    if message.loss is None:
+        return f"{size}, under way at the end"
+    return f"{size}, {message.loss.reason} at {message.loss.place}"
+
+
+def _label_part(canvas: _Canvas, arrow: _Arrow, others: Sequence[_Arrow], wide: float) -> float:
+    """On which part of the arrow its label covers least of the others."""
+    columns = max(1, round(abs(arrow.x2 - arrow.x1) / _COLUMN))
+    middles = [(at + 0.5) / columns for at in range(columns)]
+    shifts = (0.0, -0.1 / columns, 0.1 / columns, -0.2 / columns, 0.2 / columns)
+
+    def cost(part: float) -> float:
+        boxes = _covered(arrow, part, wide)
+        taken = sum(box.overlap(other) for box in boxes for other in canvas.boxes)
+        return taken + sum(60.0 for box in boxes for other in others if _crosses(other, box))
+
+    part = min((middle + shift for shift in shifts for middle in middles), key=cost)
+    canvas.boxes += _covered(arrow, part, wide)
+    return part
+
+
+def _covered(arrow: _Arrow, part: float, wide: float) -> list[_Box]:
+    """What a label along the arrow covers, in five pieces."""
+    (x, y), (dx, dy) = arrow.at(part), arrow.direction
+    pieces = [(at - 2) / 5 * wide for at in range(5)]
+    half = wide / 10
+    return [_Box(x + a * dx - half, y + a * dy - 16, x + a * dx + half, y + a * dy + 16) for a in pieces]
+
+
+def _crosses(arrow: _Arrow, box: _Box) -> bool:
+    points = (arrow.at(step / 60) for step in range(61))
+    return any(box.left < x < box.right and box.top < y < box.bottom for x, y in points)
+
+
+def _head_of(arrow: _Arrow) -> str:
+    """A triangle at the end of the arrow."""
+    ux, uy = arrow.direction
+    left = (arrow.x2 - 10 * ux - 4 * uy, arrow.y2 - 10 * uy + 4 * ux)
+    right = (arrow.x2 - 10 * ux + 4 * uy, arrow.y2 - 10 * uy - 4 * ux)
+    return (
+        f'<path d="M{arrow.x2:.1f} {arrow.y2:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}z" '
+        f'fill="{_INK}"/>'
+    )
+
+
+def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
+    canvas.add(
+        _text(
+            20,
+            bottom + 26,
+            f"Not to scale: {_PER_MS:g} px are 1 ms, but a step has at least {_LEAST:g} px and at most {_MOST:g} px; "
+            "a gap that is shortened has a break (two waves) on the time axis.",
+            "small",
+        )
+    )
+    left_out = f"{made.broadcasts} messages about no host are left out." if made.broadcasts else ""
+    canvas.add(_text(20, bottom + 44, f"Under a message: its size and how long it took. {left_out}", "small"))

@@ -1,0 +1,1 @@
+"""Intervals and tests, verdicts on claims, and when a sample is large enough."""

@@ -1,0 +1,1 @@
+"""A scenario at many points: designs, runs, comparisons, thresholds."""

@@ -1,0 +1,217 @@
+"""Two scenarios side by side: paired differences with intervals, as a table, a figure and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from roamlab import _roamlab
+from roamlab.base import figures
+from roamlab.base.errors import BadInput
+from roamlab.base.quantities import number, scale
+from roamlab.running.executor import LocalPool
+from roamlab.running.summary import Measurement
+from roamlab.showing import terminal
+from roamlab.statistics.stopping import LEAST, Until
+from roamlab.sweeps.design import Whole
+from roamlab.sweeps.plan import Plan
+from roamlab.sweeps.sweep import execute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from rich.table import Table
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.scenarios.scenario import Scenario
+    from roamlab.sweeps.runs import Runs
+
+DEFAULT_METRICS = (
+    "flows.*.goodput_bps",
+    "flows.*.loss_ratio",
+    "flows.*.timeouts",
+    "flows.*.reordered_ratio",
+    "flows.*.disruption_s",
+)
+
+
+ROWS_DRAWN = 12
+"""A figure has axes for so many metrics at most."""
+
+
+def compare(
+    first: Scenario,
+    second: Scenario,
+    metrics: Sequence[str],
+    replications: int | Until,
+    seed: int,
+    store: Path,
+    threads: int | None,
+) -> Runs:
+    """Run both under the same random streams. A stopping rule looks at the difference.
+
+    Raises `BadInput` if they are the same scenario, or have nothing that `metrics` could compare.
+    """
+    if first.resolved == second.resolved:
+        raise BadInput(
+            f"{first.name} and {second.name}",
+            "they say the same",
+            expected="two scenarios that differ",
+            remedy="`roamlab check` shows what a scenario says",
+        )
+    _check_pairs(first, second, metrics)
+    names = (first.name, second.name if second.name != first.name else f"{second.name} (2)")
+    design = Whole(dict(zip(names, (first, second), strict=True)))
+    if isinstance(replications, Until):
+        replications = replace(replications, baseline=first.name)
+    plan = Plan(first, design, replications, seed, Measurement(tuple(dict.fromkeys(metrics))))
+    return execute(plan, store, LocalPool(threads))
+
+
+def unpaired_note(first: Scenario, second: Scenario) -> str:
+    """Which flows only one of the scenarios has, so that they are left out; empty if none or all are."""
+    ours, theirs = _flows(first), _flows(second)
+    if not ours.keys() & theirs.keys():
+        return ""
+    lone = [
+        f"{_some(mine - others)} only in {scenario.name}"
+        for scenario, mine, others in (
+            (first, ours.keys(), theirs.keys()),
+            (second, theirs.keys(), ours.keys()),
+        )
+        if mine - others
+    ]
+    return f"flows that do not pair are not compared: {'; '.join(lone)}" if lone else ""
+
+
+def differences(runs: Runs, baseline: str) -> pl.DataFrame:
+    """What the runs of `compare` differ in. Raises `BadInput` if no pair of runs defines any of the metrics."""
+    found = runs.compare(baseline=baseline)
+    if found.is_empty():
+        raise BadInput(
+            f"metrics {', '.join(runs.metrics)}",
+            "no run of the one scenario and the same run of the other both define one",
+            expected="metrics that runs of both define",
+            remedy="a disruption needs a handover; see docs/metrics.md for what each needs",
+        )
+    return found
+
+
+def _flows(scenario: Scenario) -> dict[str, int]:
+    return {flow["name"]: at for at, flow in enumerate(scenario.expanded().get("flows", []))}
+
+
+def _check_pairs(first: Scenario, second: Scenario, metrics: Sequence[str]) -> None:
+    """Raise `BadInput` unless each metric of a flow has the flow in both scenarios, and `*` has one at least."""
+    ours, theirs = _flows(first), _flows(second)
+    both = [name for name in ours if name in theirs]
+    for metric in metrics:
+        family, _, rest = metric.partition(".")
+        flow = rest.rpartition(".")[0]
+        if family != "flows" or (both and flow == "*") or flow in both:
+            continue
+        lacking = first if flow in theirs else second
+        line = None if lacking.changed else _roamlab.line_of(lacking.text, "flows[0].name")
+        place = f"{lacking.name}:{line}" if line else lacking.name
+        has = f"{first.name} has {_some(ours)}; {second.name} has {_some(theirs)}"
+        raise BadInput(
+            f"{place}, field `flows`, for the metric {metric}",
+            f"there is no flow {flow!r}"
+            if both or flow != "*"
+            else f"no flow pairs with one of {first.name}",
+            expected=f"flows of the same name in both scenarios: {has}",
+            remedy=f"name one of {_some(both)}"
+            if both
+            else "give the flows the same names, or compare whole runs: --metric goodput_bps --metric jain",
+        )
+
+
+def _some(names: Iterable[str]) -> str:
+    """Names for people, the first few of many."""
+    listed = sorted(names)
+    return ", ".join(listed[:_NAMED]) + (f", … ({len(listed)} in all)" if len(listed) > _NAMED else "")
+
+
+_NAMED = 8
+
+
+def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> Until:
+    """The stopping rule that the options of `roamlab compare` make. Raises `BadInput`, naming the option."""
+
+    def refuse(option: str, problem: str, expected: str, remedy: str) -> BadInput:
+        return BadInput(option, problem, expected=expected, remedy=remedy)
+
+    if len(metrics) != 1 or "*" in metrics[0]:
+        problem = f"with {', '.join(metrics) or 'no --metric'} it is not clear which interval is meant"
+        remedy = "write --metric flows.NAME.goodput_bps, for example"
+        raise refuse("--half-width", problem, "one metric", remedy)
+    if not 0 < half_width < math.inf:
+        raise refuse("--half-width", f"{half_width:g}", "a number above 0", "write it in the metric's unit")
+    if runs < LEAST:
+        raise refuse("--runs", f"{runs} runs do not show their spread", f"{LEAST} or more", "leave it out")
+    if budget < runs:
+        raise refuse("--budget", f"{budget}", f"at least the {runs} of --runs", f"write {10 * runs}")
+    return Until(metrics[0], half_width, minimum=runs, budget=budget)
+
+
+def tables(frame: pl.DataFrame) -> Iterator[Table]:
+    """The differences for the terminal, a table for each metric. In bold: p below 0.05 after Holm's correction."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for (metric,), rows in frame.group_by("metric", maintain_order=True):
+        factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
+        shown = Table(title=Text(f"{metric} [{unit}]"), title_justify="left")
+        shown.add_column("compared")
+        for heading in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
+            shown.add_column(heading, justify="right")
+        for row in rows.iter_rows(named=True):
+            shown.add_row(
+                Text(row["name"]),
+                number(row["reference"] / factor),
+                Text(_signed(row["difference"] / factor), "bold" if row["p_holm"] < 0.05 else ""),
+                f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+                str(row["runs"]),
+                f"{row['p_holm']:.2g}",
+            )
+        yield shown
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value >= 0 else ''}{number(value)}"
+
+
+def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
+    """The differences with their intervals, an axis for each metric."""
+    metrics = frame["metric"].unique(maintain_order=True).to_list()[:ROWS_DRAWN]
+    points = frame["name"].unique(maintain_order=True).to_list()
+    with figures.new_figure(len(metrics), share_x=False, row_inches=0.9 + 0.25 * len(points)) as (
+        figure,
+        all_axes,
+    ):
+        for metric, axes in zip(metrics, all_axes, strict=True):
+            rows = frame.filter(frame["metric"] == metric)
+            places = [points.index(name) for name in rows["name"]]
+            factor, unit = scale([*rows["difference"]], rows["unit"][0])
+            middle, low, high = (rows[name].to_numpy() / factor for name in ("difference", "low", "high"))
+            spans = [middle - low, high - middle]
+            axes.errorbar(middle, places, xerr=spans, fmt="o", capsize=3, linestyle="none")
+            axes.axvline(0.0, color="0.4", linewidth=0.8, linestyle="-")
+            axes.set_yticks(range(len(points)), points)
+            axes.set_ylim(len(points) - 0.5, -0.5)
+            axes.set_xlabel(f"{metric}, difference to {baseline} [{unit}]")
+            axes.set_ylabel("compared")
+        caption = f"Differences to {baseline}, run by run, with 95 % intervals."
+        return figures.save(figure, folder, "compare", caption)
+
+
+def write_json(frame: pl.DataFrame, path: Path) -> None:
+    """The rows as a JSON list; what one run alone leaves open is null."""
+    path.write_text(
+        json.dumps(terminal.rows(frame), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        encoding="utf-8",
+    )

@@ -1,0 +1,345 @@
+"""Which points a sweep has: all combinations, a list, or random draws over fields of the scenario."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from roamlab.base.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roamlab.scenarios.scenario import Scenario
+
+MAX_POINTS = 1_000_000
+"""More points than this are taken for a mistake."""
+
+DECIMALS = {
+    "ns": 0,
+    "us": 3,
+    "µs": 3,
+    "ms": 6,
+    "s": 9,
+    "min": 9,
+    "h": 9,
+    "bit/s": 0,
+    "kbit/s": 3,
+    "Mbit/s": 6,
+    "Gbit/s": 9,
+    "pkt": 0,
+    "B": 0,
+    "kB": 3,
+    "MB": 6,
+    "GB": 9,
+    "KiB": 0,
+    "MiB": 0,
+}
+"""Decimals of a quantity in each unit that are still whole in the base unit."""
+
+
+class BadDesign(BadInput):
+    """A design that makes no sense: the field (in a list by position), what is wrong, what to write."""
+
+    def __init__(self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str) -> None:
+        axis = ".".join(part for part in field[1:] if isinstance(part, str))
+        where = f"sweep, axis `{axis}`" if axis else f"sweep, {field[0]}"
+        super().__init__(where, problem, expected=expected, remedy=remedy)
+        self.field, self.problem, self.expected, self.remedy = field, problem, expected, remedy
+
+
+class Design(Protocol):
+    """Points by number. A point gives each axis, which is a path in the scenario, a value."""
+
+    @property
+    def table(self) -> str:
+        """The table of a sweep file that says it."""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The paths."""
+
+    def __len__(self) -> int:
+        """How many points."""
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The value on each axis."""
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """The same for people; different points differ in at least one."""
+
+
+def labels_of(values: Sequence[Any]) -> list[str]:
+    """Values as short text. A table is called by its `kind` where no other on the axis has the same."""
+    kinds = Counter(value.get("kind") for value in values if isinstance(value, dict))
+
+    def label(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, dict) and "kind" in value and kinds[value["kind"]] == 1:
+            return str(value["kind"])
+        return json.dumps(value, ensure_ascii=False, default=str)
+
+    return [label(value) for value in values]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All combinations; the last axis changes fastest."""
+
+    choices: Mapping[str, Sequence[Any]]
+    table: ClassVar[str] = "grid"
+
+    def __post_init__(self) -> None:
+        for path, values in self.choices.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise BadDesign(
+                    ("grid", path),
+                    "an axis without values",
+                    "a list of values",
+                    'write for example ["a", "b"]',
+                )
+            if len(set(labels_of(values))) < len(values):
+                raise BadDesign(("grid", path), "a value stands twice", "different values", "leave one out")
+        if not self.choices:
+            raise BadDesign(("grid",), "the grid is empty", "at least one axis", _FOR_EXAMPLE)
+        _check_axes("grid", self.axes)
+        _check_size(("grid",), len(self), " by ".join(str(len(values)) for values in self.choices.values()))
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The paths."""
+        return tuple(self.choices)
+
+    @cached_property
+    def _labels(self) -> list[list[str]]:
+        return [labels_of(values) for values in self.choices.values()]
+
+    def __len__(self) -> int:
+        return min(math.prod(len(values) for values in self.choices.values()), 2**62)
+
+    def _position(self, point: int) -> list[int]:
+        position = []
+        for values in reversed(list(self.choices.values())):
+            point, at = divmod(point, len(values))
+            position.append(at)
+        return position[::-1]
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The value on each axis."""
+        return tuple(
+            values[at] for values, at in zip(self.choices.values(), self._position(point), strict=True)
+        )
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(labels[at] for labels, at in zip(self._labels, self._position(point), strict=True))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Points that are written out, all with the same axes."""
+
+    points: Sequence[Mapping[str, Any]]
+    table: ClassVar[str] = "points"
+
+    def __post_init__(self) -> None:
+        if not self.points or not all(isinstance(point, dict) and point for point in self.points):
+            raise BadDesign(("points",), "a point without fields", "a list of tables", _FOR_EXAMPLE)
+        for number, point in enumerate(self.points):
+            if set(point) != set(self.points[0]):
+                raise BadDesign(
+                    ("points", number),
+                    f"point {number} has other fields than point 0",
+                    f"the fields {', '.join(self.points[0])}",
+                    "write every field in every point",
+                )
+        _check_axes("points", self.axes)
+        _check_size(("points",), len(self), str(len(self)))
+        if len({self.labels(point) for point in range(len(self))}) < len(self):
+            raise BadDesign(("points",), "a point stands twice", "different points", "leave one out")
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The paths."""
+        return tuple(self.points[0])
+
+    @cached_property
+    def _labels(self) -> list[list[str]]:
+        def label(column: list[Any]) -> list[str]:
+            distinct = list({json.dumps(value, default=str): value for value in column}.values())
+            named = dict(zip(map(_exact, distinct), labels_of(distinct), strict=True))
+            return [named[_exact(value)] for value in column]
+
+        return [label([point[axis] for point in self.points]) for axis in self.axes]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The value on each axis."""
+        return tuple(self.points[point][axis] for axis in self.axes)
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """The values as text."""
+        return tuple(labels[point] for labels in self._labels)
+
+
+def _exact(value: Any) -> str:
+    return json.dumps(value, default=str)
+
+
+@dataclass(frozen=True)
+class Random:
+    """`points` independent draws: from a list, or uniform between two numbers or quantities, also on a log scale.
+
+    Draw n of a seed is the same however many there are.
+    """
+
+    points: int
+    ranges: Mapping[str, Any]
+    seed: int = 1
+    table: ClassVar[str] = "random"
+
+    def __post_init__(self) -> None:
+        if type(self.points) is not int or self.points < 1:
+            raise BadDesign(
+                ("random", "points"), f"{self.points!r} points", "a whole number from 1 on", "write 100"
+            )
+        if not self.ranges:
+            raise BadDesign(("random",), "no axis is drawn", "at least one axis", _FOR_RANDOM)
+        _check_axes("random", self.axes)
+        _check_size(("random", "points"), self.points, str(self.points))
+        for path, range_ in self.ranges.items():
+            if not (isinstance(range_, list) and range_) and _bounds(range_) is None:
+                raise BadDesign(("random", path), f"{range_!r} is no range", _A_RANGE, _FOR_RANDOM)
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The paths."""
+        return tuple(self.ranges)
+
+    def __len__(self) -> int:
+        return self.points
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The value on each axis."""
+        rng = np.random.default_rng([self.seed, point])
+        return tuple(_draw(self.ranges[axis], float(rng.random())) for axis in self.axes)
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """The number of the draw and its values as text."""
+        first, *rest = (labels_of([value])[0] for value in self.values(point))
+        return (f"{point}: {first}", *rest)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole scenarios, by name."""
+
+    scenarios: Mapping[str, Scenario]
+    table: ClassVar[str] = "scenarios"
+    axes: ClassVar[tuple[str, ...]] = ("scenario",)
+
+    def __len__(self) -> int:
+        return len(self.scenarios)
+
+    def values(self, point: int) -> tuple[Any, ...]:
+        """The scenario."""
+        return (list(self.scenarios.values())[point],)
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """Its name."""
+        return (list(self.scenarios)[point],)
+
+
+_FOR_EXAMPLE = 'write for example "cells.bs2.queue.limit" = ["60 pkt", "120 pkt"]'
+_FOR_RANDOM = 'write for example "cells.bs2.rate" = { low = "1 Mbit/s", high = "4 Mbit/s", scale = "log" }'
+_A_RANGE = "a list of values, or a table of low, high and optionally scale, with low below high in one unit"
+
+
+def _bounds(range_: Any) -> tuple[float, float, str, int] | None:
+    """Lowest, highest, unit ("" for plain numbers) and decimals (-1: as they come); None if it is no range."""
+    if not isinstance(range_, dict) or not {"low", "high"} <= set(range_) <= {"low", "high", "scale"}:
+        return None
+    low, high, scale = range_["low"], range_["high"], range_.get("scale", "linear")
+    unit, decimals = "", 0 if type(low) is int and type(high) is int else -1
+    if isinstance(low, str) and isinstance(high, str):
+        try:
+            (low, unit), (high, other) = low.split(), high.split()
+            low, high, decimals = float(low), float(high), DECIMALS[unit]
+        except (ValueError, KeyError):
+            return None
+        if other != unit:
+            return None
+    if not all(type(bound) in (int, float) and math.isfinite(bound) for bound in (low, high)):
+        return None
+    if not low < high or scale not in ("linear", "log") or (scale == "log" and low <= 0):
+        return None
+    return float(low), float(high), unit, decimals
+
+
+def _draw(range_: Any, uniform: float) -> Any:
+    """The value of a range at `uniform` in [0, 1)."""
+    if isinstance(range_, list):
+        return range_[int(uniform * len(range_))]
+    bounds = _bounds(range_)
+    assert bounds is not None
+    low, high, unit, decimals = bounds
+    log = range_.get("scale") == "log"
+    value = low * (high / low) ** uniform if log else low + (high - low) * uniform
+    if unit:
+        return f"{round(value, min(decimals, 6)):.{min(decimals, 6)}f} {unit}"
+    return round(value) if decimals == 0 else value
+
+
+def _check_axes(table: str, axes: Sequence[str]) -> None:
+    for one in axes:
+        for other in axes:
+            if one != other and (other + ".").startswith(one + "."):
+                raise BadDesign(
+                    (table, other),
+                    f"it changes what `{one}` sets too",
+                    "axes that do not touch each other",
+                    f"leave one out, or give `{one}` whole tables as values",
+                )
+
+
+def _check_size(field: tuple[str, ...], points: int, how: str) -> None:
+    if points > MAX_POINTS:
+        raise BadDesign(
+            field,
+            f"{how} points are too many",
+            f"at most {MAX_POINTS}",
+            "leave values out, or draw from the same axes at random with [random]",
+        )
+
+
+def pairs(design: Design, baseline: str) -> list[tuple[int, int]]:
+    """The points to compare, each with its reference. Raises `BadInput` if `baseline` names none; see `compare`."""
+    labels = [design.labels(point) for point in range(len(design))]
+    names = {", ".join(label): point for point, label in enumerate(labels)}
+    if baseline in names:
+        return [(point, names[baseline]) for point in range(len(design)) if point != names[baseline]]
+    by_labels = {label: point for point, label in enumerate(labels)}
+    axes = [axis for axis in range(len(design.axes)) if any(label[axis] == baseline for label in labels)]
+    if len(axes) == 1:
+        (axis,) = axes
+        moved = [(*label[:axis], baseline, *label[axis + 1 :]) for label in labels]
+        return [
+            (point, by_labels[to])
+            for point, to in enumerate(moved)
+            if to in by_labels and by_labels[to] != point
+        ]
+    raise BadInput(
+        f"baseline {baseline!r}",
+        "more than one axis has this value" if axes else "there is no such point, and no axis has this value",
+        expected=f"one of {', '.join(list(names)[:20])}",
+        remedy="name a whole point",
+    )

@@ -1,0 +1,176 @@
+"""What a sweep is: a scenario, its points, how often each is repeated and what is measured."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import tomli_w
+
+from roamlab import _roamlab
+from roamlab.base.errors import BadInput
+from roamlab.records.manifest import hash_text, schema_hash
+from roamlab.running.summary import Measurement, check
+from roamlab.scenarios.scenario import Scenario, assignments
+from roamlab.statistics.stopping import Until, seed
+from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Whole, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+MAX_RUNS = 100_000_000
+"""More runs than this are taken for a mistake."""
+
+_TRIED = 200
+"""So many values of each axis are tried before the first run."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep is: enough to make it again."""
+
+    base: Scenario
+    design: Design
+    replications: int | Until = 30
+    seed: int = 1
+    measurement: Measurement = field(default_factory=Measurement)
+    keep: Literal["summary", "tables"] = "summary"
+    common_random_numbers: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.replications, int) and not 1 <= self.replications * len(self.design) <= MAX_RUNS:
+            raise BadDesign(
+                ("replications",),
+                f"{self.replications} runs of {len(self.design)} points",
+                f"1 to {MAX_RUNS} runs in all",
+                "write 30, for example",
+            )
+        for metric in self.measurement.metrics:
+            check(metric, "field `metrics`")
+        self.deciding_pairs  # noqa: B018  (the check)
+        self._try_values()
+
+    @cached_property
+    def deciding_pairs(self) -> list[tuple[int, int]] | None:
+        """The points, each with its reference, whose differences a stopping rule looks at; None: it looks at means.
+
+        Raises `BadInput` if the rule's baseline names none.
+        """
+        if isinstance(self.replications, int) or self.replications.baseline is None:
+            return None
+        return pairs(self.design, self.replications.baseline)
+
+    def label(self, point: int) -> str:
+        """The point's name."""
+        return ", ".join(self.design.labels(point))
+
+    def scenario(self, point: int) -> Scenario:
+        """The scenario at a point. Raises `ScenarioError` if the engine refuses it."""
+        return self._scenarios(point)
+
+    @cached_property
+    def _scenarios(self) -> Callable[[int], Scenario]:
+        def make(point: int) -> Scenario:
+            if isinstance(self.design, Whole):
+                (scenario,) = self.design.values(point)
+                return cast("Scenario", scenario)
+            changes = zip(self.design.axes, self.design.values(point), strict=True)
+            name = f"{self.base.name} at {self.label(point)}"
+            return Scenario(self._writer.text(dict(changes)), name, changed=True)
+
+        return lru_cache(maxsize=2)(make)
+
+    def point_seed(self, point: int) -> int:
+        """Equal for all points with common random numbers: differences are then between like and like."""
+        return self.seed if self.common_random_numbers else seed(f"{self.seed}/{self.label(point)}")
+
+    def key(self, point: int, run: int) -> str:
+        """Hash of everything that determines the summary of a run."""
+        if point not in self._digests:
+            self._digests[point] = hash_text(self.scenario(point).resolved)
+        parts = (self._digests[point], self.point_seed(point), run, self._origin)
+        return hash_text("/".join(map(str, parts)))
+
+    @cached_property
+    def _digests(self) -> dict[int, str]:
+        """Hashes of the scenarios of points; the scenarios themselves would fill the memory."""
+        return {}
+
+    @cached_property
+    def _origin(self) -> str:
+        return f"{schema_hash()}/{_roamlab.build_hash()}/{self.measurement.digest}"
+
+    @cached_property
+    def _writer(self) -> _Writer:
+        return _Writer(self.base)
+
+    def _try_values(self) -> None:
+        """Try each value once, the other axes at those of the first point: a typing error shows before any run."""
+        design = self.design
+        if isinstance(design, Whole):
+            return
+        if not isinstance(design, Grid):
+            for point in range(min(len(design), _TRIED)):
+                place = (point, design.axes[0]) if isinstance(design, Listed) else (design.axes[0],)
+                self._try(dict(zip(design.axes, design.values(point), strict=True)), place)
+            return
+        first = dict(zip(design.axes, design.values(0), strict=True))
+        for axis, values in design.choices.items():
+            for number, value in enumerate(values[:_TRIED]):
+                self._try(first | {axis: value}, (axis, number))
+
+    def _try(self, changes: dict[str, Any], place: tuple[str | int, ...]) -> None:
+        try:
+            Scenario(self._writer.text(changes), self.base.name, changed=True).resolved  # noqa: B018  (the check)
+        except (_roamlab.ScenarioError, BadInput) as error:
+            raise BadDesign(
+                (self.design.table, *place),
+                f"the scenario cannot be used with {assignments(changes)}:\n  {error}",
+                "the path of a field of the scenario, and values that it takes",
+                "correct the path or the value; `roamlab check` shows all fields of a scenario. Where `kind` changes, "
+                "give the whole table as the value",
+            ) from None
+
+
+class _Writer:
+    """Writes variants of a scenario. Sections that do not change are written once."""
+
+    def __init__(self, base: Scenario) -> None:
+        self._base, self._tables = base, base.tables
+        self._written = {name: self._write(name, value) for name, value in self._tables.items()}
+
+    def text(self, changes: Mapping[str, Any]) -> str:
+        """The scenario with these fields changed."""
+        roots = {path.partition(".")[0] for path in changes}
+        data = copy.deepcopy({root: self._tables[root] for root in roots if root in self._tables})
+        for path, value in changes.items():
+            self._base.put(data, path, value)
+        try:
+            written = self._written | {name: self._write(name, value) for name, value in data.items()}
+        except (TypeError, ValueError) as error:
+            raise BadInput(
+                self._base.name,
+                f"a value cannot be written as TOML ({error})",
+                expected="text, numbers, truth values, lists and tables",
+                remedy='quantities are text with a unit ("2 Mbit/s")',
+            ) from None
+        return "".join(text for _, text in sorted(written.values(), key=lambda part: part[0]))
+
+    def _write(self, name: str, value: Any) -> tuple[bool, str]:
+        """Plain values stand before tables in TOML."""
+        table = isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict))
+        return bool(table), tomli_w.dumps({name: value})
+
+
+def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> Measurement:
+    """The metrics named, or the totals of all flows; and the one that a stopping rule looks at."""
+    wanted = Measurement().metrics if metrics is None else tuple(dict.fromkeys(metrics))
+    if isinstance(replications, Until):
+        metric = replications.metric
+        family, _, rest = metric.partition(".")
+        if metric not in wanted and f"{family}.*.{rest.rpartition('.')[2]}" not in wanted:
+            wanted += (metric,)
+    return Measurement(wanted)

@@ -1,0 +1,284 @@
+"""The runs of a sweep: means and paired differences with intervals, as Polars frames."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab.base.errors import BadInput
+from roamlab.records.manifest import describe
+from roamlab.records.store import Store
+from roamlab.running.run import run as simulate
+from roamlab.running.summary import unit
+from roamlab.statistics.stats import holm, p_value, student
+from roamlab.statistics.stopping import Until
+from roamlab.sweeps.design import pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from roamlab.records.results import Results
+    from roamlab.records.shards import Shards
+    from roamlab.statistics.stats import Interval
+    from roamlab.sweeps.plan import Plan
+
+_SHOWN = 40
+"""A notebook shows so many means."""
+
+_FRAME = {"point": pl.UInt32, "run": pl.UInt32, "metric": pl.String, "value": pl.Float64}
+
+
+@dataclass(frozen=True, repr=False)
+class Runs:
+    """What a sweep measured: `kept` has a row per point, run and metric, in that order."""
+
+    plan: Plan
+    counts: Sequence[int]
+    store: Path
+    kept: pl.DataFrame
+
+    @classmethod
+    def collect(cls, plan: Plan, counts: Sequence[int], store: Path, shards: Shards) -> Runs:
+        """Read the runs of a plan, `counts[point]` of each point, from the store that holds them."""
+        order: dict[str, tuple[int, int]] = {}
+        twins: list[tuple[int, int, int, int]] = []
+        for point, runs in enumerate(counts):
+            for run in range(runs):
+                first = order.setdefault(plan.key(point, run), (point, run))
+                if first != (point, run):
+                    twins.append((*first, point, run))
+        parts = [pl.DataFrame(schema=_FRAME)]
+        for held, rows in shards.read(order):
+            where = pl.DataFrame(
+                {
+                    "key": held,
+                    "point": [order[key][0] for key in held],
+                    "run": [order[key][1] for key in held],
+                },
+                schema={"key": pl.String, "point": pl.UInt32, "run": pl.UInt32},
+            )
+            parts.append(rows.join(where, on="key", maintain_order="left").select(*_FRAME))
+        frame = pl.concat(parts)
+        if twins:
+            frame = _with_twins(frame, twins)
+        return cls(plan, counts, store, frame.sort("point", "run", maintain_order=True))
+
+    def __len__(self) -> int:
+        return sum(self.counts)
+
+    def __getitem__(self, index: int) -> Results:
+        """A run by its number, point by point: its tables, from the store or simulated again."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"run {index} of {len(self)}")
+        index %= len(self)
+        for point, runs in enumerate(self.counts):
+            if index < runs:
+                return self.results(point, index)
+            index -= runs
+        raise AssertionError
+
+    def results(self, point: int, run: int = 0) -> Results:
+        """All tables of a run, from the store or simulated again."""
+        scenario, seed = self.plan.scenario(point), self.plan.point_seed(point)
+        kept = Store(self.store / "runs").find(describe(scenario, seed, run))
+        return kept or simulate(scenario, seed, run)
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """One row per point: its number, name, number of runs and the value on each axis.
+
+        Numbers and truth values keep their type. An axis of tables, or of values of more than one kind, is text.
+        """
+        design = self.plan.design
+        count = len(self.counts)
+        columns = [
+            pl.Series("point", range(count), dtype=pl.UInt32),
+            pl.Series("name", [self.plan.label(point) for point in range(count)], dtype=pl.String),
+            pl.Series("runs", self.counts, dtype=pl.UInt32),
+        ]
+        values = list(zip(*map(design.values, range(count)), strict=True))
+        labels = list(zip(*map(design.labels, range(count)), strict=True))
+        for axis, found, shown in zip(design.axes, values, labels, strict=True):
+            columns.append(_typed(_column(axis), found, shown))
+        return pl.DataFrame(columns)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Long form: a row per point, run and metric, with the value on each axis as in `points`."""
+        return self._with_axes(self.kept).select("point", "run", *self._axes, "metric", "value")
+
+    @cached_property
+    def wide(self) -> pl.DataFrame:
+        """Wide form: a row per point and run, with the value on each axis, and a column for each metric."""
+        spread = self.kept.pivot("metric", index=["point", "run"], values="value", maintain_order=True)
+        return self._with_axes(spread).select("point", "run", *self._axes, *self.metrics)
+
+    @property
+    def _axes(self) -> list[str]:
+        return [_column(axis) for axis in self.plan.design.axes]
+
+    def _with_axes(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.join(self.points.select("point", *self._axes), on="point", maintain_order="left")
+
+    def plot(self, metric: str) -> Figure:
+        """The mean of a metric over the first axis with its 95 % intervals, as a Matplotlib figure.
+
+        The other axes make a line each. Quantities ("60 pkt") are drawn as numbers where all have one unit.
+        """
+        from roamlab.sweeps.drawing import means_over_axis
+
+        return means_over_axis(metric, self.means(metric), self.points)
+
+    def __repr__(self) -> str:
+        axes = ", ".join(self.plan.design.axes)
+        return f"Runs({self.plan.base.name}: {len(self)} runs of {len(self.counts)} points over {axes})"
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.means().head(_SHOWN)._repr_html_()}"
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that were kept, flow by flow."""
+        return self.kept["metric"].unique(maintain_order=True).to_list()
+
+    def values(self, metric: str, point: int) -> list[float]:
+        """One value per run of a point; NaN where the run does not define it."""
+        rows = self._by_point(metric).get(point)
+        return [] if rows is None else rows
+
+    def _by_point(self, metric: str) -> dict[int, list[float]]:
+        if metric not in self.metrics:
+            raise BadInput(
+                f"metric {metric!r}",
+                "the sweep did not keep it",
+                expected=f"one of {', '.join(self.metrics)}",
+                remedy="name it in `metrics` and sweep again",
+            )
+        rows = self.kept.filter(pl.col("metric") == metric).group_by("point", maintain_order=True)
+        return {int(point): values for point, values in rows.agg(pl.col("value")).iter_rows()}
+
+    def means(self, *metrics: str) -> pl.DataFrame:
+        """The mean of each metric (all if none is named) at each point, with its 95 % interval.
+
+        Runs that do not define a metric are left out; `runs` says how many were not.
+        """
+        rows = []
+        for metric in metrics or self.metrics:
+            rule = self.plan.replications
+            for point, values in self._by_point(metric).items():
+                defined = [value for value in values if not math.isnan(value)]
+                if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, None):
+                    found = rule.interval(defined)
+                elif defined:
+                    found = student(defined)
+                else:
+                    continue
+                rows.append((point, self.plan.label(point), metric, unit(metric), *_bounds(found)))
+        columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
+        return pl.DataFrame(rows, schema=_schema(columns), orient="row")
+
+    def compare(self, *metrics: str, baseline: str) -> pl.DataFrame:
+        """Differences to `baseline`, run by run, with 95 % intervals and p-values corrected after Holm.
+
+        `baseline` is the name of a point, or a value on one axis: then each point is compared with the one that
+        differs from it on that axis alone. With common random numbers run n of both had the same streams, which
+        makes the intervals narrow; without, they are as valid. A metric
+        may have `*` for the flow. Runs that do not define the metric in both are left out.
+        """
+        rows: list[tuple[Any, ...]] = []
+        references = pairs(self.plan.design, baseline)
+        rule = self.plan.replications
+        for metric in self._matching(metrics):
+            values = self._by_point(metric)
+            interval, test = student, p_value
+            if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, baseline):
+                interval, test = rule.interval, rule.p_value
+            for point, reference in references:
+                both = [
+                    (after, before)
+                    for after, before in zip(values.get(point, []), values.get(reference, []), strict=False)
+                    if not (math.isnan(after) or math.isnan(before))
+                ]
+                if both:
+                    differences = [after - before for after, before in both]
+                    rows.append(
+                        (
+                            point,
+                            self.plan.label(point),
+                            self.plan.label(reference),
+                            metric,
+                            unit(metric),
+                            student([before for _, before in both]).effect,
+                            *_bounds(interval(differences)),
+                            test(differences),
+                        )
+                    )
+        columns = (
+            "point",
+            "name",
+            "baseline",
+            "metric",
+            "unit",
+            "reference",
+            "difference",
+            "low",
+            "high",
+            "runs",
+            "p",
+        )
+        frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
+        return frame.with_columns(pl.Series("p_holm", holm(frame["p"].to_list()), dtype=pl.Float64))
+
+    def _matching(self, metrics: Sequence[str]) -> list[str]:
+        found = []
+        for metric in metrics or self.metrics:
+            head, star, tail = metric.partition("*")
+            found += [
+                name
+                for name in (self.metrics if star else [metric])
+                if not star or (name.startswith(head) and name.endswith(tail))
+            ]
+        return list(dict.fromkeys(found))
+
+
+def _column(axis: str) -> str:
+    """A column's name for an axis: the table `run` of a scenario is not the number of a run."""
+    return f"[{axis}]" if axis in ("point", "name", "runs", "run", "metric", "value") else axis
+
+
+def _typed(name: str, values: Sequence[Any], labels: Sequence[str]) -> pl.Series:
+    """The values of an axis in a column of their type; their labels if they have none in common."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        kind = pl.Float64 if float in kinds else None
+        return pl.Series(name, values, dtype=kind)
+    return pl.Series(name, labels, dtype=pl.String)
+
+
+def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]]) -> pl.DataFrame:
+    """Points that come to the same scenario share their runs: give each its rows."""
+    same = {"point": pl.UInt32, "run": pl.UInt32, "to_point": pl.UInt32, "to_run": pl.UInt32}
+    copies = frame.join(
+        pl.DataFrame(twins, schema=same, orient="row"), on=["point", "run"], maintain_order="left"
+    )
+    named = copies.select(pl.col("to_point").alias("point"), pl.col("to_run").alias("run"), "metric", "value")
+    return pl.concat([frame, named])
+
+
+def _bounds(found: Interval) -> tuple[float, float, float, int]:
+    return found.effect, found.low, found.high, found.runs
+
+
+def _schema(columns: Sequence[str]) -> dict[str, Any]:
+    kinds = {"point": pl.UInt32, "runs": pl.UInt32} | dict.fromkeys(
+        ("name", "baseline", "metric", "unit"), pl.String
+    )
+    return {column: kinds.get(column, pl.Float64) for column in columns}

@@ -1,0 +1,302 @@
+"""Sweeps as files: TOML beside the scenario that they vary. `docs/sweeps.md` describes the fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import tomli
+
+from roamlab import _roamlab
+from roamlab.base.errors import BadInput, shown
+from roamlab.running.summary import check
+from roamlab.scenarios.scenario import load, read_text
+from roamlab.statistics.stopping import Until, seed
+from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
+from roamlab.sweeps.plan import Plan, measurement_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from roamlab.scenarios.scenario import Scenario
+
+_FIELDS = {
+    "scenario": "the path of a scenario, from the sweep's folder",
+    "seed": "a whole number from 0 to 2^64 - 1, or a name",
+    "replications": "a whole number from 1 on, or a table with metric and half_width",
+    "metrics": "a list of metrics",
+    "keep": '"summary" or "tables"',
+    "common_random_numbers": "true or false",
+    "baseline": "the name of a point, or a value on one axis",
+    "set": "a table of paths and values",
+    "grid": "a table of paths and lists of values",
+    "points": "a list of tables",
+    "random": "a table of points, and of paths and ranges",
+}
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """A sweep as its file says."""
+
+    plan: Plan
+    baseline: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The file, for errors."""
+
+    path: Path
+    text: str
+
+    def refuse(self, field: tuple[str | int, ...], problem: str, expected: str, remedy: str) -> BadInput:
+        name = _path(field)
+        where = f"{self.place(field)}, field `{name}`" if name else self.place(field)
+        return BadInput(where, problem, expected=expected, remedy=remedy)
+
+    def place(self, field: tuple[str | int, ...]) -> str:
+        """The file, and the line of a field or of the closest table around it."""
+        line = _roamlab.line_of(self.text, _path(field))
+        return f"{shown(self.path)}:{line}" if line else shown(self.path)
+
+
+def _path(field: tuple[str | int, ...]) -> str:
+    """A field as the engine names it: `grid."cells.bs2.queue"[1]`."""
+    path = ""
+    for part in field:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            path += ("." if path else "") + (part if re.fullmatch(r"[\w-]+", part) else json.dumps(part))
+    return path
+
+
+def load_sweep(path: str | Path) -> SweepFile:
+    """The sweep in a file, checked, with its scenario."""
+    path = Path(path)
+    text = read_text(path, "a sweep: TOML text in UTF-8")
+    try:
+        data = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        raise BadInput(
+            f"{shown(path)}:{error.lineno}:{error.colno}",
+            error.msg,
+            expected="TOML",
+            remedy="see docs/sweeps.md for an example",
+        ) from None
+    except RecursionError:
+        raise BadInput(
+            path,
+            "brackets are nested hundreds deep",
+            expected="TOML",
+            remedy="close them, or see docs/sweeps.md for an example",
+        ) from None
+    source = _Source(path, text)
+    _check_fields(source, data)
+    replications = _replications(source, data.get("replications", 30))
+    metrics = _metrics(source, data.get("metrics"))
+    baseline = _typed(source, data, "baseline", str, None)
+    of_rule = replications.baseline if isinstance(replications, Until) else None
+    try:
+        base, design = _base(source, data), _design(source, data)
+        named: list[tuple[tuple[str | int, ...], str]] = [
+            (("metrics", number), metric) for number, metric in enumerate(metrics or [])
+        ]
+        if isinstance(replications, Until):
+            named.append((("replications", "metric"), replications.metric))
+        _check_flows(source, base, design, named)
+        for field, name in ((("baseline",), baseline), (("replications", "baseline"), of_rule)):
+            if name is not None:
+                with _located(source, field):
+                    pairs(design, name)
+        plan = Plan(
+            base=base,
+            design=design,
+            replications=replications,
+            seed=_seed(source, data.get("seed", 1)),
+            measurement=measurement_of(metrics, replications),
+            keep=_choice(source, data),
+            common_random_numbers=_typed(source, data, "common_random_numbers", bool, True),
+        )
+    except BadDesign as error:
+        raise source.refuse(error.field, error.problem, error.expected, error.remedy) from None
+    return SweepFile(plan, baseline, text)
+
+
+def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
+    of_scenarios = [name for name in ("links", "cells", "flows") if name in data]
+    if of_scenarios and "scenario" not in data:
+        raise source.refuse(
+            (of_scenarios[0],),
+            "this is a scenario, not a sweep",
+            "a sweep, which names a scenario and says what to vary",
+            f"run it with `roamlab run {shown(source.path)}`",
+        )
+    for name in data:
+        if name not in _FIELDS:
+            raise source.refuse(
+                (name,), "unknown field", f"one of {', '.join(_FIELDS)}", "correct or delete it"
+            )
+    designs = [name for name in ("grid", "points", "random") if name in data]
+    if len(designs) != 1:
+        problem = f"{' and '.join(designs)} stand side by side" if designs else "the sweep varies nothing"
+        raise source.refuse(
+            (designs[-1],) if designs else (), problem, "one of grid, points and random", "write one of them"
+        )
+
+
+def _typed(source: _Source, data: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = data.get(name, default)
+    if value is not default and type(value) is not kind:
+        raise source.refuse((name,), f"{value!r} cannot be used", _FIELDS[name], "see docs/sweeps.md")
+    return value
+
+
+def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
+    named = data.get("scenario")
+    if not isinstance(named, str):
+        problem = "no scenario is named" if named is None else f"{named!r} is not text"
+        raise source.refuse(
+            ("scenario",), problem, _FIELDS["scenario"], 'write for example scenario = "lab.toml"'
+        )
+    try:
+        base = load(source.path.parent / named)
+    except BadInput as error:
+        raise source.refuse(("scenario",), f"{error}", _FIELDS["scenario"], "correct the path") from None
+    changes = _typed(source, data, "set", dict, {})
+    for path in changes:
+        for axis in _axes(data):
+            if (axis + ".").startswith(path + ".") or (path + ".").startswith(axis + "."):
+                table = next(name for name in ("grid", "points", "random") if name in data)
+                raise source.refuse(
+                    ("set", path),
+                    f"`{table}` changes {axis} too",
+                    "fields that the sweep does not vary",
+                    "leave one of the two out",
+                )
+        try:
+            base = base.set(path, changes[path])
+        except (BadInput, _roamlab.ScenarioError) as error:
+            raise source.refuse(
+                ("set", path),
+                f"the scenario refuses it: {error}",
+                "a field and a value that it takes",
+                "correct it",
+            ) from None
+    return base
+
+
+def _axes(data: Mapping[str, Any]) -> list[str]:
+    points = data.get("points")
+    first = points[0] if isinstance(points, list) and points and isinstance(points[0], dict) else {}
+    random = data.get("random")
+    return [*_dict(data.get("grid")), *first, *_dict(random if random is not None else {})]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _design(source: _Source, data: Mapping[str, Any]) -> Design:
+    if "grid" in data:
+        return Grid(_typed(source, data, "grid", dict, {}))
+    if "points" in data:
+        return Listed(_typed(source, data, "points", list, []))
+    random = dict(_typed(source, data, "random", dict, {}))
+    if "points" not in random:
+        raise source.refuse(
+            ("random",), "it does not say how many points", "a field `points`", "write points = 100"
+        )
+    return Random(random.pop("points"), random, _seed(source, data.get("seed", 1)))
+
+
+def _replications(source: _Source, value: Any) -> int | Until:
+    if type(value) is int and value >= 1:
+        return value
+    if not isinstance(value, dict):
+        raise source.refuse(
+            ("replications",), f"{value!r} cannot be used", _FIELDS["replications"], "write 30"
+        )
+    known = ("metric", "half_width", "minimum", "budget", "rule", "baseline")
+    for name in value:
+        if name not in known:
+            raise source.refuse(
+                ("replications", name), "unknown field", f"one of {', '.join(known)}", "correct or delete it"
+            )
+    for name in ("metric", "half_width"):
+        if name not in value:
+            raise source.refuse(
+                ("replications",), f"{name} is missing", _FIELDS["replications"], f"add {name}"
+            )
+    with _located(source, ("replications", "metric")):
+        check(str(value["metric"]), "field `replications.metric`")
+    with _located(source, ("replications",)):
+        return Until(**value)
+
+
+def _metrics(source: _Source, value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value or not all(isinstance(metric, str) for metric in value):
+        raise source.refuse(
+            ("metrics",), f"{value!r} cannot be used", _FIELDS["metrics"], 'write ["flows.*.goodput_bps"]'
+        )
+    for number, metric in enumerate(value):
+        with _located(source, ("metrics", number)):
+            check(metric, f"field `metrics[{number}]`")
+    return value
+
+
+def _check_flows(
+    source: _Source,
+    base: Scenario,
+    design: Design,
+    metrics: Iterable[tuple[tuple[str | int, ...], str]],
+) -> None:
+    """Flows that metrics name exist, unless the sweep varies which there are."""
+    if any(axis == "flows" or axis.endswith(".name") for axis in design.axes):
+        return
+    known = [flow["name"] for flow in base.expanded().get("flows", [])]
+    for field, metric in metrics:
+        family, _, rest = metric.partition(".")
+        flow = rest.rpartition(".")[0]
+        if family == "flows" and flow not in ("*", *known):
+            raise source.refuse(
+                field,
+                f"there is no flow {flow!r} in {base.name}",
+                f"one of {', '.join(known)}",
+                "name a flow of the scenario, or * for all",
+            )
+
+
+@contextmanager
+def _located(source: _Source, field: tuple[str | int, ...]) -> Iterator[None]:
+    """A report of bad input gets the file's name and the line of `field`."""
+    try:
+        yield
+    except BadInput as error:
+        error.args = (f"{source.place(field)}, {error}",)
+        raise
+
+
+def _seed(source: _Source, value: Any) -> int:
+    if isinstance(value, str) and value:
+        return seed(value)
+    if type(value) is int and 0 <= value < 2**64:
+        return value
+    raise source.refuse(("seed",), f"{value!r} cannot be used", _FIELDS["seed"], "write 1")
+
+
+def _choice(source: _Source, data: Mapping[str, Any]) -> Literal["summary", "tables"]:
+    value = data.get("keep", "summary")
+    if value == "tables":
+        return "tables"
+    if value == "summary":
+        return "summary"
+    raise source.refuse(("keep",), f"{value!r} cannot be used", _FIELDS["keep"], 'write "summary"')

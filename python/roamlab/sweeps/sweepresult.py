@@ -1,0 +1,79 @@
+"""What `roamlab sweep` leaves in its folder, and shows: the same files, byte for byte, however often it was stopped.
+
+`runs.parquet` (a row per point, run and metric), `points.csv`, `means.csv`, with a baseline `compare.json` and a
+figure, and `sweep.json`: what it was made from.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from roamlab import _roamlab
+from roamlab.base.quantities import number, scale
+from roamlab.records.manifest import package_version, schema_hash
+from roamlab.sweeps import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import polars as pl
+    from rich.table import Table
+
+    from roamlab.sweeps.runs import Runs
+    from roamlab.sweeps.sweepfile import SweepFile
+
+ORIGIN = "sweep.json"
+
+SHOWN = 40
+"""The terminal shows so many lines; the files have all."""
+
+
+def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
+    """Write everything; the differences, if there is a baseline."""
+    runs.kept.write_parquet(folder / "runs.parquet", compression="zstd")
+    runs.points.write_csv(folder / "points.csv")
+    runs.means().write_csv(folder / "means.csv")
+    differences = None
+    if source.baseline is not None:
+        differences = runs.compare(baseline=source.baseline)
+        compare.write_json(differences, folder / "compare.json")
+        if not differences.is_empty():
+            compare.draw(differences, source.baseline, folder)
+    plan = runs.plan
+    origin = {
+        "sweep": source.text,
+        "scenario": plan.base.text,
+        "seed": plan.seed,
+        "points": len(plan.design),
+        "runs": len(runs),
+        "metrics": list(plan.measurement.metrics),
+        "version": package_version(),
+        "schema_hash": schema_hash(),
+        "build_hash": _roamlab.build_hash(),
+    }
+    (folder / ORIGIN).write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return differences
+
+
+def tables(runs: Runs) -> Iterator[Table]:
+    """Means with their intervals, as far as they fit, a table for each metric."""
+    from rich.table import Table
+    from rich.text import Text
+
+    means = runs.means()
+    rest = means.height - SHOWN
+    for (metric,), rows in means.head(SHOWN).group_by("metric", maintain_order=True):
+        factor, unit = scale(rows["mean"], rows["unit"][0])
+        shown = Table(title=Text(f"{metric} [{unit}]"), title_justify="left")
+        shown.add_column("point")
+        for heading in ("mean", "95 % interval", "runs"):
+            shown.add_column(heading, justify="right")
+        for row in rows.iter_rows(named=True):
+            low, mean, high = (number(row[name] / factor) for name in ("low", "mean", "high"))
+            interval = f"{low} … {high}" if row["runs"] > 1 else "one run"
+            shown.add_row(Text(row["name"]), mean, interval, str(row["runs"]))
+        if rest > 0 and metric == means["metric"][SHOWN - 1]:
+            shown.caption = f"and {rest} more lines in means.csv"
+        yield shown

@@ -1,0 +1,271 @@
+"""The smallest value of a field at which a condition holds in most runs, with an interval that covers it."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+from scipy import stats as scipy_stats
+
+from roamlab.base.errors import BadInput
+from roamlab.running.summary import check
+from roamlab.scenarios.scenario import of
+from roamlab.statistics.stats import CONFIDENCE
+from roamlab.sweeps.design import DECIMALS
+from roamlab.sweeps.sweep import STORE, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from roamlab.running.executor import Executor
+    from roamlab.scenarios.scenario import Scenario
+
+Verdict = Literal["meets", "fails", "open"]
+
+FIRST_LOOK = 16
+"""Runs of a value before its first verdict; each further look doubles them."""
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Threshold:
+    """What a search found. With 95 % confidence the threshold lies above `above` and is at most `at_most`.
+
+    `above` is the largest value that certainly fails (None: not even the smallest does), `at_most` the smallest that
+    certainly meets the condition (None: not even the largest does). `tried` has a row for each value: its runs, how
+    many `met`, their share with the bounds `low` and `high` that decided, and the verdict.
+    """
+
+    path: str
+    where: str
+    share: float
+    above: Any
+    at_most: Any
+    tried: pl.DataFrame
+
+    def __repr__(self) -> str:
+        bounds = [
+            f"above {self.above}" if self.above is not None else "",
+            f"at most {self.at_most}" if self.at_most is not None else "not found among the values tried",
+        ]
+        return (
+            f"smallest {self.path} with {self.where} in {self.share:.0%} of runs: "
+            f"{', '.join(filter(None, bounds))} ({CONFIDENCE:.0%} confidence)"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"{escape(repr(self))}{self.tried._repr_html_()}"
+
+
+def smallest(
+    scenario: Scenario | str | Path,
+    path: str,
+    *,
+    where: str,
+    between: tuple[Any, Any],
+    share: float = 0.9,
+    step: float = 1.0,
+    budget: int = 256,
+    seed: int = 1,
+    store: str | Path = STORE,
+    executor: Executor | None = None,
+) -> Threshold:
+    """The smallest value of the field `path` at which at least `share` of the runs meet the condition `where`.
+
+    `where` is a metric, a comparison and a number in the metric's unit: "flows.moving.timeouts == 0". `between` are the
+    smallest and the largest value to try, numbers or quantities of one unit ("4 pkt", "256 pkt"), `step` apart in that
+    unit. A larger value is taken to be no worse: the share that meets may only grow with it.
+
+    The search bisects. A value has 16, 32, 64, … runs, `budget` at most, until the bounds of Clopper and Pearson on the
+    share that meets lie on one side of `share`; one that is still open then is passed on both sides, and the interval
+    grows by it. The bounds are so wide that all verdicts of a search are right together with 95 %: the chance of error
+    is divided by the number of values that it can try and of looks at each. `docs/sweeps.md` has the details.
+
+    Raises `BadInput` if an argument cannot be used, or a run does not define the metric.
+    """
+    base = of(scenario)
+    values = _values(between, step)
+    condition = _condition(where)
+    if not 0 < share < 1:
+        raise _refuse("share", share, "a number between 0 and 1", "write 0.9")
+    if type(budget) is not int or budget < FIRST_LOOK:
+        raise _refuse("budget", budget, f"a whole number from {FIRST_LOOK} on", "leave it out")
+    search = _Search(base, path, condition, values, share, budget, seed, store, executor)
+    fails = _first(len(values), lambda at: search.verdict(at) != "fails") - 1
+    meets = _first(len(values), lambda at: search.verdict(at) == "meets")
+    above = values(fails) if fails >= 0 else None
+    at_most = values(meets) if meets < len(values) else None
+    return Threshold(path, where, share, above, at_most, search.tried())
+
+
+@dataclass(frozen=True)
+class _Condition:
+    metric: str
+    text: str
+    holds: Callable[[float, float], bool]
+    bound: float
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Numbers or quantities at equal distances."""
+
+    low: float
+    step: float
+    count: int
+    unit: str
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __call__(self, at: int) -> Any:
+        value = self.low + at * self.step
+        if self.unit:
+            return f"{round(value, DECIMALS[self.unit]):.15g} {self.unit}"
+        return int(value) if value == int(value) and self.step == int(self.step) else value
+
+
+class _Search:
+    """Verdicts on values, each made once."""
+
+    def __init__(
+        self,
+        base: Scenario,
+        path: str,
+        condition: _Condition,
+        values: _Values,
+        share: float,
+        budget: int,
+        seed: int,
+        store: str | Path,
+        executor: Executor | None,
+    ) -> None:
+        self._base, self._path, self._condition, self._values = base, path, condition, values
+        self._share, self._seed, self._store, self._executor = share, seed, store, executor
+        sizes = [FIRST_LOOK << look for look in range(budget.bit_length()) if FIRST_LOOK << look < budget]
+        self._sizes = [*sizes, budget]
+        # Two bisections of the positions 0 to n, which share what they tried.
+        most_tried = min(len(values), 2 * math.ceil(math.log2(len(values) + 1)))
+        self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
+        self._rows: dict[int, tuple[int, int, float, float, float, Verdict]] = {}
+
+    def verdict(self, at: int) -> Verdict:
+        """What the runs of a value say."""
+        for size in self._sizes:
+            if at in self._rows:
+                break
+            met = sum(self._condition.holds(value, self._condition.bound) for value in self._runs(at, size))
+            low, high = bounds(met, size, self._error)
+            verdict: Verdict = "meets" if low >= self._share else "fails" if high < self._share else "open"
+            if verdict != "open" or size == self._sizes[-1]:
+                self._rows[at] = (size, met, met / size, low, high, verdict)
+        return self._rows[at][-1]
+
+    def _runs(self, at: int, size: int) -> list[float]:
+        metric, value = self._condition.metric, self._values(at)
+        runs = sweep(
+            self._base,
+            {self._path: [value]},
+            replications=size,
+            seed=self._seed,
+            metrics=[metric],
+            store=self._store,
+            executor=self._executor,
+        )
+        found = runs.values(metric, 0)
+        undefined = sum(map(math.isnan, found))
+        if undefined:
+            raise _refuse(
+                "where",
+                self._condition.text,
+                f"a metric that every run defines; {undefined} of {size} runs do not at {self._path} = {value}",
+                "name another, such as the flow's goodput_bps",
+            )
+        return found
+
+    def tried(self) -> pl.DataFrame:
+        """The values with their verdicts, from the smallest."""
+        rows = [(self._values(at), *row) for at, row in sorted(self._rows.items())]
+        columns = ("value", "runs", "met", "share", "low", "high", "verdict")
+        return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def bounds(met: int, runs: int, error: float) -> tuple[float, float]:
+    """The bounds of Clopper and Pearson (1934) on a share, each wrong with probability `error` / 2 at most."""
+    found = scipy_stats.binomtest(met, runs).proportion_ci(1 - error, method="exact")
+    return float(found.low), float(found.high)
+
+
+def _first(count: int, holds: Callable[[int], bool]) -> int:
+    """The first of 0 to `count` - 1 for which `holds` is true, if it stays so from there on; `count` if none is."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _condition(where: str) -> _Condition:
+    parts = (
+        re.fullmatch(r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*", where) if isinstance(where, str) else None
+    )
+    try:
+        if parts is None:
+            raise ValueError
+        metric, sign, bound = parts[1], parts[2], float(parts[3])
+    except ValueError:
+        raise _refuse(
+            "where", where, "a metric, a comparison and a number", 'write "flows.moving.timeouts == 0"'
+        ) from None
+    if "*" in metric:
+        raise _refuse("where", where, "one metric", "name the flow")
+    check(metric, "where")
+    return _Condition(metric, where, _COMPARISONS[sign], bound)
+
+
+def _values(between: tuple[Any, Any], step: float) -> _Values:
+    try:
+        (low, unit), (high, other) = map(_quantity, between)
+        if type(step) not in (int, float) or not (step > 0 and math.isfinite(step)):
+            raise _refuse("step", step, "a number above 0, in the unit of `between`", "leave it out: 1")
+        if unit != other or not low < high:
+            raise ValueError
+    except (TypeError, ValueError):
+        raise _refuse(
+            "between",
+            between,
+            "the smallest and the largest value, numbers or quantities of one unit",
+            'write ("4 pkt", "256 pkt")',
+        ) from None
+    return _Values(low, step, math.floor((high - low) / step + 1e-9) + 1, unit)
+
+
+def _quantity(value: Any) -> tuple[float, str]:
+    """A number and its unit, "" if it has none."""
+    if type(value) in (int, float) and math.isfinite(value):
+        return float(value), ""
+    number, unit = str(value).split()
+    if unit not in DECIMALS:
+        raise ValueError
+    return float(number), unit
+
+
+def _refuse(name: str, value: object, expected: str, remedy: str) -> BadInput:
+    return BadInput(f"{name} = {value!r}", "it cannot be used", expected=expected, remedy=remedy)

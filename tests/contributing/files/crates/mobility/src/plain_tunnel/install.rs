@@ -1,0 +1,49 @@
+//! Who plays which role, and what the world is asked for.
+
+use super::{BaseStation, Gateway, Message, MobileHost, Params, Phase, PlainTunnel, Sizes};
+use crate::{Domain, Installation, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Duration, Rng};
+use std::collections::BTreeSet;
+
+impl Protocol for Params {
+    type Role = PlainTunnel;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"plain-tunnel\" }";
+    const TITLE: &'static str = "the plain tunnel";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    fn check(&self, _: &Topology) -> Result<(), Refusal> {
+        if self.retransmit == Duration::ZERO {
+            return Err(Refusal::at("retransmit", "this time cannot be zero").help("write \"200 ms\""));
+        }
+        check_sizes([("update", self.sizes.update), ("acknowledge", self.sizes.acknowledge)])
+    }
+
+    fn install(&self, topology: &Topology, _: &dyn Fn(&str) -> Rng) -> Installation<PlainTunnel> {
+        let mut installed = Installation::empty();
+        let mut gateways = BTreeSet::new();
+        for host in &topology.hosts {
+            let gateway = topology.address(topology.gateway.as_ref().unwrap_or(&host.home));
+            if gateways.insert(gateway) {
+                installed.place(gateway, Gateway::default());
+            }
+            let address = topology.address(&host.name);
+            installed.place(address, MobileHost::new(address, gateway, self));
+        }
+        for cell in &topology.cells {
+            installed.place(topology.address(&cell.name), BaseStation::default());
+        }
+        installed.discards_unknown = true;
+        installed
+    }
+}

@@ -1,0 +1,3 @@
+//! Each role's transition table.
+
+mod table;
