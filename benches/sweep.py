@@ -59,7 +59,9 @@ def tiny() -> rl.Scenario:
         {
             "run": {"duration": "100 ms"},
             "links": [{"between": ["a", "b"], "rate": "1 Mbit/s", "delay": "10 ms"}],
-            "flows": [{"name": "file", "path": ["a", "b"], "transport": {"kind": "tcp"}, "app": {"kind": "ftp"}}],
+            "flows": [
+                {"name": "file", "path": ["a", "b"], "transport": {"kind": "tcp"}, "app": {"kind": "ftp"}}
+            ],
         },
         "tiny",
     )

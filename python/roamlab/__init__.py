@@ -6,6 +6,7 @@
     results = rl.run(base, seed=1)
     results.flows            # a Polars frame: one row per flow
     results.queue("bs2/air") # the samples of one queue
+    rl.why(results, "drops", 0)  # what led to the first loss, step by step to the root
 
     runs = rl.sweep(base, {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}, replications=30)
     runs.compare("flows.moving.goodput_bps", baseline="60 pkt")  # differences with intervals
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from roamlab.base.errors import BadInput, RoamlabError
     from roamlab.records.results import Results
     from roamlab.records.store import Store, open_run
+    from roamlab.records.why import why
     from roamlab.running.ensemble import Job, run_all
     from roamlab.running.executor import DaskCluster, LocalPool
     from roamlab.running.run import run
@@ -59,6 +61,7 @@ __all__ = [
     "seed",
     "smallest",
     "sweep",
+    "why",
 ]
 
 _HOMES = {
@@ -85,6 +88,7 @@ _HOMES = {
     "seed": "statistics.stopping",
     "smallest": "sweeps.threshold",
     "sweep": "sweeps.sweep",
+    "why": "records.why",
 }
 
 

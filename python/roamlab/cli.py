@@ -423,6 +423,32 @@ def trace(run_folder: Path | None, packet: int) -> None:
         click.echo(line.rstrip())
 
 
+@cli.command("why")
+@click.argument("table")
+@click.argument("row", type=click.IntRange(0))
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
+@_JSON
+def why_(table: str, row: int, run_folder: Path | None, *, as_json: bool) -> None:
+    """Print what led to a row of a table, step by step to the root.
+
+    TABLE is drops, tcp, packets, handovers, releases, signalling or causes; ROW its number from 0. The tables are those
+    in the run folder RUN; without one it is the newest in out/runs.
+    """
+    from roamlab.base.errors import within
+    from roamlab.records.store import open_run
+    from roamlab.records.why import lines, why
+    from roamlab.showing import terminal
+
+    folder = _run_folder(run_folder)
+    with within(folder):
+        results = open_run(folder)
+        if as_json:
+            _print_json(terminal.rows(why(results, table, row)))
+            return
+        for line in lines(results, table, row):
+            click.echo(line)
+
+
 @cli.command()
 @click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
 @click.option("--host", metavar="NAME", help="Mobile host.  [default: the only one that moved]")

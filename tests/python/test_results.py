@@ -43,7 +43,7 @@ def test_all_queues_and_the_plot_of_one(scenario: Scenario) -> None:
 
 
 def test_a_missing_table_is_named(scenario: Scenario) -> None:
-    with pytest.raises(BadInput, match="one of drops, flows, queue, trace"):
+    with pytest.raises(BadInput, match="one of causes, drops, flows, queue, trace"):
         run(scenario).table("drop")
 
 

@@ -341,6 +341,13 @@ pub trait Agent: Sized {
         out: &mut Vec<Action<Self::Message, Self::Phase>>,
     );
 
-    /// When the agent wants [`Input::Deadline`]; `None`: never.
-    fn next_deadline(&self) -> Option<Time>;
+    /// Gives `each` all times at which the agent wants [`Input::Deadline`] as things stand, in any order.
+    fn deadlines(&self, each: &mut dyn FnMut(Time));
+
+    /// The first of them; `None`: never.
+    fn next_deadline(&self) -> Option<Time> {
+        let mut first: Option<Time> = None;
+        self.deadlines(&mut |time| first = Some(first.map_or(time, |first| first.min(time))));
+        first
+    }
 }

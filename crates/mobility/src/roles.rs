@@ -35,9 +35,9 @@ macro_rules! roles {
                 }
             }
 
-            fn next_deadline(&self) -> Option<roamlab_engine::Time> {
+            fn deadlines(&self, each: &mut dyn FnMut(roamlab_engine::Time)) {
                 match self {
-                    $($protocol::$role(role) => role.next_deadline(),)+
+                    $($protocol::$role(role) => role.deadlines(each),)+
                 }
             }
         }

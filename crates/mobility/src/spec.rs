@@ -145,6 +145,13 @@ macro_rules! protocols {
                     $(MobilityAgent::$variant(role, _) => role.next_deadline(),)+
                 }
             }
+
+            /// All times at which the agent wants [`Input::Deadline`] as things stand, in any order.
+            pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+                match self {
+                    $(MobilityAgent::$variant(role, _) => role.deadlines(each),)+
+                }
+            }
         }
 
         impl Family for MobilitySpec {

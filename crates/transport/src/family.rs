@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct UdpSpec {}
 
 macro_rules! transports {
-    ($($name:literal => $type:ident($spec:ident): $summary:literal,)+) => {
+    ($($name:literal => $type:ident($spec:ty): $summary:literal,)+) => {
         /// What carries a flow's data: `kind` names the transport, the other fields are its parameters.
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
@@ -33,7 +33,7 @@ macro_rules! transports {
 
             fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
                 match kind {
-                    $($name => $spec::deserialize(fields).map(TransportSpec::$type),)+
+                    $($name => <$spec>::deserialize(fields).map(TransportSpec::$type),)+
                     _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
                 }
             }
@@ -42,7 +42,7 @@ macro_rules! transports {
 }
 
 transports! {
-    "tcp" => Tcp(TcpSpec): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
+    "tcp" => Tcp(Box<TcpSpec>): "A byte stream with recovery and congestion control; the run's profile fills in what is left out",
     "udp" => Udp(UdpSpec): "Datagrams as the application offers them",
 }
 

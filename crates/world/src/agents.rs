@@ -1,9 +1,10 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
+use crate::cause::CauseId;
 use crate::event::NodeId;
 use crate::node::Node;
 use crate::scenario::Scenario;
-use roamlab_engine::{Bytes, Streams};
+use roamlab_engine::{Bytes, Streams, Time};
 use roamlab_mobility::{
     Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
 };
@@ -29,6 +30,17 @@ pub struct Resident {
     pub buffering: Option<Buffering>,
     /// It is told of data that hosts of its domain send through this node.
     pub watches_uplink: bool,
+    /// What set its pending deadlines.
+    pub timers: BTreeMap<Time, SetBy>,
+}
+
+/// What set a deadline of an agent.
+#[derive(Copy, Clone, Debug)]
+pub struct SetBy {
+    /// What led to it; for one that another deadline set, what led to that one.
+    pub cause: CauseId,
+    /// What led to the messages that the agent sent when it set it.
+    pub sent_by: CauseId,
 }
 
 /// A mobility protocol in its part of the network.
@@ -76,7 +88,8 @@ pub fn install(
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
             let Placement { role: agent, buffering, watches_uplink, .. } = placement;
-            node.agents.push(Resident { domain: id, agent, buffering, watches_uplink });
+            let timers = BTreeMap::new();
+            node.agents.push(Resident { domain: id, agent, buffering, watches_uplink, timers });
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {

@@ -3,10 +3,11 @@
 //! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait; once it is released
 //! it is a pipe: packets pass straight through, in the order in which they came.
 
+use crate::cause::CauseId;
 use crate::cx::{Cx, Location};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Via};
-use roamlab_packet::{DropReason, Dscp, PacketId};
+use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
@@ -49,6 +50,8 @@ pub struct HostBuffer {
     pub received: BTreeSet<u64>,
     /// When it is looked at next for packets that have waited too long, if it is.
     pub watched: Option<Time>,
+    /// What led to what it does now.
+    pub cause: CauseId,
     shape: Buffering,
     packets: VecDeque<Held>,
     /// What waits until all that comes into the buffer has gone.
@@ -60,7 +63,7 @@ impl HostBuffer {
     pub fn new(shape: Buffering) -> HostBuffer {
         let (packets, reorder_queue) = (VecDeque::new(), VecDeque::new());
         let (mode, received) = (Mode::Attached, BTreeSet::new());
-        HostBuffer { mode, received, watched: None, shape, packets, reorder_queue }
+        HostBuffer { mode, received, watched: None, cause: CauseId::NONE, shape, packets, reorder_queue }
     }
 
     fn limit(&self) -> usize {
@@ -110,10 +113,10 @@ impl HostBuffer {
                 BufferDrop::Oldest => self.packets.pop_front().or_else(|| self.reorder_queue.pop_front()),
             };
             let Some(oldest) = oldest else {
-                cx.lose(packet, DropReason::BufferOverflow, place);
+                cx.lose_by(packet, DropReason::BufferOverflow, place, self.cause);
                 return None;
             };
-            cx.lose(oldest.packet, DropReason::BufferOverflow, place);
+            cx.lose_by(oldest.packet, DropReason::BufferOverflow, place, self.cause);
         }
         Some(Held { since: cx.now, packet })
     }
@@ -127,20 +130,21 @@ impl HostBuffer {
 
     /// Loses what has waited too long.
     pub fn expire(&mut self, place: Location, cx: &mut Cx) {
+        let cause = self.cause;
         while self.next_expiry().is_some_and(|time| time <= cx.now) {
             let ages =
                 [self.packets.front(), self.reorder_queue.front()].map(|held| held.map(|held| held.since));
             let behind = ages[1].is_some_and(|since| ages[0].is_none_or(|first| since < first));
             let line = if behind { &mut self.reorder_queue } else { &mut self.packets };
             if let Some(held) = line.pop_front() {
-                cx.lose(held.packet, DropReason::BufferExpired, place);
+                cx.lose_by(held.packet, DropReason::BufferExpired, place, cause);
             }
         }
     }
 
     /// The host has left now: packets wait, and copies that were kept begin to.
-    pub fn collect(&mut self, now: Time) {
-        self.mode = Mode::Collecting;
+    pub fn collect(&mut self, now: Time, cause: CauseId) {
+        (self.mode, self.cause) = (Mode::Collecting, cause);
         self.received.clear();
         self.packets.iter_mut().for_each(|held| held.since = now);
     }
@@ -162,6 +166,12 @@ impl HostBuffer {
             packets.make_contiguous().reverse();
         }
         packets
+    }
+
+    /// Whether the packet with this number waits.
+    pub fn holds(&self, serial: u64, pool: &PacketPool) -> bool {
+        let mut all = self.packets.iter().chain(&self.reorder_queue);
+        all.any(|held| pool[&held.packet].serial == serial)
     }
 
     /// The number of packets inside.
@@ -275,7 +285,7 @@ mod tests {
         let sent = packets(3, &mut cx);
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!(buffer.next_expiry(), None, "nothing waits yet");
-        buffer.collect(ms(5));
+        buffer.collect(ms(5), CauseId::NONE);
         let mut sent = sent.into_iter();
         for (at, behind) in [(6, false), (7, true), (8, false)] {
             cx.now = ms(at);

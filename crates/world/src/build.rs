@@ -1,6 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
+use crate::cause::CauseId;
 use crate::conduct::Conduct;
 use crate::cx::Cx;
 use crate::event::{CellId, Event, LinkId, NodeId};
@@ -48,6 +49,9 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     builder.finish(cells)
 }
 
+/// Tables with a column that leads to the causes, and these.
+const WITH_CAUSES: [&str; 7] = ["causes", "drops", "tcp", "packets", "handovers", "releases", "signalling"];
+
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
@@ -57,6 +61,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         packets: record.packets && conduct.wants("packets"),
         queues: conduct.wants("queue"),
         drops: conduct.wants("drops"),
+        causes: WITH_CAUSES.iter().any(|table| conduct.wants(table)),
     }
 }
 
@@ -208,6 +213,8 @@ impl<'a> Builder<'a> {
             left: BTreeMap::new(),
             uplink_choice: self.scenario.radio.uplink(),
             entering: None,
+            moved: CauseId::NONE,
+            unheard: CauseId::NONE,
             measuring: self.measuring(spec, cells),
             uplinks,
             waiting: VecDeque::new(),
@@ -371,6 +378,9 @@ impl<'a> Builder<'a> {
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
+        if self.wanted.causes {
+            cx.probes.causes.begin();
+        }
         cx.probes.losses = vec![0; flows.len()];
         schedule_start(&mut cx, &self.links, &self.nodes, &flows);
         for (number, prediction) in setting.predictions.iter().enumerate() {
@@ -397,7 +407,7 @@ impl<'a> Builder<'a> {
             packet_hops: 0,
         };
         world.mark_special();
-        (0..world.nodes.len() as u32).for_each(|node| world.arm_agent(NodeId(node)));
+        (0..world.nodes.len() as u32).for_each(|node| world.start_agents(NodeId(node)));
         world
     }
 }
@@ -413,7 +423,7 @@ fn blank_node(name: &str, addr: Addr) -> Node {
         serves: None,
         is_access_router: false,
         buffers: BTreeMap::new(),
-        draining: BTreeSet::new(),
+        draining: BTreeMap::new(),
         mobile: None,
     }
 }

@@ -1,5 +1,6 @@
 //! What everything that happens may touch: the clock, the pending events, the packets and the record.
 
+use crate::cause::{Cause, CauseId, is_root};
 use crate::event::{Event, LinkId, NodeId};
 use crate::probe::{Probes, Stop};
 use roamlab_engine::{EventScheduler, Time};
@@ -37,20 +38,43 @@ impl Cx {
         self.mark == Some(self.pool[packet].inner_tos().dscp())
     }
 
-    /// The packet is lost here.
+    /// The packet is lost here, for a reason that is in the network itself.
     pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Location) {
+        debug_assert!(is_root(reason) || !reason.loses_data(), "what led to {reason:?}?");
+        self.lose_by(packet, reason, place, CauseId::NONE);
+    }
+
+    /// The packet is lost here, for a reason that `cause` led to.
+    pub fn lose_by(&mut self, packet: PacketId, reason: DropReason, place: Location, cause: CauseId) {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
-        self.packet_event("drop", &packet, place, 0);
+        let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
+        self.packet_event("drop", &packet, place, (0, cause));
         let forwarded = self.is_forwarded(&packet);
         let lost = self.pool.discard(packet, reason);
-        self.probes.lost(self.now, lost, (reason, forwarded), place);
+        self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
+    }
+
+    /// Adds a row to the causes.
+    pub fn add_cause(&mut self, row: Cause) -> CauseId {
+        self.probes.causes.add(self.now, row)
+    }
+
+    /// What led to what happens now. Only for what is rare: a plain data packet sets it to nothing.
+    pub fn led(&mut self) -> CauseId {
+        self.probes.causes.led(self.now)
     }
 
     /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
-    /// is handed.
-    pub fn packet_event(&mut self, event: &'static str, packet: &PacketId, place: Location, waiting: usize) {
+    /// is handed. `cause`: where the chain of a loss or a retransmission begins.
+    pub fn packet_event(
+        &mut self,
+        event: &'static str,
+        packet: &PacketId,
+        place: Location,
+        (waiting, cause): (usize, CauseId),
+    ) {
         if self.probes.wanted.packets {
-            self.probes.packet(self.now, event, &self.pool[packet], place, waiting);
+            self.probes.packet(self.now, event, &self.pool[packet], place, (waiting, cause));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
+use crate::cause::CauseId;
 use crate::cx::Location;
 use crate::event::{Event, NodeId, Side};
 use crate::flow::Transport;
@@ -9,7 +10,7 @@ use crate::world::World;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
 use roamlab_traffic::Offer;
-use roamlab_transport::{Segment, TcpFactKind};
+use roamlab_transport::{Segment, TcpFact, TcpFactKind};
 
 impl World {
     /// An application wakes.
@@ -155,6 +156,10 @@ impl World {
     fn pump(&mut self, flow: u32, side: Side) {
         let last_serial = self.cx.pool.last_serial();
         while let Some(segment) = self.poll_transmit(flow, side) {
+            if segment.header.retransmission {
+                self.take_facts(flow, last_serial);
+                self.cx.probes.causes.sent_again(FlowId(flow), segment.header.seq);
+            }
             self.emit(flow, side, &Body::Tcp(segment.header), segment.size, segment.ecn);
         }
         if side == Side::Sender {
@@ -214,25 +219,35 @@ impl World {
         }
         let made = if self.cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
         self.cx.trace(packet, made, Location::Node(node));
-        self.cx.packet_event("send", packet, Location::Node(node), 0);
+        let packet_state = &self.cx.pool[packet];
+        let cause = match packet_state.is_retransmission() {
+            true => {
+                let lost = self.cx.probes.causes.fate(FlowId(flow), packet_state.seq()).loss;
+                lost.or(|| self.flows[flow as usize].cause)
+            }
+            false => CauseId::NONE,
+        };
+        self.cx.packet_event("send", packet, Location::Node(node), (0, cause));
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
     fn take_facts(&mut self, flow: u32, last_serial: u64) {
-        let state = &mut self.flows[flow as usize];
-        let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return };
-        while let Some(fact) = sender.poll_fact() {
-            state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
+        while let Some(fact) = self.poll_fact(flow) {
             let is_timeout = fact.kind == TcpFactKind::Timeout;
-            if is_timeout {
+            let state = &mut self.flows[flow as usize];
+            state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
+            if is_timeout && let Transport::Tcp { receiver, .. } = &state.transport {
                 state.stats.timeouts += 1;
                 let row = self.cx.probes.wanted.tcp.then_some(self.cx.probes.tcp.time_ns.len());
                 state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
             }
+            let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;
+            state.cwnd = fact.cwnd;
+            let cause = if opens { CauseId::NONE } else { self.why_reduced(flow, &fact) };
             if self.cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
-                        self.cx.probes.cause(FlowId(flow), fact.seq)
+                        self.cx.probes.causes.fate(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
                 };
@@ -246,8 +261,16 @@ impl World {
                     seq: fact.seq,
                     cause_serial,
                     timeout: if is_timeout { Verdict::Undecided.name() } else { "" },
+                    cause,
                 });
             }
+        }
+    }
+
+    fn poll_fact(&mut self, flow: u32) -> Option<TcpFact> {
+        match &mut self.flows[flow as usize].transport {
+            Transport::Tcp { sender, .. } => sender.poll_fact(),
+            Transport::Udp { .. } => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Flows: an application, a transport, two ends.
 
+use crate::cause::CauseId;
 use crate::event::NodeId;
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
@@ -70,6 +71,10 @@ pub struct Flow {
     pub dscp: Dscp,
     /// What has happened so far.
     pub stats: FlowStats,
+    /// The row of the causes of its sender's last cut of the window or timeout.
+    pub cause: CauseId,
+    /// The congestion window that was recorded last.
+    pub cwnd: f64,
     /// Its timeouts, to be judged.
     pub(crate) timeouts: Timeouts,
     arrivals: Arrivals,
@@ -157,6 +162,8 @@ impl Flow {
             offered: Time::ZERO,
             dscp: Dscp::default(),
             stats: FlowStats::default(),
+            cause: CauseId::NONE,
+            cwnd: 0.0,
             timeouts: Timeouts::default(),
             arrivals: Arrivals::default(),
         }

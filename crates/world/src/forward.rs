@@ -2,10 +2,11 @@
 
 use crate::agents::{Resident, Slot};
 use crate::buffer::{HostBuffer, Mode};
+use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Location;
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::link::End;
-use crate::node::{Mobile, Served};
+use crate::node::{Mobile, Node, Served};
 use crate::probe::Stop;
 use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};
@@ -58,12 +59,16 @@ impl World {
     pub(crate) fn arrive_generally(&mut self, link: LinkId, packet: PacketId, started: Time) {
         self.cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         if !self.links[link].up {
-            return self.cx.lose(packet, DropReason::LinkDown, Location::Link(link));
+            let changed = self.links[link].changed;
+            return self.cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
         }
         let (from, to) = (self.links[link].from, self.links[link].to);
         match to {
             End::Node(node) if self.is_cut_off(from, node, started) => {
-                self.cx.lose(packet, DropReason::Detached, Location::Link(link));
+                let cause = self.nodes[node.0 as usize]
+                    .serves
+                    .map_or(CauseId::START, |cell| self.why_unheard(from, cell));
+                self.cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
             }
             End::Node(node) => self.receive(node, packet, from),
             End::Cell(cell) => {
@@ -75,13 +80,17 @@ impl World {
                 let host = self.node_at(dst);
                 match host.filter(|&host| self.hears(host, cell, started)) {
                     Some(host) if self.is_duplicate(host, &packet) => {
-                        self.cx.lose(packet, DropReason::Duplicate, Location::Node(host));
+                        let cause = self.moved(dst);
+                        self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(host), cause);
                     }
                     Some(host) => {
                         self.clear_mark(&packet);
                         self.receive(host, packet, from);
                     }
-                    None => self.cx.lose(packet, DropReason::Detached, Location::Link(link)),
+                    None => {
+                        let cause = host.map_or(CauseId::START, |host| self.why_unheard(host, cell));
+                        self.cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                    }
                 }
                 if !self.nodes[from.0 as usize].draining.is_empty() {
                     self.look_for_drained(from, dst);
@@ -121,7 +130,7 @@ impl World {
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
     fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
-        let just_left = |at: &Time| self.in_flight_survives && started < *at;
+        let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
         mobile.is_in(cell) || mobile.left.get(&cell).is_some_and(just_left)
     }
 
@@ -217,7 +226,8 @@ impl World {
         let signal = self.cx.pool[&packet].is_signal();
         if src.is_mobile() && !signal {
             for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
-                self.agent_input(node, slot, input);
+                let row = self.data_row(node, &packet, self.moved(src)).about(Some(src));
+                self.because(Led::ByThis(row), |world| world.agent_input(node, slot, input));
             }
         }
         if self.nodes[node.0 as usize].mobile.is_some() {
@@ -236,8 +246,8 @@ impl World {
         if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
             let branches = here.routes.branches(dst, &route);
             if route.watch && !signal {
-                let input = data(false);
-                self.agent_input(node, route.slot, input);
+                let (input, row) = (data(false), self.data_row(node, &packet, route.cause));
+                self.because(Led::ByThis(row), |world| world.agent_input(node, route.slot, input));
             }
             let served = Served { host: dst, slot: route.slot };
             let copies: Vec<(Via, PacketId)> =
@@ -251,21 +261,30 @@ impl World {
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
         let at_home = self.ways.home(dst) == Some(node);
         if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
+            let removed = self.nodes[node.0 as usize].routes.removed(dst).or(|| self.moved(dst));
             if !signal {
-                let input = data(true);
-                self.tell(node, dst, &input);
+                let (input, row) = (data(true), self.data_row(node, &packet, removed));
+                self.because(Led::ByThis(row), |world| world.tell(node, dst, &input));
             }
-            return self.cx.lose(packet, DropReason::NoBinding, Location::Node(node));
+            return self.cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
         }
         // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
         let by_wire = arrival.from.is_some_and(|from| self.nodes[from.0 as usize].mobile.is_none());
         if here.serves.is_some() && by_wire && dst.is_mobile() {
-            return self.cx.lose(packet, DropReason::Detached, Location::Node(node));
+            let cause = self.moved(dst);
+            return self.cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
         }
         match self.ways.link(node, dst) {
             Some(link) if !at_home => self.links.enqueue(link, packet, &mut self.cx),
             _ => self.cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
+    }
+
+    /// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
+    fn data_row(&self, node: NodeId, packet: &PacketId, cause: CauseId) -> Cause {
+        let packet = &self.cx.pool[packet];
+        let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
+        Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
     }
 
     /// A packet takes a host route, or a branch of one.
@@ -318,7 +337,10 @@ impl World {
         match mobile.uplink() {
             Some(link) => self.links.enqueue(link, packet, &mut self.cx),
             None if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
-            None => self.cx.lose(packet, DropReason::LinkDown, Location::Node(node)),
+            None => {
+                let cause = mobile.moved.or(|| CauseId::START);
+                self.cx.lose_by(packet, DropReason::LinkDown, Location::Node(node), cause);
+            }
         }
     }
 
@@ -370,7 +392,8 @@ impl World {
             here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
         };
         if original != serial && (0..here.agents.len()).any(known) {
-            return self.cx.lose(packet, DropReason::Duplicate, Location::Node(node));
+            let cause = self.moved(dst);
+            return self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
         }
         let air = self.cells[cell.0 as usize].air;
         self.links.enqueue(air, packet, &mut self.cx);
@@ -386,16 +409,18 @@ impl World {
         let place = Location::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
         let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else {
-            return self.cx.lose(packet, DropReason::Detached, place);
+            let cause = self.moved(served.host);
+            return self.cx.lose_by(packet, DropReason::Detached, place, cause);
         };
+        let cause = buffer.cause;
         match buffer.mode {
-            Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark)),
+            Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark, cause)),
             Mode::Attached | Mode::Collecting => {
                 buffer.push(packet, place, &mut self.cx);
                 self.watch_buffer(node, served);
             }
             Mode::Ordering { .. } if self.cx.is_forwarded(&packet) => {
-                self.pass(node, packet, served, (Via::Air, None));
+                self.pass(node, packet, served, (Via::Air, None, cause));
             }
             Mode::Ordering { wait, until } => {
                 if until.is_none() {
@@ -413,12 +438,14 @@ impl World {
     fn hold_in_reorder_queue(&mut self, node: NodeId, packet: PacketId, served: Served) {
         let place = Location::Node(node);
         self.cx.trace(&packet, Stop::BufferHold, place);
+        let cause = self.nodes[node.0 as usize].routes.cause(served.host, served.slot, Via::ReorderQueue);
         match self.nodes[node.0 as usize].buffer_for(served) {
             Some(buffer) => {
+                buffer.cause = buffer.cause.or(|| cause);
                 buffer.push_to_reorder_queue(packet, place, &mut self.cx);
                 self.watch_buffer(node, served);
             }
-            None => self.cx.lose(packet, DropReason::Detached, place),
+            None => self.cx.lose_by(packet, DropReason::Detached, place, cause),
         }
     }
 
@@ -453,30 +480,36 @@ impl World {
         for served in all {
             let here = &mut self.nodes[node.0 as usize];
             let (slot, domain) = (served.slot, here.agents[served.slot.0 as usize].domain);
-            let route = HostRoute { from: None, via: Via::Air, watch: false, domain, slot };
+            let Some(held_by) = here.buffers.get(&served).map(|buffer| buffer.cause) else { continue };
+            let cause = self.because(Led::By(held_by), |world| {
+                world.note_buffer(Kind::Release, "in-order-wait", node, served)
+            });
+            let route = HostRoute { from: None, via: Via::Air, watch: false, domain, slot, cause };
+            let here = &mut self.nodes[node.0 as usize];
             here.routes.set_host(served.host, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };
-            buffer.mode = Mode::Attached;
+            (buffer.mode, buffer.cause) = (Mode::Attached, cause);
             for packet in buffer.flush() {
-                self.pass(node, packet, served, (Via::Air, None));
+                self.pass(node, packet, served, (Via::Air, None, cause));
             }
         }
     }
 
-    /// A packet leaves a buffer.
+    /// A packet leaves a buffer, which `cause` let it do.
     pub(crate) fn pass(
         &mut self,
         node: NodeId,
         packet: PacketId,
         served: Served,
-        (via, mark): (Via, Option<Dscp>),
+        (via, mark, cause): (Via, Option<Dscp>, CauseId),
     ) {
         self.cx.trace(&packet, Stop::BufferRelease, Location::Node(node));
         let to = match via {
             Via::Neighbour(next) | Via::Tunnel(next) => Some(next),
             Via::Air | Via::Buffer | Via::ReorderQueue => None,
         };
-        self.cx.probes.released(self.cx.now, served.host, node, &self.cx.pool[&packet], (to, mark.is_some()));
+        let how = (to, mark.is_some(), cause);
+        self.cx.probes.released(self.cx.now, served.host, node, &self.cx.pool[&packet], how);
         if let Some(mark) = mark.filter(|_| !self.cx.pool[&packet].is_signal()) {
             self.cx.pool[&packet].set_inner_dscp(mark);
         }
@@ -487,7 +520,8 @@ impl World {
         let Some(id) = self.cx.pool[&packet].message() else { return self.deliver_data(node, packet) };
         let from = self.cx.pool.deliver(packet).header.src;
         let (domain, message) = self.cx.probes.received(self.cx.now, id);
-        self.hand_over(node, domain, from, &message);
+        let led = Led::By(self.cx.probes.causes.message_row(id));
+        self.because(led, |world| world.hand_over(node, domain, from, &message));
     }
 
     fn broadcast(&mut self, cell: CellId, packet: PacketId) {
@@ -496,10 +530,10 @@ impl World {
         let (domain, message) = self.cx.probes.received(self.cx.now, id);
         for index in 0..self.cells[cell.0 as usize].hosts.len() {
             let host = self.cells[cell.0 as usize].hosts[index];
-            if !self.nodes[host.0 as usize].mobile.as_ref().is_some_and(|mobile| mobile.is_in(cell)) {
-                continue;
-            }
-            self.hand_over(host, domain, from, &message);
+            let Node { addr, mobile, .. } = &self.nodes[host.0 as usize];
+            let Some(mobile) = mobile.as_ref().filter(|mobile| mobile.is_in(cell)) else { continue };
+            let led = self.cx.probes.causes.heard(id, *addr, mobile.moved);
+            self.because(led, |world| world.hand_over(host, domain, from, &message));
         }
     }
 }

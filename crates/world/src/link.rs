@@ -9,6 +9,7 @@
 //! end of a transmission has its place reserved too, but is an event only if something waits for it: most links of a
 //! network are idle most of the time, and learn so when the next packet comes.
 
+use crate::cause::CauseId;
 use crate::cx::{Cx, Location};
 use crate::event::{CellId, Event, LinkId, NodeId};
 use crate::forced::{ForcedDrops, LinkChange};
@@ -136,6 +137,8 @@ pub struct Link {
     pub forced: Vec<ForcedDrops>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
+    /// The row of the causes of its last change.
+    pub changed: CauseId,
     /// What waits for it, unless its queue is plain.
     queue: TxQueue,
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
@@ -222,6 +225,7 @@ impl Links {
             up: true,
             forced: Vec::new(),
             changes: Vec::new(),
+            changed: CauseId::NONE,
             queue,
             rate,
             remainder: 0,

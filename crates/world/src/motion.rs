@@ -1,5 +1,6 @@
 //! Hosts move: as their plan says, or as their agents command.
 
+use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Location;
 use crate::event::{CellId, Event, NodeId};
 use crate::node::{Measuring, Mobile};
@@ -18,27 +19,28 @@ impl World {
         if let Some(&(next, _)) = mobile.plan.get(mobile.next_motion) {
             self.cx.scheduler.push(next, Event::Motion { node });
         }
-        match motion {
-            Motion::Leave { visit } => {
-                let cell = mobile.visits[visit];
-                self.leave(node, cell);
-            }
-            Motion::Enter { visit } => {
-                let cell = mobile.visits[visit];
-                mobile.visit = visit as u32;
-                self.enter(node, cell);
-            }
+        let (Motion::Enter { visit } | Motion::Leave { visit }) = motion;
+        let cell = mobile.visits[visit];
+        if matches!(motion, Motion::Enter { .. }) {
+            mobile.visit = visit as u32;
         }
+        let host = self.nodes[node.0 as usize].addr;
+        let led = Led::By(self.cx.add_cause(Cause::root(Kind::Motion).about(Some(host))));
+        self.because(led, |world| match motion {
+            Motion::Leave { .. } => world.leave(node, cell),
+            Motion::Enter { .. } => world.enter(node, cell),
+        });
     }
 
     /// The host's agent wants it in a cell.
     pub(crate) fn command_entry(&mut self, node: NodeId, base_station: Addr, after: Duration) {
+        let cause = self.cx.led();
         let cell = self.node_at(base_station).and_then(|station| self.nodes[station.0 as usize].serves);
         self.leave_all(node);
         let (Some(cell), Some(mobile)) = (cell, &mut self.nodes[node.0 as usize].mobile) else { return };
         if mobile.uplinks.contains_key(&cell) {
             let at = self.cx.now + after;
-            mobile.entering = Some((cell, at));
+            mobile.entering = Some((cell, at, cause));
             self.cx.scheduler.push(at, Event::Entry { node });
         }
     }
@@ -46,11 +48,11 @@ impl World {
     /// The host has synchronised with the cell that its agent wants it in, unless it has another command by now.
     pub(crate) fn commanded_entry(&mut self, node: NodeId) {
         let Some(mobile) = &mut self.nodes[node.0 as usize].mobile else { return };
-        let Some((cell, _)) = mobile.entering.take_if(|(_, at)| *at == self.cx.now) else { return };
+        let Some((cell, _, cause)) = mobile.entering.take_if(|(_, at, _)| *at == self.cx.now) else { return };
         let heard = |measuring: &Measuring| measuring.meter.hears(cell.0 as usize);
         if mobile.measuring.as_ref().is_none_or(heard) {
             mobile.visit += 1;
-            self.enter(node, cell);
+            self.because(Led::By(cause), |world| world.enter(node, cell));
         }
     }
 
@@ -99,8 +101,11 @@ impl World {
                     ("cell-found", L2Trigger::CellFound { base_station: self.address_of(cell) })
                 }
             };
-            self.note(host, phase, node);
-            self.tell(node, host, &Input::Trigger(trigger));
+            let root = self.cx.add_cause(Cause::root(Kind::Measurement).about(Some(host)));
+            self.because(Led::By(root), |world| {
+                let phase = world.note(host, phase, node);
+                world.because(Led::By(phase), |world| world.tell(node, host, &Input::Trigger(trigger)));
+            });
         }
     }
 
@@ -110,7 +115,10 @@ impl World {
         let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_deref());
         let Some(cell) = mobile.and_then(Mobile::newest_cell) else { return };
         let trigger = L2Trigger::HandoverPredicted { host, base_station };
-        self.tell(self.cells[cell.0 as usize].base_station, host, &Input::Trigger(trigger));
+        let base_station = self.cells[cell.0 as usize].base_station;
+        let row = Cause::root(Kind::Prediction).at(Location::Node(base_station)).about(Some(host));
+        let led = Led::By(self.cx.add_cause(row));
+        self.because(led, |world| world.tell(base_station, host, &Input::Trigger(trigger)));
     }
 
     /// The address of a cell's base station.
@@ -133,7 +141,6 @@ impl World {
         let (host, Some(mobile)) = (state.addr, &mut state.mobile) else { return };
         let Some(place) = mobile.attachments.iter().position(|&present| present == cell) else { return };
         mobile.attachments.remove(place);
-        mobile.left.insert(cell, self.cx.now);
         let serving = mobile.newest_cell().map(|cell| cell.0 as usize);
         if let Some(measuring) = &mut mobile.measuring {
             measuring.meter.serve(serving);
@@ -146,9 +153,46 @@ impl World {
         state.hosts.retain(|&present| present != node);
         let base_station = state.base_station;
         let address = self.address_of(cell.0 as usize);
-        self.note(host, "link-down", node);
-        self.tell(node, host, &Input::Trigger(L2Trigger::LinkDown { base_station: address }));
-        self.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
+        let phase = self.changes_cells(host, "link-down", node);
+        if let Some(mobile) = &mut self.nodes[node.0 as usize].mobile {
+            mobile.left.insert(cell, (self.cx.now, phase));
+        }
+        self.because(Led::By(phase), |world| {
+            world.tell(node, host, &Input::Trigger(L2Trigger::LinkDown { base_station: address }));
+            world.tell(base_station, host, &Input::Trigger(L2Trigger::HostGone { host }));
+        });
+    }
+
+    /// Notes that a host has left or entered a cell; the row of the causes that says so.
+    fn changes_cells(&mut self, host: Addr, phase: &'static str, node: NodeId) -> CauseId {
+        let phase = self.note(host, phase, node);
+        if let Some(mobile) = &mut self.nodes[node.0 as usize].mobile {
+            (mobile.moved, mobile.unheard) = (phase, CauseId::NONE);
+        }
+        phase
+    }
+
+    /// What led to the loss of a packet between a host and a cell: the host has moved, or cannot hear the cell it is in.
+    pub(crate) fn why_unheard(&mut self, host: NodeId, cell: CellId) -> CauseId {
+        let state = &self.nodes[host.0 as usize];
+        let (addr, Some(mobile)) = (state.addr, &state.mobile) else { return CauseId::START };
+        if !mobile.attachments.contains(&cell) {
+            return mobile.left.get(&cell).map_or(mobile.moved, |&(_, row)| row).or(|| CauseId::START);
+        }
+        if mobile.unheard != CauseId::NONE {
+            return mobile.unheard;
+        }
+        let row = self.cx.add_cause(Cause::root(Kind::OutOfRange).about(Some(addr)));
+        if let Some(mobile) = &mut self.nodes[host.0 as usize].mobile {
+            mobile.unheard = row;
+        }
+        row
+    }
+
+    /// The row of the causes of a host's last change of cells; the start, if it is no mobile host or was in none.
+    pub(crate) fn moved(&self, host: Addr) -> CauseId {
+        let mobile = self.node_at(host).and_then(|node| self.nodes[node.0 as usize].mobile.as_ref());
+        mobile.map_or(CauseId::NONE, |mobile| mobile.moved).or(|| CauseId::START)
     }
 
     /// What became of packets that waited for an uplink of the host which is gone.
@@ -186,14 +230,16 @@ impl World {
         }
         let base_station = state.base_station;
         let address = self.address_of(cell.0 as usize);
-        self.note(host, "link-up", node);
+        let phase = self.changes_cells(host, "link-up", node);
         for packet in waiting {
             self.send_uplink(node, packet);
         }
-        if !stays {
-            self.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
-        }
-        self.tell(node, host, &Input::Trigger(L2Trigger::LinkUp { base_station: address }));
+        self.because(Led::By(phase), |world| {
+            if !stays {
+                world.tell(base_station, host, &Input::Trigger(L2Trigger::HostArrived { host }));
+            }
+            world.tell(node, host, &Input::Trigger(L2Trigger::LinkUp { base_station: address }));
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::agents::{Resident, Slot};
 use crate::buffer::HostBuffer;
+use crate::cause::CauseId;
 use crate::event::{CellId, LinkId, NodeId};
 use crate::route::RouteTable;
 use roamlab_engine::{Duration, Time};
@@ -30,8 +31,9 @@ pub struct Node {
     pub serves: Option<CellId>,
     /// Buffers of its agents.
     pub buffers: BTreeMap<Served, HostBuffer>,
-    /// (Base station) hosts of which an agent wants to know when nothing is left for them on the air.
-    pub draining: BTreeSet<Served>,
+    /// (Base station) hosts of which an agent wants to know when nothing is left for them on the air, with
+    /// what led to that.
+    pub draining: BTreeMap<Served, CauseId>,
     /// (Mobile host) how it moves.
     pub mobile: Option<Box<Mobile>>,
 }
@@ -89,12 +91,16 @@ pub struct Mobile {
     pub visit: u32,
     /// The cells it is in, in the order in which it entered them.
     pub attachments: Vec<CellId>,
-    /// When it left each cell that it has been in last.
-    pub left: BTreeMap<CellId, Time>,
+    /// When it left each cell that it has been in last, and the row of the causes that says so.
+    pub left: BTreeMap<CellId, (Time, CauseId)>,
     /// Which link it sends on while it is in several cells.
     pub uplink_choice: UplinkChoice,
-    /// The cell that its agent wants it in, and when layer 2 is to be up.
-    pub entering: Option<(CellId, Time)>,
+    /// The cell that its agent wants it in, when layer 2 is to be up, and what led to that.
+    pub entering: Option<(CellId, Time, CauseId)>,
+    /// The row of the causes of its last change of cells.
+    pub moved: CauseId,
+    /// The row that says that it cannot hear the cell it is in, once something is lost by that.
+    pub unheard: CauseId,
     /// Its uplinks, one for each cell it visits.
     pub uplinks: BTreeMap<CellId, LinkId>,
     /// What it measures.

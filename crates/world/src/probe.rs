@@ -1,6 +1,7 @@
 //! The record of a run: typed rows, kept as columns.
 
 use crate::agents::DomainId;
+use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
 use crate::cx::Location;
 use crate::event::{LinkId, NodeId};
@@ -9,7 +10,6 @@ use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
-use std::collections::BTreeMap;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -143,6 +143,8 @@ table! {
         serial: u64,
         /// It carried the mark of a packet forwarded by an old base station.
         forwarded: bool,
+        /// Its row among the causes.
+        cause: CauseId,
     }
 }
 
@@ -167,6 +169,8 @@ table! {
         cause_serial: u64,
         /// Of a timeout: whether it was genuine; otherwise empty.
         timeout: &'static str,
+        /// Where among the causes its chain begins.
+        cause: CauseId,
     }
 }
 
@@ -193,6 +197,8 @@ table! {
         waiting: u32,
         /// The packet's number.
         serial: u64,
+        /// Of a loss or a retransmission: where among the causes its chain begins.
+        cause: CauseId,
     }
 }
 
@@ -209,6 +215,8 @@ table! {
         phase: &'static str,
         /// Where it was noted.
         node: NodeId,
+        /// Its row among the causes.
+        cause: CauseId,
     }
 }
 
@@ -233,6 +241,8 @@ table! {
         arrived_ns: i64,
         /// The packet's number.
         serial: u64,
+        /// Its row among the causes.
+        cause: CauseId,
     }
 }
 
@@ -257,6 +267,8 @@ table! {
         size_bytes: u64,
         /// It was marked as forwarded.
         forwarded: bool,
+        /// The row among the causes of what let it go.
+        cause: CauseId,
     }
 }
 
@@ -311,12 +323,14 @@ pub struct Wanted {
     pub queues: bool,
     /// One row per loss.
     pub drops: bool,
+    /// What led to what.
+    pub causes: bool,
 }
 
 impl Default for Wanted {
     /// Nothing but what is lost.
     fn default() -> Self {
-        Wanted { deliveries: false, tcp: false, packets: false, queues: false, drops: true }
+        Wanted { deliveries: false, tcp: false, packets: false, queues: false, drops: true, causes: false }
     }
 }
 
@@ -343,6 +357,8 @@ pub struct Probes {
     pub signalling: Signalling,
     /// The traced packet's way.
     pub trace: Trace,
+    /// What led to what.
+    pub causes: Chains,
     /// What the scenario wants recorded.
     pub wanted: Wanted,
     /// The packet to trace.
@@ -352,13 +368,11 @@ pub struct Probes {
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
     messages: Vec<(DomainId, Message)>,
-    /// The last loss of each segment, to name the cause of a retransmission.
-    last_loss: BTreeMap<(FlowId, u32), u64>,
 }
 
 impl Probes {
     /// What its tables take in memory.
-    pub fn parts(&self) -> [Part; 10] {
+    pub fn parts(&self) -> [Part; 11] {
         let messages = (self.messages.capacity() * size_of::<Message>()) as u64;
         let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
         signalling.bytes += messages;
@@ -374,6 +388,7 @@ impl Probes {
             self.policing.part("policing", "write `network.foreign_marks = \"honour\"`"),
             signalling,
             self.trace.part("trace", "trace no packet"),
+            self.causes.rows.part("causes", fewer),
         ]
     }
 
@@ -382,7 +397,7 @@ impl Probes {
         &mut self,
         now: Time,
         (source, destination): (Addr, Addr),
-        domain: DomainId,
+        (domain, cause): (DomainId, CauseId),
         message: Message,
     ) -> MessageId {
         let id = self.messages.len() as u32;
@@ -396,6 +411,7 @@ impl Probes {
             sent_ns: now,
             arrived_ns: -1,
             serial: 0,
+            cause,
         });
         self.messages.push((domain, message));
         MessageId(id)
@@ -404,6 +420,7 @@ impl Probes {
     /// The packet that carries a message has got its number.
     pub fn message_serial(&mut self, id: MessageId, serial: u64) {
         self.signalling.serial[id.0 as usize] = serial;
+        self.causes.message_serial(id, serial);
     }
 
     /// A message arrived; its domain and content.
@@ -421,13 +438,9 @@ impl Probes {
         now: Time,
         packet: &Packet,
         (reason, forwarded): (DropReason, bool),
-        place: Location,
+        (place, cause): (Location, CauseId),
     ) {
         let seq = data_seq(packet);
-        // A copy that is let go makes nobody send again.
-        if packet.payload() > 0 && reason.loses_data() {
-            self.last_loss.insert((packet.flow, seq), packet.serial);
-        }
         if reason.loses_data()
             && let Some(losses) = self.losses.get_mut(packet.flow.0 as usize)
         {
@@ -435,7 +448,7 @@ impl Probes {
         }
         if self.wanted.drops {
             let (flow, serial) = (packet.flow, packet.serial);
-            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, forwarded });
+            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, forwarded, cause });
         }
     }
 
@@ -446,7 +459,7 @@ impl Probes {
         event: &'static str,
         packet: &Packet,
         place: Location,
-        waiting: usize,
+        (waiting, cause): (usize, CauseId),
     ) {
         let (seq, again) = (packet.seq(), packet.is_retransmission());
         let (kind, number, retransmission) = match () {
@@ -467,6 +480,7 @@ impl Probes {
             retransmission,
             waiting: waiting as u32,
             serial: packet.serial,
+            cause,
         });
     }
 
@@ -477,7 +491,7 @@ impl Probes {
         host: Addr,
         node: NodeId,
         packet: &Packet,
-        (to, forwarded): (Option<Addr>, bool),
+        (to, forwarded, cause): (Option<Addr>, bool, CauseId),
     ) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
@@ -491,6 +505,7 @@ impl Probes {
             serial,
             size_bytes,
             forwarded,
+            cause,
         });
     }
 
@@ -498,11 +513,6 @@ impl Probes {
     pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
-    }
-
-    /// The packet whose loss explains that `seq` is sent again; 0 if none was lost.
-    pub fn cause(&self, flow: FlowId, seq: u32) -> u64 {
-        self.last_loss.get(&(flow, seq)).copied().unwrap_or(0)
     }
 
     /// A recorded queue changed.
@@ -530,10 +540,4 @@ impl Probes {
             detail,
         });
     }
-}
-
-/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
-fn data_seq(packet: &Packet) -> u32 {
-    let is_data = packet.is_udp() || (packet.is_tcp() && packet.payload() > 0);
-    if is_data { packet.seq() } else { 0 }
 }

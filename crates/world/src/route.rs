@@ -1,6 +1,7 @@
 //! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
 
 use crate::agents::{DomainId, Slot};
+use crate::cause::CauseId;
 use crate::event::{LinkId, NodeId};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
@@ -21,6 +22,8 @@ pub struct HostRoute {
     pub domain: DomainId,
     /// The agent.
     pub slot: Slot,
+    /// What led to it.
+    pub cause: CauseId,
 }
 
 impl HostRoute {
@@ -45,6 +48,8 @@ struct HostRoutes {
     /// Those of the innermost domain first, in a domain in the order of its agents. Several of one agent for one origin
     /// are branches: packets take the first, and copies of them the others.
     routes: Vec<HostRoute>,
+    /// What led to the removal of one, if any was removed.
+    removed: CauseId,
 }
 
 /// Agents of a node whose routes a packet has taken there.
@@ -150,7 +155,7 @@ impl RouteTable {
     fn insert(&mut self, host: Addr, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
         let place = self.place(host).unwrap_or_else(|place| {
-            self.hosts.insert(place, HostRoutes { host, routes: Vec::new() });
+            self.hosts.insert(place, HostRoutes { host, routes: Vec::new(), removed: CauseId::NONE });
             place
         });
         let routes = &mut self.hosts[place].routes;
@@ -165,6 +170,25 @@ impl RouteTable {
         self.branches -= further_branches(routes);
         routes.retain(|known| !unwanted(known));
         self.branches += further_branches(routes);
+    }
+
+    /// Notes what leads to the removal of a route of a host.
+    pub fn note_removal(&mut self, host: Addr, cause: CauseId) {
+        if let Ok(place) = self.place(host) {
+            self.hosts[place].removed = cause;
+        }
+    }
+
+    /// What led to the last removal of a route of a host.
+    pub fn removed(&self, host: Addr) -> CauseId {
+        self.place(host).map_or(CauseId::NONE, |place| self.hosts[place].removed)
+    }
+
+    /// What led to the route by which an agent sends a host's packets this way.
+    pub fn cause(&self, host: Addr, slot: Slot, via: Via) -> CauseId {
+        let Ok(place) = self.place(host) else { return CauseId::NONE };
+        let mut routes = self.hosts[place].routes.iter();
+        routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
     }
 
     /// Where the routes of a host are, or would be.
@@ -340,7 +364,14 @@ mod tests {
         let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
         let mut table = RouteTable::default();
         let (domain, slot) = (DomainId(0), Slot(0));
-        let to_bs = HostRoute { from: None, via: Via::Neighbour(old_bs), watch: false, domain, slot };
+        let to_bs = HostRoute {
+            from: None,
+            via: Via::Neighbour(old_bs),
+            watch: false,
+            domain,
+            slot,
+            cause: CauseId::NONE,
+        };
         let to_new = HostRoute { from: Some(old_bs), via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
         table.set_host(host, to_bs);
         table.set_host(host, to_new);
@@ -356,7 +387,14 @@ mod tests {
         let host = Addr::new(5, 1);
         let route = |domain, slot| {
             let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
-            HostRoute { from: None, via, watch: false, domain: DomainId(domain), slot: Slot(slot) }
+            HostRoute {
+                from: None,
+                via,
+                watch: false,
+                domain: DomainId(domain),
+                slot: Slot(slot),
+                cause: CauseId::NONE,
+            }
         };
         let mut table = RouteTable::default();
         let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
@@ -392,6 +430,7 @@ mod tests {
             watch: false,
             domain: DomainId(0),
             slot: Slot(slot),
+            cause: CauseId::NONE,
         };
         let mut table = RouteTable::default();
         let found = |table: &RouteTable| {

@@ -96,6 +96,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
         table("policing", probes.policing.into_columns(&names)),
         table("signalling", probes.signalling.into_columns(&names)),
         table("trace", probes.trace.into_columns(&names)),
+        table("causes", probes.causes.rows.into_columns(&names)),
     ]
 }
 

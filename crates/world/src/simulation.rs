@@ -2,6 +2,7 @@
 //! how far time goes, puts datagrams in and takes datagrams out.
 
 use crate::build::build;
+use crate::cause::CauseId;
 use crate::conduct::Conduct;
 use crate::cx::Location;
 use crate::event::{LinkId, NodeId, Side};
@@ -147,7 +148,7 @@ impl Simulation {
             Payload::Tcp(tcp) => cx.pool.create_tcp(flow, header, size, cx.now, &tcp),
             Payload::Udp(udp) => cx.pool.create(Packet::make(flow, header, size, cx.now, Body::Udp(udp))),
         };
-        cx.packet_event("send", &packet, Location::Node(node), 0);
+        cx.packet_event("send", &packet, Location::Node(node), (0, CauseId::NONE));
         self.world.send(node, packet);
     }
 

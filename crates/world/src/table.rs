@@ -147,16 +147,25 @@ impl Cell for FlowId {
 
 impl Cell for Location {
     fn column(values: Vec<Location>, names: &Names) -> Column {
-        let links = names.nodes.len() as u32;
-        let code = |place: &Location| match place {
-            Location::Node(node) => node.0,
-            Location::Link(link) => links + link.0,
-        };
-        let count = names.nodes.len() + names.links.len();
-        let name =
-            |code: usize| names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()]);
-        Column::listed(values.iter().map(code).collect(), count, name)
+        let code = |&place: &Location| place_code(place, names);
+        Column::listed(values.iter().map(code).collect(), places(names), |code| place_name(code, names))
     }
+}
+
+/// Nodes and links.
+fn places(names: &Names) -> usize {
+    names.nodes.len() + names.links.len()
+}
+
+fn place_code(place: Location, names: &Names) -> u32 {
+    match place {
+        Location::Node(node) => node.0,
+        Location::Link(link) => names.nodes.len() as u32 + link.0,
+    }
+}
+
+fn place_name(code: usize, names: &Names) -> &String {
+    names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()])
 }
 
 impl Cell for Addr {
@@ -171,6 +180,27 @@ impl Cell for Option<Addr> {
         Column::words(values.iter().map(word))
     }
 }
+
+impl Cell for Option<FlowId> {
+    fn column(values: Vec<Option<FlowId>>, names: &Names) -> Column {
+        let none = names.flows.len() as u32;
+        let code = |flow: &Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
+        let name = |code: usize| names.flows.get(code).unwrap_or(&NOTHING);
+        Column::listed(values.iter().map(code).collect(), names.flows.len() + 1, name)
+    }
+}
+
+impl Cell for Option<Location> {
+    fn column(values: Vec<Option<Location>>, names: &Names) -> Column {
+        let none = places(names);
+        let code = |place: &Option<Location>| place.map_or(none as u32, |place| place_code(place, names));
+        let name = |code: usize| if code == none { &NOTHING } else { place_name(code, names) };
+        Column::listed(values.iter().map(code).collect(), none + 1, name)
+    }
+}
+
+/// The name of what is not there.
+static NOTHING: String = String::new();
 
 /// Declares a table: a row type, and the columns that keep its rows.
 macro_rules! table {

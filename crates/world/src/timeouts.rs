@@ -1,6 +1,7 @@
 //! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
 
-use roamlab_packet::{FlowId, Packet, PacketPool, TcpFlags};
+use crate::cause::segment;
+use roamlab_packet::{FlowId, Packet, PacketPool};
 use std::collections::BTreeMap;
 
 /// What a timeout was.
@@ -75,10 +76,4 @@ impl Timeouts {
         let cases = self.cases.iter().flat_map(|(&seq, cases)| cases.iter().map(move |case| (seq, case)));
         cases.map(|(seq, case)| (case.row, judge(seq, case))).collect()
     }
-}
-
-/// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN.
-fn segment(packet: &Packet) -> Option<u32> {
-    let counts = packet.flags().has(TcpFlags::SYN) || packet.flags().has(TcpFlags::FIN);
-    (packet.is_tcp() && (packet.payload() > 0 || counts)).then(|| packet.seq())
 }

@@ -1,6 +1,7 @@
 //! What waits for a link: a plain drop-tail queue, one queue of any discipline, or a queue for each host behind an
 //! air-link scheduler.
 
+use crate::cause::CauseId;
 use crate::cx::{Cx, Location};
 use crate::event::LinkId;
 use roamlab_engine::{Bytes, Rate, Time};
@@ -25,7 +26,8 @@ impl Queue {
 
     fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         if self.recorded {
-            cx.packet_event("enqueue", &packet, Location::Link(id), self.qdisc.packets());
+            let waiting = self.qdisc.packets();
+            cx.packet_event("enqueue", &packet, Location::Link(id), (waiting, CauseId::NONE));
         }
         self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
         cx.settle_drops(Location::Link(id));

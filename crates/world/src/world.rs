@@ -1,8 +1,9 @@
 //! The world: all nodes, links and flows of a run, and the loop that lets things happen.
 
 use crate::agents::{Domain, DomainId};
+use crate::cause::{Cause, Kind};
 use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
-use crate::cx::Cx;
+use crate::cx::{Cx, Location};
 use crate::event::{Event, LinkId, NodeId, Side};
 use crate::fault::Fault;
 use crate::flow::Flow;
@@ -198,7 +199,7 @@ impl World {
                 }
             }
             Event::Medium { medium } => self.links.medium_wake(medium, &mut self.cx),
-            Event::LinkChange { link, index } => self.links.change(link, index),
+            Event::LinkChange { link, index } => self.change_link(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),
             Event::Agent { node } => self.agent_wake(node),
@@ -209,6 +210,12 @@ impl World {
             Event::Delayed { slot } => self.release_delayed(slot),
             Event::Prediction { number } => self.predict(number),
         }
+    }
+
+    fn change_link(&mut self, link: LinkId, index: u32) {
+        let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
+        self.links[link].changed = self.cx.add_cause(row);
+        self.links.change(link, index);
     }
 
     /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.

@@ -126,6 +126,11 @@ class Results:
         return self.table("census")
 
     @property
+    def causes(self) -> pl.DataFrame:
+        """What led to what: each row names the row that led to it. `roamlab.why` walks a chain."""
+        return self.table("causes")
+
+    @property
     def queues(self) -> pl.DataFrame:
         """The samples of every recorded queue."""
         return self.table("queue")

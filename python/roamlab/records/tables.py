@@ -9,6 +9,7 @@ from __future__ import annotations
 _FLOW = "name of the flow"
 _SERIAL = "serial number of the packet, unique within the run"
 _TIME = "when"
+_OWN = "its row in [causes](#causes)"
 
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "flows": (
@@ -72,6 +73,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "seq": "sequence number in segments",
             "serial": _SERIAL,
             "forwarded": "true: it carried the mark of a forwarded packet",
+            "cause": _OWN + "; -1 for `copy-released`, which loses nothing",
         },
     ),
     "tcp": (
@@ -88,6 +90,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "timeout": "of a timeout, judged by the packets and not by the sender: `genuine` if every earlier "
             "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one "
             "was still on its way at the end; otherwise empty",
+            "cause": "row of [causes](#causes) at which its chain begins: of a timeout, a fast retransmit or another "
+            "cut of the window its own, of what follows from one that one; -1: the window opens",
         },
     ),
     "packets": (
@@ -103,6 +107,8 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "retransmission": "true: the segment had been sent before",
             "waiting": "of `enqueue`: packets that waited before it; otherwise 0",
             "serial": _SERIAL,
+            "cause": "of `drop`: its row in [causes](#causes); of a retransmission the loss, the timeout or the fast "
+            "retransmit for which it is sent; otherwise -1",
         },
     ),
     "handovers": (
@@ -113,6 +119,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "visit": "index of the visit in the host's list, from 0",
             "phase": "what was reached",
             "node": "where",
+            "cause": _OWN,
         },
     ),
     "releases": (
@@ -127,6 +134,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "serial": _SERIAL,
             "size_bytes": "size on the wire, without the tunnel that begins here",
             "forwarded": "true: it was marked as forwarded",
+            "cause": "row in [causes](#causes) of the release that let it go",
         },
     ),
     "signalling": (
@@ -141,6 +149,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "sent_ns": "when it was sent",
             "arrived_ns": "when it arrived; -1: lost",
             "serial": _SERIAL,
+            "cause": _OWN,
         },
     ),
     "policing": (
@@ -175,11 +184,58 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "detail": "why it was lost, or what the queue did",
         },
     ),
+    "causes": (
+        "What led to what: each row names the row that led to it, up to a root. `roamlab why` and `rl.why` walk "
+        "a chain.",
+        {
+            "time_ns": _TIME,
+            "kind": "what it is: one of the kinds below",
+            "name": "which message, phase, reason of a loss, or what kind of release; empty if the kind says all",
+            "place": "node or link, if it is at one",
+            "host": "mobile host that it is about; empty: none",
+            "flow": "flow that it is about; empty: none",
+            "seq": "segment or datagram number, if it is about one; otherwise 0",
+            "serial": "serial number of the packet that it is about; 0: none",
+            "cause": "number of the row, from 0, that led to it: always a smaller one, and not later; -1: it is a root",
+        },
+    ),
     "census": (
         "What was counted: events, hops, packets created, delivered, dropped by reason, inside, odd behind tunnels.",
         {"name": "what", "value": "how many"},
     ),
 }
+
+KINDS: dict[str, str] = {
+    "start": "root: the run starts",
+    "motion": "root: the plan of a host moves it",
+    "measurement": "root: what a host measures of its cells has changed, since it moves",
+    "out-of-range": "root: a host cannot hear the cell that it is in",
+    "prediction": "root: the scenario predicts a handover",
+    "link-change": "root: the scenario changes a link",
+    "delayed-message": "root: a fault of the scenario holds a message back",
+    "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the "
+    "sender waits, or than those sent after it",
+    "delayed-ack": "root: a receiver holds an acknowledgement back",
+    "congestion-mark": "root: a queue has marked congestion (ECN), and the sender cuts its window",
+    "idle": "root: a sender had nothing to send for an RTO, and its window shrinks",
+    "loss": "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
+    "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
+    "`tunnel-congestion`, `frame-loss`, `no-endpoint`. Otherwise it leads to why the host or link was gone, or "
+    "why the packet waited",
+    "message": "an agent sends a message; it leads to what the agent was told",
+    "heard": "a host hears what its cell tells everyone; it leads to the host's entry of the cell",
+    "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), "
+    "or to the loss or delay of a message that was sent then, or of one that this led to",
+    "data": "a data packet makes an agent act; it leads to what set or removed the packet's route",
+    "phase": "a phase of a handover; it leads to what the agent was told, or to the motion",
+    "buffering": "a buffer begins to hold a host's packets",
+    "release": "a buffer lets a host's packets go",
+    "timeout": "a retransmission timer goes off; it leads to the loss of the segment or of its acknowledgement or, "
+    "if it was spurious, to what held one of them up",
+    "fast-retransmit": "acknowledgements made a sender infer a loss; it leads to that loss, or to what delayed "
+    "the segment",
+}
+"""The kinds of rows in `causes`."""
 
 
 def markdown() -> str:
@@ -188,6 +244,9 @@ def markdown() -> str:
     for table, (summary, columns) in TABLES.items():
         parts.append(f"## {table}\n\n{summary}\n\n| column | meaning |\n| --- | --- |")
         parts += [f"| `{column}` | {meaning} |" for column, meaning in columns.items()]
+        if table == "causes":
+            parts.append("\n| kind | meaning |\n| --- | --- |")
+            parts += [f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items()]
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"
 

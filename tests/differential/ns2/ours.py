@@ -37,7 +37,12 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
         app["packets"] = f"{flow.packets} pkt"
     if flow.stop is not None:
         app["stop"] = _time(flow.stop)
-    return {"name": f"f{index}", "path": [f"s{index}", f"d{index}"], "transport": {"kind": "tcp", **tcp}, "app": app}
+    return {
+        "name": f"f{index}",
+        "path": [f"s{index}", f"d{index}"],
+        "transport": {"kind": "tcp", **tcp},
+        "app": app,
+    }
 
 
 def _queue(case: Case) -> dict[str, Any]:

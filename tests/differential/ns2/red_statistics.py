@@ -125,7 +125,9 @@ def scenario(n: int, gentle: bool) -> rl.Scenario:
         links.append({"between": ["r2", f"d{i}"], "rate": "10 Mbit/s", "delay": far})
         tcp = {"variant": "reno", "segment": "512 B", "window": "64 pkt"}
         app = {"kind": "ftp", "start": f"{100 + 100 * i} ms"}
-        flows.append({"name": f"f{i}", "path": [f"s{i}", f"d{i}"], "transport": {"kind": "tcp", **tcp}, "app": app})
+        flows.append(
+            {"name": f"f{i}", "path": [f"s{i}", f"d{i}"], "transport": {"kind": "tcp", **tcp}, "app": app}
+        )
     tables = {
         "run": {"duration": f"{SECONDS} s", "profile": "ns2-2009", "random_numbers": "chacha"},
         "network": {"queue": {"kind": "droptail", "limit": "10000 pkt"}},

@@ -303,7 +303,7 @@ impl Context {
         stays
     }
 
-    fn next_deadline(&self) -> Option<Time> {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let role = match self.role {
             Role::Serving => self.forget_at,
             Role::Prepared { until, granted, .. } => granted.or(self.resuming.is_none().then_some(until)),
@@ -315,7 +315,7 @@ impl Context {
         let path = self.path.map(|path| path.retry.at);
         let measuring = self.measuring.map(|timer| timer.at);
         let resuming = self.resuming.map(|resuming| resuming.retry.at);
-        [role, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().min()
+        [role, path, measuring, resuming, self.bearer.next_deadline()].into_iter().flatten().for_each(each);
     }
 }
 
@@ -467,7 +467,11 @@ impl ENodeB {
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
-        let due = |context: &Context| context.next_deadline().is_some_and(|at| at <= now);
+        let due = |context: &Context| {
+            let mut due = false;
+            context.deadlines(&mut |at| due |= at <= now);
+            due
+        };
         let hosts: Vec<Addr> =
             self.hosts.iter().filter(|(_, context)| due(context)).map(|(&host, _)| host).collect();
         for host in hosts {
@@ -493,7 +497,7 @@ impl Agent for ENodeB {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        self.hosts.values().filter_map(Context::next_deadline).min()
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.hosts.values().for_each(|context| context.deadlines(each));
     }
 }

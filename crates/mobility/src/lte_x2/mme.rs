@@ -189,7 +189,7 @@ impl Agent for Mme {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        self.hosts.values().filter_map(|known| Some(known.change.as_ref()?.retry.at)).min()
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.hosts.values().filter_map(|known| Some(known.change.as_ref()?.retry.at)).for_each(each);
     }
 }

@@ -143,8 +143,8 @@ impl Agent for Core {
         self.mme.on(input, now, out);
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        self.mme.next_deadline()
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.mme.deadlines(each);
     }
 }
 

@@ -65,7 +65,5 @@ impl Agent for ServingGateway {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        None
-    }
+    fn deadlines(&self, _: &mut dyn FnMut(Time)) {}
 }

@@ -289,15 +289,16 @@ impl Agent for UserEquipment {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        match self.state {
-            State::Idle { retry } => retry,
-            State::Connected { .. } => None,
-            State::Requesting { retry, .. } => Some(retry.at),
-            State::Detached { t304, .. } => Some(t304),
-            State::Accessing { t304, preamble, .. } => Some(t304.min(preamble)),
-            State::Selecting { t311 } => Some(t311),
-            State::Reestablishing { t301, .. } => Some(t301),
-        }
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let timers = match self.state {
+            State::Idle { retry } => [retry, None],
+            State::Connected { .. } => [None, None],
+            State::Requesting { retry, .. } => [Some(retry.at), None],
+            State::Detached { t304, .. } => [Some(t304), None],
+            State::Accessing { t304, preamble, .. } => [Some(t304), Some(preamble)],
+            State::Selecting { t311 } => [Some(t311), None],
+            State::Reestablishing { t301, .. } => [Some(t301), None],
+        };
+        timers.into_iter().flatten().for_each(each);
     }
 }

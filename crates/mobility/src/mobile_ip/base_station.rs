@@ -227,12 +227,12 @@ impl Agent for BaseStation {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let beacon = self.params.local_handoff.then_some(self.next_beacon);
         let holds = self.hosts.values().filter_map(|state| match *state {
             Host::Buffering { until, .. } | Host::Forwarding { until } => Some(until),
             Host::Requested { .. } | Host::Attached { .. } => None,
         });
-        holds.chain(beacon).chain(self.promised.first().copied()).min()
+        holds.chain(beacon).chain(self.promised.iter().copied()).for_each(each);
     }
 }

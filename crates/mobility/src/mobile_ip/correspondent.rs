@@ -122,8 +122,8 @@ impl Agent for Correspondent {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let next = |binding: &Binding| if binding.watched { binding.expires } else { binding.watch_at };
-        self.bindings.values().map(next).min()
+        self.bindings.values().map(next).for_each(each);
     }
 }

@@ -340,10 +340,10 @@ impl Agent for ForeignAgent {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let advertisement = (!self.params.local_handoff).then_some(self.next_advertisement);
-        let hosts = self.hosts.values().filter_map(Host::next_deadline);
         let updates = self.updates.values().map(|update| update.retransmit.at);
-        hosts.chain(updates).chain(advertisement).min()
+        self.hosts.values().for_each(|host| host.deadlines(each));
+        updates.chain(advertisement).for_each(each);
     }
 }

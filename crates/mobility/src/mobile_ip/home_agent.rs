@@ -206,9 +206,9 @@ impl Agent for HomeAgent {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let lifetimes = self.bindings.values().map(|binding| binding.expires);
         let retransmissions = self.correspondents.values().filter_map(|known| Some(known.retransmit?.at));
-        lifetimes.chain(retransmissions).min()
+        lifetimes.chain(retransmissions).for_each(each);
     }
 }

@@ -238,12 +238,13 @@ impl Agent for MobileHost {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        match self.state {
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let timer = match self.state {
             State::Listening { solicitation, .. } => solicitation.map(|timer| timer.at),
             State::Registering { retransmit, .. } => Some(retransmit.at),
             State::Registered { renew_at, .. } => Some(renew_at),
             State::Detached | State::Requested { .. } => None,
-        }
+        };
+        timer.into_iter().for_each(each);
     }
 }

@@ -190,7 +190,7 @@ impl Host {
         true
     }
 
-    pub fn next_deadline(&self) -> Option<Time> {
+    pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let life = match self.place {
             Place::Unknown => [None, None],
             Place::Departed { expires, .. } => [Some(expires), None],
@@ -198,6 +198,6 @@ impl Host {
         };
         let forward = self.drain.and_then(|drain| Some(drain.forward?.at));
         let detour = self.drain.and_then(|drain| drain.detour_until);
-        life.into_iter().chain([forward, detour]).flatten().min()
+        life.into_iter().chain([forward, detour]).flatten().for_each(each);
     }
 }

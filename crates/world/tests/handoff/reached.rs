@@ -50,7 +50,8 @@ const MESSAGES: [&str; 11] = [
     "forward",
 ];
 
-fn walk(number: u64) -> Lab {
+/// A random scenario.
+pub fn walk(number: u64) -> Lab {
     let mut dice = Dice::of(number, "mobile-ip");
     let mut lab = Lab { flows: PULSE.into(), draw: number, ..Lab::default() };
     lab.mobility = (*dice.one_of(&SETTINGS)).into();

@@ -22,7 +22,8 @@ app = { kind = "cbr", start = "1.6 s", rate = "16 kbit/s", packet = "100 B" }
 queues = []
 "#;
 
-fn walk(number: u64) -> Lab {
+/// A random scenario.
+pub fn walk(number: u64) -> Lab {
     let mut dice = Dice::of(number, "lte");
     let scheme = *dice.one_of(&[&SCHEMES[..], &OTHERS[..]].concat());
     let mut lab = Lab { flows: PULSE.into(), ..Lab::with(scheme.1) };

@@ -207,7 +207,8 @@ def many_flows(buffered: bool) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
     (moving,) = (flow for flow in model().tables["flows"] if flow["name"] == "moving")
     tcp = [
-        {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}} for name in ("tcp1", "tcp2")
+        {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}}
+        for name in ("tcp1", "tcp2")
     ]
     udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
     buffer = _large("200 pkt") if buffered else {"at": "none"}

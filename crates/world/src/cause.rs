@@ -1,0 +1,452 @@
+//! Why something happened: rows that each name the row that led to them, back to a root.
+//!
+//! A row is made for what is rare: a motion, a message, a timer, a loss, a timeout. A plain data packet that gets through makes
+//! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
+
+use crate::cx::Location;
+use crate::table::{Cell, Column, Names, table};
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
+use std::collections::BTreeMap;
+
+/// A row of [`Causes`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CauseId(pub u32);
+
+impl CauseId {
+    /// No row: in the column `cause` of [`Causes`] the mark of a root, elsewhere that no cause is recorded.
+    pub const NONE: CauseId = CauseId(u32::MAX);
+    /// The start of the run.
+    pub const START: CauseId = CauseId(0);
+
+    /// This row, or `other` if it is none.
+    #[must_use]
+    pub fn or(self, other: impl FnOnce() -> CauseId) -> CauseId {
+        if self == CauseId::NONE { other() } else { self }
+    }
+}
+
+impl Default for CauseId {
+    fn default() -> Self {
+        CauseId::NONE
+    }
+}
+
+impl Cell for CauseId {
+    fn column(values: Vec<CauseId>, _: &Names) -> Column {
+        let number = |id: &CauseId| if *id == CauseId::NONE { -1 } else { i64::from(id.0) };
+        Column::I64(values.iter().map(number).collect())
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident => $word:literal;)+) => {
+        /// What a row of [`Causes`] is.
+        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+        pub enum Kind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        impl Kind {
+            /// All kinds.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
+
+            /// The word for it in records.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $word,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Root: the run starts.
+    Start => "start";
+    /// Root: the plan of a host moves it.
+    Motion => "motion";
+    /// Root: what a host measures of its cells has changed, since it moves.
+    Measurement => "measurement";
+    /// Root: a host cannot hear the cell that it is in.
+    OutOfRange => "out-of-range";
+    /// Root: the scenario predicts a handover.
+    Prediction => "prediction";
+    /// Root: the scenario changes a link.
+    LinkChange => "link-change";
+    /// Root: a fault of the scenario holds a message back.
+    DelayedMessage => "delayed-message";
+    /// Root: a segment or its acknowledgement is on its way for longer than the sender waits, or than those behind it.
+    Underway => "underway";
+    /// Root: a receiver holds an acknowledgement back.
+    DelayedAck => "delayed-ack";
+    /// Root: a queue has marked congestion (ECN).
+    CongestionMark => "congestion-mark";
+    /// Root: a sender had nothing to send for an RTO.
+    Idle => "idle";
+    /// An agent sends a message.
+    Message => "message";
+    /// A host hears what its cell tells everyone. It leads to the host's entry of the cell.
+    Heard => "heard";
+    /// A timer of an agent goes off. It leads to what set it, or to the loss or delay of a message sent then; a timer that
+    /// sets itself again, to what set it first.
+    Timer => "timer";
+    /// A data packet meets an agent that acts on it. It leads to what set the route, or removed it.
+    Data => "data";
+    /// A phase of a handover.
+    Phase => "phase";
+    /// A buffer begins to hold a host's packets.
+    Buffering => "buffering";
+    /// A buffer lets a host's packets go.
+    Release => "release";
+    /// A packet is lost. A root if its reason is in the network: a full queue, an early drop, a forced loss.
+    Loss => "loss";
+    /// A sender's retransmission timer goes off.
+    Timeout => "timeout";
+    /// A sender infers a loss from acknowledgements.
+    FastRetransmit => "fast-retransmit";
+}
+
+impl Cell for Kind {
+    fn column(values: Vec<Kind>, _: &Names) -> Column {
+        Column::words(values.iter().map(|kind| kind.name()))
+    }
+}
+
+table! {
+    /// What led to what.
+    Causes, Cause {
+        /// When.
+        time_ns: Time,
+        /// What it is.
+        kind: Kind,
+        /// Which message, phase or reason of a loss; empty if the kind says all.
+        name: &'static str,
+        /// Where, if at one place.
+        place: Option<Location>,
+        /// The mobile host concerned.
+        host: Option<Addr>,
+        /// The flow concerned; signalling is none.
+        flow: Option<FlowId>,
+        /// Segment or datagram number, if the row is about one.
+        seq: u32,
+        /// The packet's number, if the row is about one.
+        serial: u64,
+        /// What led to it; of a root [`CauseId::NONE`].
+        cause: CauseId,
+    }
+}
+
+impl Cause {
+    /// A root.
+    pub const fn root(kind: Kind) -> Cause {
+        let (time_ns, cause) = (Time::ZERO, CauseId::NONE);
+        Cause { time_ns, kind, name: "", place: None, host: None, flow: None, seq: 0, serial: 0, cause }
+    }
+
+    /// What another row led to.
+    pub const fn of(kind: Kind, name: &'static str, cause: CauseId) -> Cause {
+        Cause { name, cause, ..Cause::root(kind) }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub const fn at(self, place: Location) -> Cause {
+        Cause { place: Some(place), ..self }
+    }
+
+    /// The same about a mobile host.
+    #[must_use]
+    pub const fn about(self, host: Option<Addr>) -> Cause {
+        Cause { host, ..self }
+    }
+
+    /// The same about a segment of a flow.
+    #[must_use]
+    pub const fn segment(self, flow: FlowId, seq: u32) -> Cause {
+        Cause { flow: Some(flow), seq, ..self }
+    }
+}
+
+/// Whether a loss for this reason has its cause in the network itself.
+pub const fn is_root(reason: DropReason) -> bool {
+    match reason {
+        DropReason::QueueOverflow
+        | DropReason::ForwardedOverflow
+        | DropReason::EarlyDrop
+        | DropReason::NoRoute
+        | DropReason::TtlExpired
+        | DropReason::FrameLoss
+        | DropReason::ForcedLoss
+        | DropReason::PolicedMark
+        | DropReason::TunnelCongestion
+        | DropReason::NoEndpoint => true,
+        DropReason::Detached
+        | DropReason::LinkDown
+        | DropReason::NoBinding
+        | DropReason::BufferOverflow
+        | DropReason::BufferExpired
+        | DropReason::BearerEnded
+        | DropReason::Duplicate
+        | DropReason::CopyReleased => false,
+    }
+}
+
+/// What leads to what happens now.
+#[derive(Copy, Clone, Debug)]
+pub enum Led {
+    /// A row.
+    By(CauseId),
+    /// A row that is made when something comes of it.
+    ByThis(Cause),
+}
+
+impl Default for Led {
+    fn default() -> Self {
+        Led::By(CauseId::START)
+    }
+}
+
+/// What became of the transmissions of a segment, if any was lost or it was sent again.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Fate {
+    /// How often it was sent again.
+    pub again: u32,
+    /// How often it was lost.
+    pub lost: u32,
+    /// The packet that was lost last; 0: none with data.
+    pub serial: u64,
+    /// The row of its last loss.
+    pub loss: CauseId,
+}
+
+impl Fate {
+    /// Whether nothing that was sent of it is on its way, unless it has arrived.
+    pub fn all_lost(&self) -> bool {
+        self.lost > self.again
+    }
+}
+
+/// The rows, and what is needed to find the row that led to something.
+#[derive(Debug, Default)]
+pub struct Chains {
+    /// The rows.
+    pub rows: Causes,
+    is_on: bool,
+    led: Led,
+    /// The row of each message.
+    messages: Vec<CauseId>,
+    /// Messages that were lost or held back, with the row that says so.
+    missing: Vec<(CauseId, CauseId)>,
+    fates: BTreeMap<(FlowId, u32), Fate>,
+    /// Of each flow the lost acknowledgement with the highest number.
+    lost_acks: BTreeMap<FlowId, (u32, CauseId)>,
+    /// The rows of changes of links.
+    link_changes: Vec<CauseId>,
+}
+
+impl Chains {
+    /// Rows are made from now on; the first is the start of the run.
+    pub fn begin(&mut self) {
+        self.is_on = true;
+        self.add(Time::ZERO, Cause::root(Kind::Start));
+    }
+
+    /// Whether rows are made.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, now: Time, row: Cause) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
+        let id = CauseId(self.rows.cause.len() as u32);
+        debug_assert!(row.cause == CauseId::NONE || row.cause < id, "{row:?}");
+        self.rows.push(Cause { time_ns: now, ..row });
+        if row.kind == Kind::LinkChange {
+            self.link_changes.push(id);
+        }
+        id
+    }
+
+    /// What led to what happens now.
+    pub fn led(&mut self, now: Time) -> CauseId {
+        let id = match self.led {
+            Led::By(id) => id,
+            Led::ByThis(row) => self.add(now, row),
+        };
+        self.led = Led::By(id);
+        id
+    }
+
+    /// From now on `led` leads to what happens; what did before.
+    pub fn lead(&mut self, led: Led) -> Led {
+        std::mem::replace(&mut self.led, led)
+    }
+
+    /// An agent sends a message; its row.
+    pub fn message(
+        &mut self,
+        now: Time,
+        name: &'static str,
+        (at, host): (Location, Option<Addr>),
+    ) -> CauseId {
+        let led = self.led(now);
+        let row = self.add(now, Cause::of(Kind::Message, name, led).at(at).about(host));
+        self.messages.push(row);
+        row
+    }
+
+    /// The packet that carries a message has this number.
+    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
+        let row = self.message_row(id);
+        if let Some(known) = self.rows.serial.get_mut(row.0 as usize) {
+            *known = serial;
+        }
+    }
+
+    /// What leads to what a host does that entered a cell at the row `moved` and hears a message for everyone there: the
+    /// message, if it is an answer to what the host has done there; else that it is there.
+    pub fn heard(&self, id: MessageId, host: Addr, moved: CauseId) -> Led {
+        let message = self.message_row(id);
+        let mut row = message;
+        while row != CauseId::NONE && row > moved {
+            let at = row.0 as usize;
+            if self.rows.host[at] == Some(host) {
+                return Led::By(message);
+            }
+            row = self.rows.cause[at];
+        }
+        let Some(&name) = self.rows.name.get(message.0 as usize) else { return Led::By(message) };
+        let row = Cause::of(Kind::Heard, name, moved.or(|| CauseId::START)).about(Some(host));
+        Led::ByThis(Cause { serial: self.rows.serial[message.0 as usize], ..row })
+    }
+
+    /// The row of a message.
+    pub fn message_row(&self, id: MessageId) -> CauseId {
+        self.messages.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// A fault holds a message back.
+    pub fn held_back(&mut self, now: Time, id: MessageId, at: Location) {
+        let message = self.message_row(id);
+        let row = Cause::root(Kind::DelayedMessage).at(at);
+        self.miss(now, message, row);
+    }
+
+    fn miss(&mut self, now: Time, message: CauseId, row: Cause) -> CauseId {
+        let of = message.0 as usize;
+        let (name, host, serial) = match self.is_on {
+            true => (self.rows.name[of], self.rows.host[of], self.rows.serial[of]),
+            false => ("", None, 0),
+        };
+        let name = if row.name.is_empty() { name } else { row.name };
+        let row = self.add(now, Cause { name, serial, ..row.about(host) });
+        self.missing.push((message, row));
+        row
+    }
+
+    /// Of the messages that an agent at `at` sent because of `sent_by`, and those sent because of them, the last that was
+    /// lost or held back: the row that says so.
+    pub fn missing(&self, sent_by: CauseId, at: Location) -> Option<CauseId> {
+        let later = self.missing.iter().rev().take_while(|(message, _)| *message > sent_by);
+        let is_from = |message: CauseId| {
+            let mut at_row = message;
+            while at_row != CauseId::NONE && at_row > sent_by {
+                let row = at_row.0 as usize;
+                let above = self.rows.cause[row];
+                if above == sent_by && self.rows.kind[row] == Kind::Message {
+                    return self.rows.place[row] == Some(at);
+                }
+                at_row = above;
+            }
+            false
+        };
+        later.take(MISSING_CONSIDERED).find(|(message, _)| is_from(*message)).map(|&(_, row)| row)
+    }
+
+    /// A packet is lost for a reason, which `cause` led to unless the reason is in the network itself.
+    pub fn lost(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        (reason, place): (DropReason, Location),
+        cause: CauseId,
+    ) -> CauseId {
+        // A copy that is let go is lost to nobody.
+        if !self.is_on || reason == DropReason::CopyReleased {
+            return CauseId::NONE;
+        }
+        debug_assert_eq!(is_root(reason), cause == CauseId::NONE, "{reason:?}");
+        let row = Cause::of(Kind::Loss, reason.name(), cause).at(place);
+        if let Some(message) = packet.message() {
+            return self.miss(now, self.message_row(message), row);
+        }
+        let row = Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) };
+        let row = self.add(now, row);
+        if !reason.loses_data() {
+            return row;
+        }
+        if let Some(seq) = segment(packet) {
+            let fate = self.fates.entry((packet.flow, seq)).or_default();
+            fate.lost += 1;
+            fate.loss = row;
+            if packet.payload() > 0 {
+                fate.serial = packet.serial;
+            }
+        } else if packet.is_tcp() {
+            let highest = self.lost_acks.entry(packet.flow).or_insert((packet.ack(), row));
+            if packet.ack() >= highest.0 {
+                *highest = (packet.ack(), row);
+            }
+        }
+        row
+    }
+
+    /// A segment is sent again.
+    pub fn sent_again(&mut self, flow: FlowId, seq: u32) {
+        if self.is_on {
+            self.fates.entry((flow, seq)).or_default().again += 1;
+        }
+    }
+
+    /// What became of a segment's transmissions, as far as it is unusual.
+    pub fn fate(&self, flow: FlowId, seq: u32) -> Fate {
+        self.fates.get(&(flow, seq)).copied().unwrap_or_default()
+    }
+
+    /// The last loss of an acknowledgement that says that this segment has arrived.
+    pub fn lost_ack(&self, flow: FlowId, seq: u32) -> Option<CauseId> {
+        self.lost_acks.get(&flow).filter(|(ack, _)| *ack > seq).map(|&(_, row)| row)
+    }
+
+    /// The first change of a link at or after `since`.
+    pub fn link_change(&self, since: Time) -> Option<CauseId> {
+        let first = self.link_changes.partition_point(|&row| !self.happened(row, since));
+        self.link_changes.get(first).copied()
+    }
+
+    /// Whether there is such a row and it is from `since` or later.
+    pub fn happened(&self, row: CauseId, since: Time) -> bool {
+        self.rows.time_ns.get(row.0 as usize).is_some_and(|&time| time >= since)
+    }
+}
+
+/// Lost messages that are looked at for one timer.
+const MISSING_CONSIDERED: usize = 256;
+
+/// Segment or datagram number of a data packet; 0 for signalling and acknowledgements.
+pub fn data_seq(packet: &Packet) -> u32 {
+    let is_data = packet.is_udp() || (packet.is_tcp() && packet.payload() > 0);
+    if is_data { packet.seq() } else { 0 }
+}
+
+/// The number of a segment that the sending end may have to repeat: data, a SYN or a FIN. A SYN that acknowledges is the
+/// receiving end's.
+pub fn segment(packet: &Packet) -> Option<u32> {
+    let flags = packet.flags();
+    let opens = flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
+    (packet.is_tcp() && (packet.payload() > 0 || opens || flags.has(TcpFlags::FIN))).then(|| packet.seq())
+}
