@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::FlowId;
 use crate::drop_reason::DropReason;
-use crate::header::{Dscp, IpHeader, TcpHeader};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, TcpHeader};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
@@ -86,19 +86,16 @@ impl PacketPool {
         self.place(packet)
     }
 
-    /// Makes a packet of a TCP segment: as [`create`](Self::create), without a detour for a segment without options.
-    #[inline]
-    pub fn create_tcp(
+    /// Makes a packet of a TCP segment without options: as [`create`](Self::create), without a detour.
+    #[inline(always)]
+    pub fn create_bare_tcp(
         &mut self,
         flow: FlowId,
         header: IpHeader,
         size: Bytes,
         created: Time,
-        tcp: &TcpHeader,
+        tcp: &BareTcpHeader,
     ) -> PacketId {
-        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() {
-            return self.create(Packet::make(flow, header, size, created, Body::Tcp(*tcp)));
-        }
         self.census.created += 1;
         let mut packet = Packet::blank(flow, header, size, created, (0, 0));
         packet.serial = self.last_serial();
@@ -142,11 +139,17 @@ impl PacketPool {
         }
     }
 
+    /// The header of a TCP segment that has no options and is no copy of another.
+    #[inline(always)]
+    pub fn bare_tcp(&self, id: &PacketId) -> Option<BareTcpHeader> {
+        let packet = &self[id];
+        (packet.side == NONE && packet.is_tcp()).then(|| packet.tcp())
+    }
+
     /// The header of a TCP segment, with its options.
-    #[inline]
     pub fn tcp_header(&self, id: &PacketId) -> TcpHeader {
         let packet = &self[id];
-        let header = packet.tcp();
+        let header = packet.tcp().into();
         match packet.side {
             NONE => header,
             side => {
@@ -386,12 +389,18 @@ mod tests {
         let mut sacks = SackBlocks::default();
         sacks.push(9, 11);
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let make = |tcp| Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, Body::Tcp(tcp));
         for tcp in [plain, TcpHeader { sacks, ..plain }] {
-            let packet = pool.create_tcp(FlowId(0), header, Bytes(1500), Time::ZERO, &tcp);
-            assert_eq!(pool.body(&packet), Body::Tcp(tcp));
+            let packet = pool.create(make(tcp));
+            assert_eq!((pool.body(&packet), pool.bare_tcp(&packet)), (Body::Tcp(tcp), tcp.bare()));
             let copy = pool.duplicate(&packet);
             assert_eq!((pool.tcp_header(&copy), pool.deliver(packet).payload()), (tcp, 1460));
         }
+        let bare = plain.bare().unwrap();
+        let packet = pool.create_bare_tcp(FlowId(0), header, Bytes(1500), Time::ZERO, &bare);
+        let twin = pool.create(make(bare.into()));
+        pool[&twin].serial = pool[&packet].serial;
+        assert_eq!(format!("{:?}", pool[&packet]), format!("{:?}", pool[&twin]));
     }
 
     #[test]

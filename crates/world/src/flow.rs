@@ -1,9 +1,9 @@
 //! Flows: an application, a transport, two ends.
 
-use crate::event::NodeId;
+use crate::event::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 
@@ -56,8 +56,9 @@ pub struct Flow {
     pub dst: NodeId,
     /// The addresses of both.
     pub addresses: [Addr; 2],
-    /// Whether what its ends send takes the shortest path at once: nothing is special about their nodes.
-    pub starts_plainly: [bool; 2],
+    /// The link that what its ends send takes at once, on its shortest path; `None`: something is special about the
+    /// end's node.
+    pub first_links: [Option<LinkId>; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -150,7 +151,7 @@ impl Flow {
             src,
             dst,
             addresses: ends.map(|(_, address)| address),
-            starts_plainly: [false; 2],
+            first_links: [None; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],
@@ -159,6 +160,18 @@ impl Flow {
             stats: FlowStats::default(),
             timeouts: Timeouts::default(),
             arrivals: Arrivals::default(),
+        }
+    }
+
+    /// The header of what the end on this side sends.
+    #[inline(always)]
+    pub(crate) fn header(&self, side: Side, ecn: Ecn) -> IpHeader {
+        let [sender, receiver] = self.addresses;
+        match side {
+            Side::Sender => {
+                IpHeader::new(sender, receiver, Tos::default().with_dscp(self.dscp).with_ecn(ecn))
+            }
+            Side::Receiver => IpHeader::new(receiver, sender, Tos::default().with_ecn(ecn)),
         }
     }
 

@@ -47,8 +47,12 @@ impl Timeouts {
     }
 
     /// A segment arrives: was it sent before one of the timeouts that sent it again?
+    #[inline]
     pub fn arrived(&mut self, packet: &Packet, original: u64) {
-        let Some(seq) = segment(packet).filter(|_| !self.cases.is_empty()) else { return };
+        if self.cases.is_empty() {
+            return;
+        }
+        let Some(seq) = segment(packet) else { return };
         for case in self.cases.get_mut(&seq).into_iter().flatten() {
             case.arrived |= original <= case.last_serial;
         }

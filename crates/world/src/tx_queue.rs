@@ -1,5 +1,5 @@
-//! What waits for a link: a plain drop-tail queue, one queue of any discipline, or a queue for each host behind an
-//! air-link scheduler.
+//! What waits for a link that has no plain drop-tail queue: one queue of any discipline, or a queue for each host behind
+//! an air-link scheduler.
 
 use crate::cx::{Cx, Location};
 use crate::event::LinkId;
@@ -59,11 +59,6 @@ fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
 /// What waits for a link.
 #[derive(Debug)]
 pub enum TxQueue {
-    /// A drop-tail queue of packets that nobody records: the link holds it.
-    Plain {
-        /// How many packets may wait.
-        limit: u32,
-    },
     /// All in one queue.
     Shared(Box<Queue>),
     /// Each host's packets in its own.
@@ -76,7 +71,6 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
-            TxQueue::Plain { .. } => unreachable!("the link holds a plain queue"),
         }
     }
 
@@ -85,7 +79,6 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
             TxQueue::Bearers(_) => false,
-            TxQueue::Plain { .. } => true,
         }
     }
 
@@ -94,7 +87,6 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
-            TxQueue::Plain { .. } => None,
         }
     }
 
@@ -103,7 +95,6 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
-            TxQueue::Plain { .. } => Vec::new(),
         }
     }
 
@@ -118,7 +109,7 @@ impl TxQueue {
     pub fn rate(&self, dst: Addr) -> Option<Rate> {
         match self {
             TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
-            TxQueue::Plain { .. } | TxQueue::Shared(_) => None,
+            TxQueue::Shared(_) => None,
         }
     }
 
@@ -130,10 +121,9 @@ impl TxQueue {
         }
     }
 
-    /// The number of waiting packets; of a plain queue, which the link holds, 0.
+    /// The number of waiting packets.
     pub fn packets(&self) -> usize {
         match self {
-            TxQueue::Plain { .. } => 0,
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()

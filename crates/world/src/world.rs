@@ -154,7 +154,9 @@ impl World {
             }
         }
         for flow in &mut self.flows {
-            flow.starts_plainly = [flow.src, flow.dst].map(|node| !special[node.0 as usize]);
+            let [sender, receiver] = flow.addresses;
+            flow.first_links = [(flow.src, receiver), (flow.dst, sender)]
+                .map(|(node, to)| self.ways.link(node, to).filter(|_| !special[node.0 as usize]));
         }
     }
 
@@ -172,6 +174,7 @@ impl World {
         (node.addr == addr).then_some(NodeId(addr.number() as u32))
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::LinkTxDone { link } => {

@@ -32,7 +32,7 @@ fn trajectory(tables: &[Table], keep: impl Fn(&str) -> bool) -> Vec<String> {
     add("tcp", of(rows(tables, "tcp", ["time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq"])));
     add(
         "drop",
-        of(rows(tables, "drops", ["time_ns", "place", "reason", "flow", "seq", "marked", "forwarded"])),
+        of(rows(tables, "drops", ["time_ns", "place", "reason", "flow", "seq", "forwarded", "forwarded"])),
     );
     let queue = ["time_ns", "queue", "packets", "bytes", "average", "probability", "probability"];
     add("queue", of(rows(tables, "queue", queue)));

@@ -12,37 +12,42 @@ use roamlab_qdisc::Matching;
 use std::collections::VecDeque;
 
 impl Links {
+    #[inline(never)]
     pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
-        let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+        let link = &mut self.cold[id.0 as usize];
+        let forced = link.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
         if forced.fold(false, |lost, strikes| lost | strikes) {
             return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
         let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
-        if self.is_over(id, cx) && !overtakes && self.can_bypass(id, &packet, cx) {
-            self.transmit(id, packet, Start::FromIdle, cx);
-            return self.await_end(id, cx);
+        let is_over = self.hot(id).is_over(cx);
+        if is_over && !overtakes && self.can_bypass(id, &packet, cx) {
+            return self.start(id, packet, Start::FromIdle, cx);
         }
-        self.fall_idle(id, cx);
+        if is_over {
+            self.fall_idle(id, cx);
+        }
         if overtakes {
             self[id].overtaking.push_back(packet);
             self.set(id, flag::URGENT);
         } else {
             self.put(id, packet, cx);
         }
-        if self.hot(id).sending == Sending::Idle {
-            self.start(id, Start::FromIdle, cx);
+        if is_over {
+            self.start_next(id, Start::FromIdle, cx);
         } else {
             self.await_end(id, cx);
         }
     }
 
+    #[inline(never)]
     pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
         if let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now) {
             cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
         }
-        self.start(id, Start::FromQueue, cx);
+        self.start_next(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
     }
 
@@ -72,9 +77,9 @@ impl Links {
     pub fn set_queue(&mut self, id: LinkId, queue: TxQueue) {
         let rate = self[id].rate;
         let link = &mut self.hot[id.0 as usize];
-        link.ns_per_byte = ns_per_byte(rate, &queue);
+        link.ns_per_byte = ns_per_byte(rate, Some(&queue));
         link.flags |= flag::QUEUE;
-        self[id].queue = queue;
+        self[id].queue = Some(queue);
     }
 
     /// A packet is traced: every packet takes the general path everywhere.
@@ -90,7 +95,7 @@ impl Links {
         let LinkChange { rate, delay, up, .. } = link.changes[index as usize];
         if let Some(rate) = rate.filter(|rate| *rate != link.rate) {
             (link.rate, link.remainder) = (rate, 0);
-            hot.ns_per_byte = ns_per_byte(rate, &link.queue);
+            hot.ns_per_byte = ns_per_byte(rate, link.queue.as_ref());
         }
         hot.delay = delay.unwrap_or(hot.delay);
         link.up = up.unwrap_or(link.up);
@@ -114,7 +119,9 @@ impl Links {
         wanted: &Matching<'_>,
         cx: &mut Cx,
     ) -> Vec<PacketId> {
-        self.fall_idle(id, cx);
+        if self.hot(id).is_over(cx) {
+            self.fall_idle(id, cx);
+        }
         let mut taken = Vec::new();
         let link = &mut self.cold[id.0 as usize];
         if in_flight_too {
@@ -131,9 +138,16 @@ impl Links {
         for packet in split(plain, wanted, &mut taken, cx) {
             waiting.push(packet, &mut cx.pool);
         }
-        taken.extend(link.queue.take_matching(wanted, link.rate, cx));
+        if let Some(queue) = &mut link.queue {
+            taken.extend(queue.take_matching(wanted, link.rate, cx));
+        }
         link.overtaking = split(std::mem::take(&mut link.overtaking), wanted, &mut taken, cx);
-        link.queue.sample(id, cx);
+        if link.overtaking.is_empty() {
+            self.hot[id.0 as usize].flags &= !flag::URGENT;
+        }
+        if let Some(queue) = &link.queue {
+            queue.sample(id, cx);
+        }
         taken
     }
 
@@ -155,8 +169,8 @@ impl Links {
             packet.header.dst == host && !packet.is_signal()
         };
         let waiting = match &self[id].queue {
-            TxQueue::Plain { .. } => self.hot(id).waiting.len() as usize,
-            queue => queue.packets_for(host),
+            None => self.hot(id).waiting.len() as usize,
+            Some(queue) => queue.packets_for(host),
         };
         waiting > 0 || self[id].in_flight.iter().any(flies)
     }
@@ -164,7 +178,8 @@ impl Links {
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let inside = |(hot, link): (&HotLink, &Link)| {
-            let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
+            let queued = link.queue.as_ref().map_or(0, TxQueue::packets);
+            let listed = queued + link.overtaking.len() + link.in_flight.len();
             u64::from(hot.waiting.len()) + listed as u64
         };
         self.in_flight + self.hot.iter().zip(&self.cold).map(inside).sum::<u64>()
@@ -210,87 +225,91 @@ impl Links {
     }
 
     /// Whether a packet for an idle link may go past the queue. It counts as offered then.
+    #[inline(always)]
     fn can_bypass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
         let can = match &self[id].queue {
-            TxQueue::Plain { .. } => self.hot(id).waiting.is_empty(),
-            queue => queue.can_bypass(cx.pool[packet].wire_size()),
+            None => self.hot(id).waiting.is_empty(),
+            Some(queue) => queue.can_bypass(cx.pool[packet].wire_size()),
         };
         if can {
-            cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
             self.count(id, packet, cx);
         }
         can
     }
 
     /// Puts a packet into the queue, or loses it.
+    #[inline(always)]
     fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
         self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         match &mut link.queue {
-            TxQueue::Plain { limit } if hot.waiting.len() >= *limit => {
-                cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
-            }
-            TxQueue::Plain { .. } => hot.waiting.push(packet, &mut cx.pool),
-            queue => queue.enqueue(id, packet, link.rate, cx),
+            Some(queue) => queue.enqueue(id, packet, link.rate, cx),
+            None if hot.waiting.len() < hot.limit => hot.waiting.push(packet, &mut cx.pool),
+            None => cx.lose(packet, DropReason::QueueOverflow, Location::Link(id)),
         }
     }
 
     /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
     fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
         let link = &mut self.cold[id.0 as usize];
         match &mut link.queue {
-            TxQueue::Plain { .. } => self.hot[id.0 as usize].waiting.pop(&cx.pool),
-            queue => queue.dequeue(id, now, link.rate, cx),
+            Some(queue) => queue.dequeue(id, now, link.rate, cx),
+            None => self.hot[id.0 as usize].waiting.pop(&cx.pool),
         }
     }
 
-    fn count(&mut self, id: LinkId, packet: &PacketId, cx: &Cx) {
+    /// A packet is handed to the queue.
+    #[inline(always)]
+    fn count(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) {
+        cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
         self.hot[id.0 as usize].offered += 1;
         self[id].forwarded += u64::from(cx.is_forwarded(packet));
     }
 
-    fn start(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
-        let urgent = self[id].overtaking.pop_front();
-        let next = urgent.or_else(|| self.next(id, cx.now, cx));
+    #[inline(always)]
+    fn start_next(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         link.sending = Sending::Idle;
-        if self.cold[id.0 as usize].overtaking.is_empty() {
-            link.flags &= !flag::URGENT;
+        let mut next = None;
+        if link.flags & flag::URGENT != 0 {
+            let overtaking = &mut self.cold[id.0 as usize].overtaking;
+            next = overtaking.pop_front();
+            if overtaking.is_empty() {
+                link.flags &= !flag::URGENT;
+            }
         }
-        if let Some(packet) = next {
-            self.transmit(id, packet, start, cx);
-            self.await_end(id, cx);
+        if let Some(packet) = next.or_else(|| self.next(id, cx.now, cx)) {
+            self.start(id, packet, start, cx);
         }
+    }
+
+    #[inline(always)]
+    fn start(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
+        let size = cx.pool[&packet].wire_size();
+        self.transmit(id, packet, size, start, cx);
+        self.await_end(id, cx);
     }
 
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
+    #[inline(always)]
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        let waits = !link.waiting.is_empty() || cold.queue.packets() > 0 || !cold.overtaking.is_empty();
+        let waiting = cold.queue.as_ref().map_or(link.waiting.len() as usize, TxQueue::packets);
+        let waits = waiting > 0 || link.flags & flag::URGENT != 0;
         let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
-        if link.sending == Sending::Unawaited && (waits || is_traced()) {
-            link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
-        }
-    }
-
-    /// Whether nothing is being sent any more, though nobody may have noticed.
-    fn is_over(&self, id: LinkId, cx: &Cx) -> bool {
-        let link = self.hot(id);
-        match link.sending {
-            Sending::Idle => true,
-            Sending::Unawaited => cx.scheduler.is_past(link.end, link.insertion),
-            Sending::Awaited => false,
+        if waits || (link.flags & flag::TRACE != 0 && is_traced()) {
+            link.await_end(id, cx);
         }
     }
 
     /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
+    #[inline(always)]
     fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
-        if self.hot(id).sending == Sending::Idle || !self.is_over(id, cx) {
+        let link = &mut self.hot[id.0 as usize];
+        if link.sending == Sending::Idle {
             return;
         }
-        let link = &mut self.hot[id.0 as usize];
         link.sending = Sending::Idle;
         let end = link.end;
         let waiting = self.next(id, end, cx);
@@ -314,7 +333,7 @@ impl Link {
     /// takes beyond whole nanoseconds is carried to the next one of a busy period.
     pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Cx) -> Duration {
         let packet: &Packet = &cx.pool[packet];
-        let rate = self.queue.rate(packet.header.dst).unwrap_or(self.rate);
+        let rate = self.queue.as_ref().and_then(|queue| queue.rate(packet.header.dst)).unwrap_or(self.rate);
         if rate != self.rate || start == Start::FromIdle {
             (self.rate, self.remainder) = (rate, 0);
         }
