@@ -42,10 +42,11 @@ impl<E> Entry<E> {
 
 /// A FIFO of events in order: a ring whose size is a power of two; before its first event it has none.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Lane<E> {
     ring: Vec<Entry<E>>,
-    head: u32,
-    tail: u32,
+    head: usize,
+    tail: usize,
     /// The time of the event pushed last.
     last: Time,
 }
@@ -58,11 +59,11 @@ impl<E> Default for Lane<E> {
 
 impl<E: Copy> Lane<E> {
     fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head) as usize
+        self.tail.wrapping_sub(self.head)
     }
 
-    fn place(&self, at: u32) -> usize {
-        at as usize & self.ring.len().wrapping_sub(1)
+    fn place(&self, at: usize) -> usize {
+        at & self.ring.len().wrapping_sub(1)
     }
 
     fn first(&self) -> &Entry<E> {
@@ -70,7 +71,7 @@ impl<E: Copy> Lane<E> {
     }
 
     fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
-        (0..self.len() as u32).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
+        (0..self.len()).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
     }
 
     #[inline(always)]
@@ -91,7 +92,7 @@ impl<E: Copy> Lane<E> {
         let start = self.place(self.head);
         self.ring.rotate_left(start);
         self.ring.resize((2 * waiting).max(16), filler);
-        (self.head, self.tail) = (0, waiting as u32);
+        (self.head, self.tail) = (0, waiting);
     }
 }
 
@@ -159,6 +160,13 @@ impl<E: Copy> EventScheduler<E> {
         self.inserted
     }
 
+    /// Takes two insertion numbers at once, in order.
+    #[inline(always)]
+    pub fn reserve_two(&mut self) -> [u64; 2] {
+        self.inserted += 2;
+        [self.inserted - 1, self.inserted]
+    }
+
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.
     #[inline(always)]
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
@@ -190,7 +198,13 @@ impl<E: Copy> EventScheduler<E> {
             return None;
         }
         let lane = (key & LANE_MASK) as usize;
-        let entry = if lane == 0 { self.pop_heap()? } else { self.pop_lane(lane) };
+        let entry = if lane == 0 {
+            let first = self.heap[0];
+            self.pop_heap();
+            first
+        } else {
+            self.pop_lane(lane)
+        };
         self.now = entry.rank();
         Some((entry.time, entry.event))
     }
@@ -308,14 +322,13 @@ impl<E: Copy> EventScheduler<E> {
     }
 
     #[inline(never)]
-    fn pop_heap(&mut self) -> Option<Entry<E>> {
-        let top = *self.heap.first()?;
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
+    fn pop_heap(&mut self) {
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
             self.sink(last);
         }
         self.put_back(0, self.heap.first().map_or(never(0), |first| key(first.time, 0)));
-        Some(top)
     }
 
     /// Puts an entry in place of the heap's first.
@@ -348,17 +361,16 @@ impl<E: Copy> EventScheduler<E> {
     /// of rounds is known when this is compiled: a third of the instructions of a loop.
     #[inline(always)]
     fn put_back(&mut self, lane: usize, key: u64) {
-        if self.leaves == FEW_LANES {
-            self.put_back_among::<FEW_LANES>(lane, key);
-        } else {
-            self.put_back_among_many(lane, key);
+        match self.leaves {
+            FEW_LANES => self.put_back_among::<FEW_LANES>(lane, key),
+            16 => self.put_back_among::<16>(lane, key),
+            _ => self.put_back_among_many(lane, key),
         }
     }
 
     #[inline(never)]
     fn put_back_among_many(&mut self, lane: usize, key: u64) {
         match self.leaves {
-            16 => self.put_back_among::<16>(lane, key),
             32 => self.put_back_among::<32>(lane, key),
             _ => self.put_back_among::<MAX_LANES>(lane, key),
         }

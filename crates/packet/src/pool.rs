@@ -1,9 +1,9 @@
 //! Where packets live.
 
 use crate::UdpHeader;
-use crate::addr::FlowId;
+use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, TcpHeader};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
@@ -117,7 +117,7 @@ impl PacketPool {
     }
 
     /// The packet reached its destination and leaves the pool.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, id: PacketId) -> &Packet {
         self.census.delivered += 1;
         self.vacate(id)
@@ -237,23 +237,24 @@ impl PacketPool {
         &self.census
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, packet: Packet) -> PacketId {
-        let id = self.free;
-        match self.slots.get_mut(id as usize) {
-            Some(slot) => {
-                self.free = slot.next;
-                *slot = packet;
-                PacketId(id)
-            }
-            None => self.place_anew(packet),
+        if self.free == NONE {
+            self.add_slot();
         }
+        let id = self.free;
+        let slot = &mut self.slots[id as usize];
+        self.free = slot.next;
+        *slot = packet;
+        PacketId(id)
     }
 
     #[cold]
-    fn place_anew(&mut self, packet: Packet) -> PacketId {
-        self.slots.push(packet);
-        PacketId((self.slots.len() - 1) as u32)
+    #[inline(never)]
+    fn add_slot(&mut self) {
+        let nobody = IpHeader::new(Addr::BROADCAST, Addr::BROADCAST, Tos::default());
+        self.free = self.slots.len() as u32;
+        self.slots.push(Packet::blank(FlowId::CONTROL, nobody, Bytes(0), Time::ZERO, (0, 0)));
     }
 
     fn place_side(&mut self, side: Side) -> u32 {
@@ -269,7 +270,7 @@ impl PacketPool {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn vacate(&mut self, id: PacketId) -> &Packet {
         let slot = &mut self.slots[id.0 as usize];
         if slot.side != NONE {
@@ -350,7 +351,7 @@ impl PacketQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addr, SackBlocks, Tos};
+    use crate::SackBlocks;
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());

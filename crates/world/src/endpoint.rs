@@ -1,7 +1,7 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
 use crate::cx::Location;
-use crate::event::{Event, NodeId, Side};
+use crate::event::{Event, LinkId, NodeId, Side};
 use crate::flow::{Flow, Transport};
 use crate::probe::{Delivery, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
@@ -218,27 +218,24 @@ impl World {
 
     /// Makes a packet and sends it from the end of the flow on this side.
     fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn) {
-        let header = self.flows[flow as usize].header(side, ecn);
+        let state = &self.flows[flow as usize];
+        let (header, start) = (state.header(side, ecn), state.start(side));
         let packet = self.cx.pool.create(Packet::make(FlowId(flow), header, size, self.cx.now, body));
-        self.send_first(flow, side, packet);
+        self.send_first(start, side, packet);
     }
 
     /// The same with a segment without options.
     #[inline(always)]
     fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes) {
-        let header = self.flows[flow as usize].header(side, Ecn::NotEct);
+        let state = &self.flows[flow as usize];
+        let (header, start) = (state.header(side, Ecn::NotEct), state.start(side));
         let packet = self.cx.pool.create_bare_tcp(FlowId(flow), header, size, self.cx.now, tcp);
-        self.send_first(flow, side, packet);
+        self.send_first(start, side, packet);
     }
 
-    /// Sends a new packet from the end of the flow on this side.
+    /// Sends a new packet from where this end of its flow is.
     #[inline(always)]
-    fn send_first(&mut self, flow: u32, side: Side, packet: PacketId) {
-        let state = &self.flows[flow as usize];
-        let (here, first_link) = match side {
-            Side::Sender => (state.src, state.first_links[0]),
-            Side::Receiver => (state.dst, state.first_links[1]),
-        };
+    fn send_first(&mut self, (here, first_link): (NodeId, Option<LinkId>), side: Side, packet: PacketId) {
         if self.cx.is_watching() {
             self.record_start(&packet, here, side);
         }

@@ -125,6 +125,7 @@ impl Arrivals {
     const MEMORY: usize = 256;
 
     /// How many packets sent later have arrived before this one.
+    #[inline(always)]
     fn note(&mut self, serial: u64) -> u32 {
         let later = |&earlier: &&u32| (earlier.wrapping_sub(serial as u32) as i32) > 0;
         let late_by = match serial > self.latest {
@@ -163,6 +164,15 @@ impl Flow {
         }
     }
 
+    /// The node of the end on this side, and the link that what it sends takes at once, if it does.
+    #[inline(always)]
+    pub(crate) fn start(&self, side: Side) -> (NodeId, Option<LinkId>) {
+        match side {
+            Side::Sender => (self.src, self.first_links[0]),
+            Side::Receiver => (self.dst, self.first_links[1]),
+        }
+    }
+
     /// The header of what the end on this side sends.
     #[inline(always)]
     pub(crate) fn header(&self, side: Side, ecn: Ecn) -> IpHeader {
@@ -176,6 +186,7 @@ impl Flow {
     }
 
     /// A data packet arrived; how many sent later had come before it.
+    #[inline(always)]
     pub fn arrived(&mut self, serial: u64, fresh: bool, payload: u64, now: Time) -> u32 {
         let late_by = self.arrivals.note(serial);
         let stats = &mut self.stats;

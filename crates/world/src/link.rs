@@ -262,8 +262,8 @@ impl Links {
         link.end = cx.now + transmission;
         link.sending = Sending::Unawaited;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
-        link.insertion = cx.scheduler.reserve();
-        let insertion = cx.scheduler.reserve();
+        let [end, insertion] = cx.scheduler.reserve_two();
+        link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
             return self.track(id, packet, insertion, cx);
         }

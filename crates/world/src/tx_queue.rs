@@ -23,6 +23,7 @@ impl Queue {
         Queue { recorded, qdisc }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         if self.recorded {
             cx.packet_event("enqueue", &packet, Location::Link(id), self.qdisc.packets());
@@ -32,6 +33,19 @@ impl Queue {
         self.sample(id, cx);
     }
 
+    /// Takes a packet that finds the link idle and nothing waiting; the packet, unless it is lost.
+    #[inline(never)]
+    fn pass(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+        if self.recorded {
+            self.enqueue(id, packet, rate, cx);
+            return self.dequeue(id, cx.now, rate, cx);
+        }
+        let next = self.qdisc.pass(packet, &mut qdisc_cx(rate, cx.now, cx));
+        cx.settle_drops(Location::Link(id));
+        next
+    }
+
+    #[inline(never)]
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         cx.settle_drops(Location::Link(id));
@@ -67,6 +81,7 @@ pub enum TxQueue {
 
 impl TxQueue {
     /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
+    #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
@@ -74,7 +89,20 @@ impl TxQueue {
         }
     }
 
+    /// Takes a packet that finds the link idle, and gives the next one to be sent.
+    #[inline(always)]
+    pub fn pass(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.pass(id, packet, rate, cx),
+            TxQueue::Bearers(bearers) => {
+                bearers.enqueue(packet, cx);
+                bearers.dequeue(cx.now, cx)
+            }
+        }
+    }
+
     /// Whether a packet of this size for an idle link may go past the queue.
+    #[inline(always)]
     pub fn can_bypass(&self, size: Bytes) -> bool {
         match self {
             TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
@@ -83,6 +111,7 @@ impl TxQueue {
     }
 
     /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
     pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         match self {
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
@@ -122,6 +151,7 @@ impl TxQueue {
     }
 
     /// The number of waiting packets.
+    #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
             TxQueue::Shared(queue) => queue.qdisc.packets(),

@@ -127,7 +127,8 @@ impl World {
             self.cx.now = time;
             self.events += 1;
             self.dispatch(event);
-            if let Some(law) = self.broken.take() {
+            if self.broken.is_some() {
+                let law = self.broken.take().unwrap_or_default();
                 return Err(self.violation(law));
             }
             if cfg!(debug_assertions) {
@@ -185,6 +186,15 @@ impl World {
                 self.packet_hops += 1;
                 self.arrive(link, packet.retrieve());
             }
+            other => self.dispatch_rare(other),
+        }
+    }
+
+    /// What a plain network hardly sees stands apart: the loop over the events is a third shorter without it.
+    #[inline(never)]
+    fn dispatch_rare(&mut self, event: Event) {
+        match event {
+            Event::LinkTxDone { .. } | Event::Arrival { .. } => unreachable!("dispatched already"),
             Event::LinkHead { link } => self.link_head(link),
             Event::LinkChange { link, index } => self.links.change(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),

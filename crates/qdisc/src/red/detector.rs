@@ -84,6 +84,7 @@ impl Detector {
 
     /// Takes the arrival into the average and decides. `uniform` is drawn from once if, and only if, a
     /// probability is put to the test.
+    #[inline(always)]
     pub(crate) fn decide(&mut self, arrival: &Arrival, uniform: impl FnOnce() -> f64) -> Verdict {
         self.update_average(arrival);
         if self.params.count_arrivals == CountArrivals::All {
@@ -129,6 +130,7 @@ impl Detector {
     }
 
     /// The link took a packet, or asked for one in vain, and `waiting` says whether others remain.
+    #[inline(always)]
     pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Instant) {
         if !found || !waiting && self.params.idle_start == IdleStart::QueueEmpty {
             self.idle_since.get_or_insert(now);
@@ -152,6 +154,7 @@ impl Detector {
     }
 
     /// 1993 eq. 1, and section XI for idle periods: `(1 − w_q)^m` as if m packets had met an empty queue.
+    #[inline(always)]
     pub(crate) fn update_average(&mut self, arrival: &Arrival) {
         let was_idle = self.is_idle();
         self.end_idle(arrival);
@@ -162,6 +165,7 @@ impl Detector {
     }
 
     /// The idle period ends, if there is one: the average has decayed by it.
+    #[inline(always)]
     pub(crate) fn end_idle(&mut self, arrival: &Arrival) {
         let Some(since) = self.idle_since.take() else { return };
         let bits = 8 * self.params.mean_packet.0;
@@ -174,6 +178,7 @@ impl Detector {
     }
 
     /// `(1 − w_q)^missed`.
+    #[inline(always)]
     fn decay(&mut self, missed: f64) -> f64 {
         let keep = 1.0 - self.params.queue_weight;
         if !self.params.whole_idle_packets || !(0.0..DECAYS).contains(&missed) {
@@ -235,6 +240,7 @@ impl Detector {
 ///
 /// Under ACK clocking the span often *is* a whole number of packets. Where the clock is a double, its rounding errors
 /// and those of ns-2's order of operations decide between m and m − 1; otherwise the count is exact.
+#[inline]
 pub(super) fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> f64 {
     if let (Some(since), Some(now)) = (since.seconds, now.seconds) {
         let per_second = rate.as_bps() as f64 / bits as f64;

@@ -21,23 +21,23 @@ impl Links {
             return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
         let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
-        let is_over = self.hot(id).is_over(cx);
-        if is_over && !overtakes && self.can_bypass(id, &packet, cx) {
-            return self.start(id, packet, Start::FromIdle, cx);
+        if !self.hot(id).is_over(cx) {
+            if overtakes {
+                self[id].overtaking.push_back(packet);
+                self.set(id, flag::URGENT);
+            } else {
+                self.put(id, packet, cx);
+            }
+            return self.await_end(id, cx);
         }
-        if is_over {
+        let next = if overtakes {
             self.fall_idle(id, cx);
-        }
-        if overtakes {
-            self[id].overtaking.push_back(packet);
-            self.set(id, flag::URGENT);
+            Some(packet)
         } else {
-            self.put(id, packet, cx);
-        }
-        if is_over {
-            self.start_next(id, Start::FromIdle, cx);
-        } else {
-            self.await_end(id, cx);
+            self.pass(id, packet, cx)
+        };
+        if let Some(packet) = next {
+            self.start(id, packet, Start::FromIdle, cx);
         }
     }
 
@@ -224,17 +224,16 @@ impl Links {
         self.hot[id.0 as usize].flags |= flags;
     }
 
-    /// Whether a packet for an idle link may go past the queue. It counts as offered then.
+    /// Hands the queue of an idle link a packet; what is sent, if anything.
     #[inline(always)]
-    fn can_bypass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
-        let can = match &self[id].queue {
-            None => self.hot(id).waiting.is_empty(),
-            Some(queue) => queue.can_bypass(cx.pool[packet].wire_size()),
-        };
-        if can {
-            self.count(id, packet, cx);
+    fn pass(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
+        self.count(id, &packet, cx);
+        match &self.cold[id.0 as usize].queue {
+            Some(queue) if !queue.can_bypass(cx.pool[&packet].wire_size()) => self.fall_idle(id, cx),
+            _ => return Some(packet),
         }
-        can
+        let link = &mut self.cold[id.0 as usize];
+        link.queue.as_mut().and_then(|queue| queue.pass(id, packet, link.rate, cx))
     }
 
     /// Puts a packet into the queue, or loses it.
