@@ -246,7 +246,7 @@ impl<E: Copy> EventScheduler<E> {
         }
         lane.push(entry);
         if is_empty {
-            self.bring_forward(number, key(entry.time, number));
+            self.bring_forward_here(number, key(entry.time, number));
         }
     }
 
@@ -346,9 +346,15 @@ impl<E: Copy> EventScheduler<E> {
         self.heap[at] = entry;
     }
 
-    /// Gives a lane an earlier key. It plays until it loses: from there on nothing changes.
+    /// Gives a lane an earlier key.
     #[inline(never)]
     fn bring_forward(&mut self, lane: usize, key: u64) {
+        self.bring_forward_here(lane, key);
+    }
+
+    /// The same without a call. The lane plays until it loses: from there on nothing changes.
+    #[inline(always)]
+    fn bring_forward_here(&mut self, lane: usize, key: u64) {
         let mut at = self.leaves | lane;
         self.tree[at % (2 * MAX_LANES)] = key;
         while at > 1 && self.earlier(key, self.tree[(at ^ 1) % (2 * MAX_LANES)]) == key {

@@ -136,8 +136,14 @@ pub(crate) fn check<D: QueueDisc>(params: &D::Params) {
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
         let history = follow::<D>(params, &steps)?;
         prop_assert_eq!(history, follow::<D>(params, &steps)?, "twin runs differ");
-        let at_once = pass_idle::<D>(params, &steps, |queue, packet, cx| queue.pass(packet, cx));
+        let at_once = pass_idle::<D>(params, &steps, |queue, packet, cx| {
+            queue.pass(packet, Some(Time::from_nanos(cx.now.as_nanos() / 2)), cx)
+        });
         let in_two_steps = pass_idle::<D>(params, &steps, |queue, packet, cx| {
+            let now = cx.now;
+            cx.now = Time::from_nanos(now.as_nanos() / 2);
+            assert!(queue.dequeue(cx).is_none());
+            cx.now = now;
             queue.enqueue(packet, cx);
             queue.dequeue(cx)
         });

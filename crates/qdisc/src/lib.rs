@@ -112,8 +112,15 @@ pub trait QueueDisc: Sized {
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
     /// Takes a packet that finds the link idle and nothing waiting, and serves it unless it drops it: an
-    /// [`enqueue`](Self::enqueue) and a [`dequeue`](Self::dequeue) at once.
-    fn pass(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+    /// [`enqueue`](Self::enqueue) and a [`dequeue`](Self::dequeue) at once. Before them comes the dequeue that found nothing
+    /// when the link fell idle, at `fell_idle`, if the queue has not heard of it.
+    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        if let Some(at) = fell_idle {
+            let now = std::mem::replace(&mut cx.now, at);
+            let waiting = self.dequeue(cx);
+            debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
+            cx.now = now;
+        }
         self.enqueue(packet, cx);
         self.dequeue(cx)
     }
@@ -265,9 +272,14 @@ macro_rules! queue_disciplines {
             }
 
             #[inline(always)]
-            fn pass(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+            fn pass(
+                &mut self,
+                packet: PacketId,
+                fell_idle: Option<Time>,
+                cx: &mut QdiscCx<'_>,
+            ) -> Option<PacketId> {
                 match self {
-                    $(Qdisc::$type(queue) => queue.pass(packet, cx),)+
+                    $(Qdisc::$type(queue) => queue.pass(packet, fell_idle, cx),)+
                 }
             }
 

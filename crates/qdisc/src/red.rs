@@ -13,9 +13,9 @@ pub(crate) mod params;
 pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 
 use crate::fifo::Fifo;
-use crate::{Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{Gauges, Instant, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Duration, Rate, Rng};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{DropReason, PacketId};
 
 /// The discipline.
@@ -86,7 +86,10 @@ impl QueueDisc for Red {
     }
 
     #[inline]
-    fn pass(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        if let Some(time) = fell_idle {
+            self.detector.on_dequeue(false, false, Instant { time, ..cx.instant() });
+        }
         let admitted = self.admit(packet, cx);
         self.detector.on_dequeue(admitted.is_some(), false, cx.instant());
         admitted

@@ -1,8 +1,8 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
-use crate::cx::Location;
+use crate::cx::{Cx, Location};
 use crate::event::{Event, LinkId, NodeId, Side};
-use crate::flow::{Flow, Transport};
+use crate::flow::{Flow, Transport, Wake};
 use crate::probe::{Delivery, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use crate::world::World;
@@ -113,7 +113,11 @@ impl World {
             let (header, size) = receiver.bare_ack();
             self.emit_bare(flow, Side::Receiver, &header, size);
         }
-        self.arm(flow, Side::Receiver);
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { receiver, .. } = &state.transport {
+            let event = Event::Endpoint { flow, side: Side::Receiver };
+            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, &mut self.cx);
+        }
     }
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
@@ -131,10 +135,13 @@ impl World {
         }
         if self.cx.probes.wanted.tcp {
             self.take_facts(flow, self.cx.pool.last_serial());
-        } else if let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport {
-            sender.forget_growth();
         }
-        self.arm(flow, Side::Sender);
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
+            let event = Event::Endpoint { flow, side: Side::Sender };
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, &mut self.cx);
+        }
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
@@ -293,9 +300,7 @@ impl World {
         }
     }
 
-    /// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one
-    /// time a deadline has the place of the moment when it was set, as if it had been an event from then on.
-    #[inline(always)]
+    /// Sets the wake-up of an end of a flow by its deadline.
     fn arm(&mut self, flow: u32, side: Side) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
@@ -304,14 +309,21 @@ impl World {
             Side::Receiver => receiver.next_deadline(),
         };
         let wake = &mut state.wakes[World::side_index(side)];
-        let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
-        if deadline != wake.deadline {
-            (wake.deadline, wake.place) = (deadline, self.cx.scheduler.reserve());
-        }
-        if deadline < wake.armed {
-            wake.armed = deadline.max(self.cx.now);
-            self.cx.scheduler.push_once(wake.armed, wake.place, Event::Endpoint { flow, side });
-        }
+        set_wake(wake, deadline, Event::Endpoint { flow, side }, &mut self.cx);
+    }
+}
+
+/// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
+/// deadline has the place of the moment when it was set, as if it had been an event from then on.
+#[inline(always)]
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cx) {
+    let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
+    if deadline != wake.deadline {
+        (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
+    }
+    if deadline < wake.armed {
+        wake.armed = deadline.max(cx.now);
+        cx.scheduler.push_once(wake.armed, wake.place, event);
     }
 }
 

@@ -33,16 +33,32 @@ impl Queue {
         self.sample(id, cx);
     }
 
-    /// Takes a packet that finds the link idle and nothing waiting; the packet, unless it is lost.
+    /// Takes a packet that finds the link idle and nothing waiting; the packet, unless it is lost. `fell_idle`: when the
+    /// link did, if the queue has not heard of it.
     #[inline(never)]
-    fn pass(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+    fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (rate, fell_idle): (Rate, Option<Time>),
+        cx: &mut Cx,
+    ) -> Option<PacketId> {
         if self.recorded {
+            if let Some(at) = fell_idle {
+                self.fall_idle(id, at, rate, cx);
+            }
             self.enqueue(id, packet, rate, cx);
             return self.dequeue(id, cx.now, rate, cx);
         }
-        let next = self.qdisc.pass(packet, &mut qdisc_cx(rate, cx.now, cx));
+        let next = self.qdisc.pass(packet, fell_idle, &mut qdisc_cx(rate, cx.now, cx));
         cx.settle_drops(Location::Link(id));
         next
+    }
+
+    /// The link fell idle at `at`, when nothing waited.
+    fn fall_idle(&mut self, id: LinkId, at: Time, rate: Rate, cx: &mut Cx) {
+        let waiting = self.dequeue(id, at, rate, cx);
+        debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
     }
 
     #[inline(never)]
@@ -89,12 +105,23 @@ impl TxQueue {
         }
     }
 
-    /// Takes a packet that finds the link idle, and gives the next one to be sent.
+    /// Takes a packet that finds the link idle, and gives the one to be sent. `fell_idle`: when the link did, if the queue
+    /// has not heard of it.
     #[inline(always)]
-    pub fn pass(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
+    pub fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (rate, fell_idle): (Rate, Option<Time>),
+        cx: &mut Cx,
+    ) -> Option<PacketId> {
         match self {
-            TxQueue::Shared(queue) => queue.pass(id, packet, rate, cx),
+            TxQueue::Shared(queue) => queue.pass(id, packet, (rate, fell_idle), cx),
             TxQueue::Bearers(bearers) => {
+                if let Some(at) = fell_idle {
+                    let waiting = bearers.dequeue(at, cx);
+                    debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
+                }
                 bearers.enqueue(packet, cx);
                 bearers.dequeue(cx.now, cx)
             }

@@ -239,7 +239,7 @@ impl SendState {
     }
 
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, ack: u32, now: Time) {
         if self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
@@ -315,7 +315,7 @@ impl SendState {
     }
 
     /// Opens the window as the congestion control has it.
-    #[inline]
+    #[inline(always)]
     pub fn open_window(&mut self, now: Time) {
         if self.ece {
             return; // no growth on an ACK that echoes congestion

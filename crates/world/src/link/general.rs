@@ -228,12 +228,15 @@ impl Links {
     #[inline(always)]
     fn pass(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
         self.count(id, &packet, cx);
-        match &self.cold[id.0 as usize].queue {
-            Some(queue) if !queue.can_bypass(cx.pool[&packet].wire_size()) => self.fall_idle(id, cx),
-            _ => return Some(packet),
+        let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
+        match &mut link.queue {
+            Some(queue) if !queue.can_bypass(cx.pool[&packet].wire_size()) => {
+                let fell_idle = (hot.sending != Sending::Idle).then_some(hot.end);
+                hot.sending = Sending::Idle;
+                queue.pass(id, packet, (link.rate, fell_idle), cx)
+            }
+            _ => Some(packet),
         }
-        let link = &mut self.cold[id.0 as usize];
-        link.queue.as_mut().and_then(|queue| queue.pass(id, packet, link.rate, cx))
     }
 
     /// Puts a packet into the queue, or loses it.
