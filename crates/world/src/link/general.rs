@@ -20,12 +20,14 @@ impl Links {
         if forced.fold(false, |lost, strikes| lost | strikes) {
             return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
-        let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
+        let is_unusual = cx.pool[&packet].is_unusual();
+        let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
         if !self.hot(id).is_over(cx) {
             if overtakes {
                 self[id].overtaking.push_back(packet);
                 self.set(id, flag::URGENT);
             } else {
+                self.count(id, &packet, is_unusual, cx);
                 self.put(id, packet, cx);
             }
             return self.await_end(id, cx);
@@ -34,17 +36,21 @@ impl Links {
             self.fall_idle(id, cx);
             Some(packet)
         } else {
+            self.count(id, &packet, is_unusual, cx);
             self.pass(id, packet, cx)
         };
         if let Some(packet) = next {
             self.start(id, packet, Start::FromIdle, cx);
+            self.show_end(id, cx);
         }
     }
 
     #[inline(never)]
     pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
-        if let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now) {
+        if self.hot(id).flags & flag::TRACE != 0
+            && let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now)
+        {
             cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
         }
         self.start_next(id, Start::FromQueue, cx);
@@ -227,7 +233,6 @@ impl Links {
     /// Hands the queue of an idle link a packet; what is sent, if anything.
     #[inline(always)]
     fn pass(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
-        self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         match &mut link.queue {
             Some(queue) if !queue.can_bypass(cx.pool[&packet].wire_size()) => {
@@ -242,7 +247,6 @@ impl Links {
     /// Puts a packet into the queue, or loses it.
     #[inline(always)]
     fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         match &mut link.queue {
             Some(queue) => queue.enqueue(id, packet, link.rate, cx),
@@ -261,12 +265,14 @@ impl Links {
         }
     }
 
-    /// A packet is handed to the queue.
+    /// A packet is handed to the queue. Only an unusual one may bear a mark.
     #[inline(always)]
-    fn count(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) {
+    fn count(&mut self, id: LinkId, packet: &PacketId, is_unusual: bool, cx: &mut Cx) {
         cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
         self.hot[id.0 as usize].offered += 1;
-        self[id].forwarded += u64::from(cx.is_forwarded(packet));
+        if is_unusual {
+            self[id].forwarded += u64::from(cx.is_forwarded(packet));
+        }
     }
 
     #[inline(always)]
@@ -283,6 +289,7 @@ impl Links {
         }
         if let Some(packet) = next.or_else(|| self.next(id, cx.now, cx)) {
             self.start(id, packet, start, cx);
+            self.await_end(id, cx);
         }
     }
 
@@ -290,7 +297,6 @@ impl Links {
     fn start(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
         let size = cx.pool[&packet].wire_size();
         self.transmit(id, packet, size, start, cx);
-        self.await_end(id, cx);
     }
 
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
@@ -298,9 +304,19 @@ impl Links {
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
         let waiting = cold.queue.as_ref().map_or(link.waiting.len() as usize, TxQueue::packets);
-        let waits = waiting > 0 || link.flags & flag::URGENT != 0;
+        if waiting > 0 || link.flags & flag::URGENT != 0 {
+            link.await_end(id, cx);
+        } else {
+            self.show_end(id, cx);
+        }
+    }
+
+    /// Makes the end of the transmission an event if a trace shows it.
+    #[inline(always)]
+    fn show_end(&mut self, id: LinkId, cx: &mut Cx) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
         let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
-        if waits || (link.flags & flag::TRACE != 0 && is_traced()) {
+        if link.flags & flag::TRACE != 0 && is_traced() {
             link.await_end(id, cx);
         }
     }
