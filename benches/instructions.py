@@ -78,7 +78,9 @@ def main() -> int:
     binary = arguments.binary or build()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda case: a_hop(binary, case), CASES))
-    counts = {name_of(network, flows): value for (network, flows, *_), value in zip(CASES, found, strict=True)}
+    counts = {
+        name_of(network, flows): value for (network, flows, *_), value in zip(CASES, found, strict=True)
+    }
     if arguments.write:
         REFERENCE.write_text(written(counts), encoding="utf-8")
     reference = tomllib.loads(REFERENCE.read_text(encoding="utf-8"))["instructions"]
@@ -93,7 +95,9 @@ def main() -> int:
         above += [name] if differ > MOST_ABOVE else []
         below += [name] if differ < -MOST_ABOVE else []
     if below:
-        print(f"fewer than before: {', '.join(below)}; keep it with `python3 benches/instructions.py --write`")
+        print(
+            f"fewer than before: {', '.join(below)}; keep it with `python3 benches/instructions.py --write`"
+        )
     if above:
         print(
             f"more than {MOST_ABOVE:.0%} above the reference: {', '.join(above)}. Find what the change costs "
