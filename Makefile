@@ -2,14 +2,14 @@
 # make test   set up, then every check and every test
 # make mutate   COUNT mutated inputs through the commands
 # make fuzz     random inputs, SECONDS each (default 15)
-# make lint | bench | differential | crash | wheel | clean
+# make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench lint mutate fuzz differential crash wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench bench-instructions lint mutate fuzz differential crash wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,9 +57,14 @@ fuzz: .venv/.dev .venv/.extension
 	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte reached
 	for target in sweep manifest trace; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
+# Fails where a packet-hop takes more than 3 % more instructions than benches/instructions.toml says.
+bench-instructions:
+	$(PYTHON) benches/instructions.py --check
+
 bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
+	$(PYTHON) benches/instructions.py
 	$(PYTHON) benches/ns2_ratio.py
 	$(BIN)/python benches/sweep.py
 

@@ -1,7 +1,8 @@
 //! The scenarios of the benchmarks, and what is counted in them.
 //!
-//! Each is the twin of an ns-2 script of `tests/golden/ns2/tcl`, so that `ns2_ratio.py` can run the two side by
-//! side: the same links, queues, profile and starts. Nothing is recorded but totals.
+//! The dumbbells are twins of ns-2 scripts of `tests/golden/ns2/tcl`, so that `ns2_ratio.py` can run the two side by
+//! side: the same links, queues, profile and starts. Nothing is recorded but totals. The third network is a paper's, with
+//! hosts that move.
 
 use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
 use std::fmt::Write;
@@ -13,7 +14,17 @@ pub enum Network {
     Red,
     /// `s_dumbbell.tcl`: drop-tail everywhere, 1 Gbit/s everywhere, round trips of 24 ms.
     Gigabit,
+    /// `handoffs` of the IPF paper's `experiments.py`: each moving host visits a cell behind M-RED, which seven residents
+    /// fill, five times in 200 s. Recorded is what figs. 12 and 13 need.
+    Ipf,
 }
+
+/// The IPF paper's network without hosts.
+const IPF: &str = include_str!("../../python/roamlab/papers/ipf/scenario.toml");
+/// Round trips of the residents, whose connections are there all the time.
+const RESIDENTS_MS: [u32; 7] = [86, 88, 90, 92, 94, 96, 98];
+/// Of each moving host.
+const VISITS: u32 = 5;
 
 impl Network {
     /// The network of this name.
@@ -21,12 +32,20 @@ impl Network {
         match name {
             "red" => Some(Network::Red),
             "gigabit" => Some(Network::Gigabit),
+            "ipf" => Some(Network::Ipf),
             _ => None,
         }
     }
 
-    /// The scenario with `flows` flows that run for `seconds`, as text.
+    /// The scenario with `flows` flows (of `Ipf`: moving hosts) that run for `seconds`, as text.
     pub fn scenario(self, flows: u32, seconds: u32) -> String {
+        match self {
+            Network::Ipf => ipf(flows, seconds),
+            Network::Red | Network::Gigabit => self.dumbbell(flows, seconds),
+        }
+    }
+
+    fn dumbbell(self, flows: u32, seconds: u32) -> String {
         let mut text = format!(
             "[run]\nduration = \"{seconds} s\"\nprofile = \"ns2-2009\"\n\n\
              [network]\nqueue = {{ kind = \"droptail\", limit = \"100000 pkt\", count_in_service = true }}\n\n\
@@ -52,7 +71,7 @@ impl Network {
                 "min_threshold = \"90000 pkt\", max_threshold = \"95000 pkt\", max_p = 0.02, gentle = false, ",
                 "mean_packet = \"40 B\", threshold_unit = \"packets\", probability_unit = \"packets\" }\n",
             ),
-            Network::Gigabit => concat!(
+            _ => concat!(
                 "rate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n",
                 "queue = { kind = \"droptail\", limit = \"1000 pkt\", count_in_service = true }\n",
             ),
@@ -62,7 +81,7 @@ impl Network {
     fn write_flow(self, text: &mut String, flow: u32) {
         let (rate, near_ms, far_ms, window, segment, start_ms) = match self {
             Network::Red => ("10 Mbit/s", 1 + flow % 9, 2, 64, 512, 100 + 100 * flow),
-            Network::Gigabit => ("1 Gbit/s", 1, 1, 1000, 1460, 100 + 10 * flow),
+            _ => ("1 Gbit/s", 1, 1, 1000, 1460, 100 + 10 * flow),
         };
         // Writing to a string cannot fail.
         let _ = write!(
@@ -74,6 +93,46 @@ impl Network {
              app = {{ kind = \"ftp\", start = \"{start_ms} ms\" }}\n"
         );
     }
+}
+
+/// The IPF paper's network with residents and `movers` moving hosts.
+fn ipf(movers: u32, seconds: u32) -> String {
+    let mut text = IPF.replace("duration = \"200 s\"", &format!("duration = \"{seconds} s\""));
+    for (number, rtt_ms) in (1..).zip(RESIDENTS_MS) {
+        let delay_ms = rtt_ms / 2 - 4;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n[[links]]\nbetween = [\"ch-r{number}\", \"fa2\"]\nrate = \"10 Mbit/s\"\ndelay = \"{delay_ms} ms\"\n"
+        );
+        write_host(
+            &mut text,
+            &format!("r{number}"),
+            &format!("ch-r{number}"),
+            "{ cell = \"bs2\", at = \"0 s\" }",
+        );
+    }
+    let stay_ns = 200_000_000_000 / u64::from(2 * VISITS + 1);
+    for number in 0..movers {
+        let later_ns = 2 * stay_ns * u64::from(number) / u64::from(movers);
+        let mut stays = "{ cell = \"bs1\", at = \"0 s\" }".to_owned();
+        for (step, cell) in (1..=2 * u64::from(VISITS)).zip(["bs2", "bs1"].into_iter().cycle()) {
+            let _ = write!(stays, ", {{ cell = \"{cell}\", at = \"{} ns\" }}", step * stay_ns + later_ns);
+        }
+        write_host(&mut text, &format!("mh{number}"), "ch", &stays);
+    }
+    text
+}
+
+/// A host at home at "ha", and its connection from `peer`.
+fn write_host(text: &mut String, name: &str, peer: &str, stays: &str) {
+    let _ = write!(
+        text,
+        "\n[[hosts]]\nname = \"{name}\"\nhome = \"ha\"\nvisits = [{stays}]\n\
+         \n[[flows]]\nname = \"to-{name}\"\npath = [\"{peer}\", \"{name}\"]\n\
+         tcp = {{ variant = \"reno\", window = \"64 pkt\", segment = \"512 B\", header = \"0 B\", min_rto = \"200 ms\" }}\n\
+         app = {{ kind = \"ftp\", start = \"0.5 s\", start_within = \"1 s\" }}\n"
+    );
 }
 
 /// What a run amounts to.
@@ -123,6 +182,16 @@ fn column<'a>(tables: &'a [Table], table: &str, name: &str) -> &'a [u64] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moving_hosts_move() {
+        let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60), "bench").unwrap();
+        let tables = run(&scenario, Replication::default(), &Conduct::default()).unwrap();
+        // Visits of the old cell count, so the first host is in its fourth after 54.5 s.
+        let Some(Column::U32(visits)) = find(&tables, "handovers", "visit") else { panic!("no visits") };
+        assert_eq!(visits.iter().max(), Some(&3));
+        assert!(Totals::of(&scenario).unwrap().packet_hops > 100_000);
+    }
 
     #[test]
     fn both_networks_send_what_ns2_sends() {

@@ -1,4 +1,4 @@
-//! `dumbbell red|gigabit FLOWS SECONDS`: one run, its totals as a line of JSON. The caller takes the time.
+//! `dumbbell red|gigabit|ipf FLOWS SECONDS`: one run, its totals as a line of JSON. The caller takes the time.
 
 use roamlab_benches::{Network, Totals};
 use roamlab_world::Scenario;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(words: &[String]) -> Result<String, String> {
-    let usage = || "usage: dumbbell red|gigabit FLOWS SECONDS".to_owned();
+    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS".to_owned();
     let [network, flows, seconds] = words else { return Err(usage()) };
     let network = Network::named(network).ok_or_else(usage)?;
     let flows = flows.parse().map_err(|_| usage())?;

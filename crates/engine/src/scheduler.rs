@@ -16,6 +16,8 @@ const LANE_BITS: u32 = 6;
 /// Lanes at most, the heap included.
 const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
+/// Places of the smallest tournament.
+const FEW_LANES: usize = 8;
 /// The time of [`EventScheduler::END`], from which on keys say that a lane has no event.
 const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
 /// Places of the hash table of distances.
@@ -38,27 +40,38 @@ impl<E> Entry<E> {
     }
 }
 
-/// A FIFO of events in order: a ring whose size is a power of two.
+/// A FIFO of events in order: a ring whose size is a power of two; before its first event it has none.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Lane<E> {
     ring: Vec<Entry<E>>,
-    head: u32,
-    tail: u32,
+    head: usize,
+    tail: usize,
     /// The time of the event pushed last.
     last: Time,
 }
 
+impl<E> Default for Lane<E> {
+    fn default() -> Self {
+        Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO }
+    }
+}
+
 impl<E: Copy> Lane<E> {
     fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head) as usize
+        self.tail.wrapping_sub(self.head)
     }
 
-    fn place(&self, at: u32) -> usize {
-        at as usize & (self.ring.len() - 1)
+    fn place(&self, at: usize) -> usize {
+        at & self.ring.len().wrapping_sub(1)
+    }
+
+    fn first(&self) -> &Entry<E> {
+        &self.ring[self.place(self.head)]
     }
 
     fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
-        (0..self.len() as u32).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
+        (0..self.len()).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
     }
 
     #[inline(always)]
@@ -79,7 +92,7 @@ impl<E: Copy> Lane<E> {
         let start = self.place(self.head);
         self.ring.rotate_left(start);
         self.ring.resize((2 * waiting).max(16), filler);
-        (self.head, self.tail) = (0, waiting as u32);
+        (self.head, self.tail) = (0, waiting);
     }
 }
 
@@ -88,12 +101,12 @@ impl<E: Copy> Lane<E> {
 pub struct EventScheduler<E> {
     /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the lanes.
     tree: [u64; 2 * MAX_LANES],
-    /// The insertion number of each lane's first event.
-    first: [u64; MAX_LANES],
-    /// Half of the tree that is in use: a power of two, and more than the lanes.
+    /// Half of the tree that is in use: a power of two, and at least the lanes.
     leaves: usize,
-    /// Lane 0 is empty: its place in the tournament is the heap's.
-    lanes: Vec<Lane<E>>,
+    /// Lane 0 is empty: its place in the tournament is the heap's. An array, so that the number of a lane needs no test.
+    lanes: Box<[Lane<E>; MAX_LANES]>,
+    /// Lanes in use, the heap's place included.
+    used: usize,
     heap: Vec<Entry<E>>,
     /// The lane of each place of the hash table; 0: none.
     lane_of: [u8; PLACES],
@@ -107,10 +120,10 @@ pub struct EventScheduler<E> {
 impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
         EventScheduler {
-            tree: std::array::from_fn(|place| never(place % 2)),
-            first: [0; MAX_LANES],
-            leaves: 2,
-            lanes: vec![Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO }],
+            tree: std::array::from_fn(|place| never(place % FEW_LANES)),
+            leaves: FEW_LANES,
+            lanes: Box::new(std::array::from_fn(|_| Lane::default())),
+            used: 1,
             heap: Vec::new(),
             lane_of: [0; PLACES],
             seen: [(0, 0); PLACES],
@@ -122,7 +135,7 @@ impl<E: Copy> Default for EventScheduler<E> {
 
 /// The key of a lane without an event. No two lanes have the same.
 const fn never(lane: usize) -> u64 {
-    (END + lane as u64) << LANE_BITS | lane as u64
+    (END + 1 + lane as u64) << LANE_BITS | lane as u64
 }
 
 fn key(time: Time, lane: usize) -> u64 {
@@ -145,6 +158,13 @@ impl<E: Copy> EventScheduler<E> {
     pub fn reserve(&mut self) -> u64 {
         self.inserted += 1;
         self.inserted
+    }
+
+    /// Takes two insertion numbers at once, in order.
+    #[inline(always)]
+    pub fn reserve_two(&mut self) -> [u64; 2] {
+        self.inserted += 2;
+        [self.inserted - 1, self.inserted]
     }
 
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.
@@ -178,7 +198,13 @@ impl<E: Copy> EventScheduler<E> {
             return None;
         }
         let lane = (key & LANE_MASK) as usize;
-        let entry = if lane == 0 { self.pop_heap()? } else { self.pop_lane(lane) };
+        let entry = if lane == 0 {
+            let first = self.heap[0];
+            self.pop_heap();
+            first
+        } else {
+            self.pop_lane(lane)
+        };
         self.now = entry.rank();
         Some((entry.time, entry.event))
     }
@@ -213,22 +239,21 @@ impl<E: Copy> EventScheduler<E> {
 
     #[inline(always)]
     fn push_to_lane(&mut self, number: usize, entry: Entry<E>) {
-        let lane = &mut self.lanes[number];
+        let lane = &mut self.lanes[number % MAX_LANES];
         let is_empty = lane.head == lane.tail;
         if !is_empty && entry.time <= lane.last {
-            return self.push_to_reorder_queue(number, entry);
+            return self.push_out_of_order(number, entry);
         }
         lane.push(entry);
         if is_empty {
-            self.first[number & (MAX_LANES - 1)] = entry.number;
-            self.play(number, key(entry.time, number));
+            self.bring_forward_here(number, key(entry.time, number));
         }
     }
 
     /// Adds an event that may not be later than the last one of the lane: reserved numbers come late.
     #[cold]
     #[inline(never)]
-    fn push_to_reorder_queue(&mut self, number: usize, entry: Entry<E>) {
+    fn push_out_of_order(&mut self, number: usize, entry: Entry<E>) {
         let lane = &mut self.lanes[number];
         let last = &lane.ring[lane.place(lane.tail.wrapping_sub(1))];
         if last.rank() < entry.rank() {
@@ -243,17 +268,15 @@ impl<E: Copy> EventScheduler<E> {
     fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
         let (last, repeats) = self.seen[place];
         self.seen[place] = (distance, if last == distance { repeats + 1 } else { 1 });
-        if self.seen[place].1 < REPEATS || self.lanes.len() == MAX_LANES {
+        if self.seen[place].1 < REPEATS || self.used == MAX_LANES {
             self.seen[place].1 = self.seen[place].1.min(REPEATS);
             return self.push_to_heap(entry);
         }
-        let lane = self.lanes.len();
-        self.lanes.push(Lane { ring: vec![entry; 16], head: 0, tail: 0, last: Time::ZERO });
+        let lane = self.used;
+        self.used += 1;
         self.lane_of[place] = lane as u8;
         if lane == self.leaves {
             self.double();
-        } else {
-            self.tree[self.leaves + lane] = never(lane);
         }
         self.push_to_lane(lane, entry);
     }
@@ -265,23 +288,18 @@ impl<E: Copy> EventScheduler<E> {
         self.leaves *= 2;
         self.tree = std::array::from_fn(|place| never(place & (self.leaves - 1)));
         for lane in 0..old {
-            self.tree[self.leaves + lane] = keys[old + lane];
-        }
-        for lane in 0..old {
-            self.play(lane, keys[old + lane]);
+            self.bring_forward(lane, keys[old + lane]);
         }
     }
 
     #[inline(always)]
     fn pop_lane(&mut self, number: usize) -> Entry<E> {
-        let lane = &mut self.lanes[number];
-        let mask = lane.ring.len() - 1;
-        let entry = lane.ring[lane.head as usize & mask];
+        let lane = &mut self.lanes[number % MAX_LANES];
+        let entry = *lane.first();
         lane.head = lane.head.wrapping_add(1);
-        let next = &lane.ring[lane.head as usize & mask];
-        let next_key = if lane.head == lane.tail { never(number) } else { key(next.time, number) };
-        self.first[number & (MAX_LANES - 1)] = next.number;
-        self.play(number, next_key);
+        let next = lane.first().time;
+        let next_key = if lane.head == lane.tail { never(number) } else { key(next, number) };
+        self.put_back(number, next_key);
         entry
     }
 
@@ -299,26 +317,18 @@ impl<E: Copy> EventScheduler<E> {
         }
         self.heap[at] = entry;
         if at == 0 {
-            self.first[0] = entry.number;
-            self.play(0, key(entry.time, 0));
+            self.bring_forward(0, key(entry.time, 0));
         }
     }
 
     #[inline(never)]
-    fn pop_heap(&mut self) -> Option<Entry<E>> {
-        let top = *self.heap.first()?;
-        let last = self.heap.pop()?;
-        if !self.heap.is_empty() {
+    fn pop_heap(&mut self) {
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
             self.sink(last);
         }
-        match self.heap.first() {
-            Some(&Entry { time, number, .. }) => {
-                self.first[0] = number;
-                self.play(0, key(time, 0));
-            }
-            None => self.play(0, never(0)),
-        }
-        Some(top)
+        self.put_back(0, self.heap.first().map_or(never(0), |first| key(first.time, 0)));
     }
 
     /// Puts an entry in place of the heap's first.
@@ -336,41 +346,69 @@ impl<E: Copy> EventScheduler<E> {
         self.heap[at] = entry;
     }
 
-    /// Gives a lane a key and plays its matches. The number of rounds is known when this is compiled: a third of the
-    /// instructions of a loop.
-    #[inline]
-    fn play(&mut self, lane: usize, key: u64) {
-        match self.leaves {
-            2 => self.play_in::<2>(lane, key),
-            4 => self.play_in::<4>(lane, key),
-            8 => self.play_in::<8>(lane, key),
-            16 => self.play_in::<16>(lane, key),
-            32 => self.play_in::<32>(lane, key),
-            _ => self.play_in::<MAX_LANES>(lane, key),
+    /// Gives a lane an earlier key.
+    #[inline(never)]
+    fn bring_forward(&mut self, lane: usize, key: u64) {
+        self.bring_forward_here(lane, key);
+    }
+
+    /// The same without a call. The lane plays until it loses: from there on nothing changes.
+    #[inline(always)]
+    fn bring_forward_here(&mut self, lane: usize, key: u64) {
+        let mut at = self.leaves | lane;
+        self.tree[at % (2 * MAX_LANES)] = key;
+        while at > 1 && self.earlier(key, self.tree[(at ^ 1) % (2 * MAX_LANES)]) == key {
+            at /= 2;
+            self.tree[at % (2 * MAX_LANES)] = key;
         }
     }
 
-    #[inline]
-    fn play_in<const LEAVES: usize>(&mut self, lane: usize, key: u64) {
+    /// Gives the lane that was first a later key: all its matches are played again. This is a tenth of a run, so the number
+    /// of rounds is known when this is compiled: a third of the instructions of a loop.
+    #[inline(always)]
+    fn put_back(&mut self, lane: usize, key: u64) {
+        match self.leaves {
+            FEW_LANES => self.put_back_among::<FEW_LANES>(lane, key),
+            16 => self.put_back_among::<16>(lane, key),
+            _ => self.put_back_among_many(lane, key),
+        }
+    }
+
+    #[inline(never)]
+    fn put_back_among_many(&mut self, lane: usize, key: u64) {
+        match self.leaves {
+            32 => self.put_back_among::<32>(lane, key),
+            _ => self.put_back_among::<MAX_LANES>(lane, key),
+        }
+    }
+
+    #[inline(always)]
+    fn put_back_among<const LEAVES: usize>(&mut self, lane: usize, key: u64) {
         let mut at = lane & (LEAVES - 1);
         let mut earlier = key;
         self.tree[LEAVES | at] = key;
         let mut round = LEAVES;
         while round > 1 {
-            let rival = self.tree[round | (at ^ 1)];
-            // Equal times: they differ in the lane alone.
-            earlier =
-                if rival ^ earlier <= LANE_MASK { self.settle(earlier, rival) } else { earlier.min(rival) };
+            earlier = self.earlier(earlier, self.tree[round | (at ^ 1)]);
             (round, at) = (round / 2, at / 2);
             self.tree[round | at] = earlier;
         }
     }
 
+    #[inline(always)]
+    fn earlier(&self, left: u64, right: u64) -> u64 {
+        // Equal times: they differ in the lane alone.
+        if left ^ right <= LANE_MASK { self.settle(left, right) } else { left.min(right) }
+    }
+
     #[cold]
     #[inline(never)]
     fn settle(&self, left: u64, right: u64) -> u64 {
-        let number = |key: u64| self.first[(key & LANE_MASK) as usize];
-        if number(right) < number(left) { right } else { left }
+        let first = |key: u64| match (key & LANE_MASK) as usize {
+            0 => &self.heap[0],
+            lane => self.lanes[lane].first(),
+        };
+        if first(right).number < first(left).number { right } else { left }
     }
 }
 

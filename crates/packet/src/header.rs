@@ -176,6 +176,44 @@ pub struct TcpHeader {
     pub retransmission: bool,
 }
 
+impl TcpHeader {
+    /// The header, if it has no options.
+    pub fn bare(&self) -> Option<BareTcpHeader> {
+        let is_bare = self.sacks.is_empty() && self.timestamps.is_none();
+        is_bare.then(|| self.without_options())
+    }
+
+    pub(crate) fn without_options(&self) -> BareTcpHeader {
+        let TcpHeader { seq, ack, flags, payload, window, retransmission, .. } = *self;
+        BareTcpHeader { seq, ack, flags, payload, window, retransmission }
+    }
+}
+
+/// A [`TcpHeader`] without options: a quarter of it, and what almost every segment has.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct BareTcpHeader {
+    /// Number of this segment; meaningful if it carries data, SYN or FIN.
+    pub seq: u32,
+    /// The next segment the receiver expects; valid with [`TcpFlags::ACK`].
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Receive window in segments, already scaled.
+    pub window: u32,
+    /// Ground truth for the record, not on the wire: this is a retransmission.
+    pub retransmission: bool,
+}
+
+impl From<BareTcpHeader> for TcpHeader {
+    fn from(bare: BareTcpHeader) -> TcpHeader {
+        let BareTcpHeader { seq, ack, flags, payload, window, retransmission } = bare;
+        let (sacks, timestamps) = (SackBlocks::default(), None);
+        TcpHeader { seq, ack, flags, payload, window, sacks, timestamps, retransmission }
+    }
+}
+
 /// A UDP header with the application's sequence number.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct UdpHeader {

@@ -12,6 +12,8 @@ mod pool;
 
 pub use addr::{Addr, FlowId, MessageId};
 pub use drop_reason::DropReason;
-pub use header::{Dscp, Ecn, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader};
+pub use header::{
+    BareTcpHeader, Dscp, Ecn, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
+};
 pub use packet::{Body, NewPacket, Packet};
 pub use pool::{Census, PacketId, PacketPool, PacketQueue, Parked};

@@ -1,7 +1,10 @@
 //! One packet.
 
 use crate::addr::{FlowId, MessageId};
-use crate::header::{Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader};
+use crate::header::{
+    BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
+};
+
 use roamlab_engine::{Bytes, Time};
 
 /// What a packet carries.
@@ -88,14 +91,16 @@ impl Packet {
         match body {
             Body::Tcp(tcp) => {
                 let mut packet = packet(tcp.seq, 0);
-                packet.set_tcp(&tcp);
-                NewPacket { packet, sacks: tcp.sacks, timestamps: tcp.timestamps }
+                let TcpHeader { sacks, timestamps, .. } = tcp;
+                packet.set_tcp(&tcp.without_options());
+                NewPacket { packet, sacks, timestamps }
             }
             Body::Udp(udp) => NewPacket::plain(packet(udp.seq, bit::UDP)),
             Body::Signal(MessageId(id)) => NewPacket::plain(packet(id, bit::SIGNAL)),
         }
     }
 
+    #[inline(always)]
     pub(crate) fn blank(
         flow: FlowId,
         header: IpHeader,
@@ -125,24 +130,18 @@ impl Packet {
         }
     }
 
-    pub(crate) fn set_tcp(&mut self, tcp: &TcpHeader) {
+    #[inline(always)]
+    pub(crate) fn set_tcp(&mut self, tcp: &BareTcpHeader) {
         (self.seq, self.ack, self.window) = (tcp.seq, tcp.ack, tcp.window);
         (self.payload, self.flags) = (tcp.payload, tcp.flags);
         self.bits = if tcp.retransmission { bit::RETRANSMISSION } else { 0 };
     }
 
     /// The TCP header without its options.
-    pub(crate) fn tcp(&self) -> TcpHeader {
-        TcpHeader {
-            seq: self.seq,
-            ack: self.ack,
-            flags: self.flags,
-            payload: self.payload,
-            window: self.window,
-            sacks: SackBlocks::default(),
-            timestamps: None,
-            retransmission: self.is_retransmission(),
-        }
+    #[inline(always)]
+    pub(crate) fn tcp(&self) -> BareTcpHeader {
+        let Packet { seq, ack, flags, payload, window, .. } = *self;
+        BareTcpHeader { seq, ack, flags, payload, window, retransmission: self.is_retransmission() }
     }
 
     /// Bytes on the wire, tunnel headers included.

@@ -1,9 +1,9 @@
 //! Where packets live.
 
 use crate::UdpHeader;
-use crate::addr::FlowId;
+use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{Dscp, IpHeader, TcpHeader};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
@@ -86,19 +86,16 @@ impl PacketPool {
         self.place(packet)
     }
 
-    /// Makes a packet of a TCP segment: as [`create`](Self::create), without a detour for a segment without options.
-    #[inline]
-    pub fn create_tcp(
+    /// Makes a packet of a TCP segment without options: as [`create`](Self::create), without a detour.
+    #[inline(always)]
+    pub fn create_bare_tcp(
         &mut self,
         flow: FlowId,
         header: IpHeader,
         size: Bytes,
         created: Time,
-        tcp: &TcpHeader,
+        tcp: &BareTcpHeader,
     ) -> PacketId {
-        if !tcp.sacks.is_empty() || tcp.timestamps.is_some() {
-            return self.create(Packet::make(flow, header, size, created, Body::Tcp(*tcp)));
-        }
         self.census.created += 1;
         let mut packet = Packet::blank(flow, header, size, created, (0, 0));
         packet.serial = self.last_serial();
@@ -120,7 +117,7 @@ impl PacketPool {
     }
 
     /// The packet reached its destination and leaves the pool.
-    #[inline]
+    #[inline(always)]
     pub fn deliver(&mut self, id: PacketId) -> &Packet {
         self.census.delivered += 1;
         self.vacate(id)
@@ -142,11 +139,17 @@ impl PacketPool {
         }
     }
 
+    /// The header of a TCP segment that has no options and is no copy of another.
+    #[inline(always)]
+    pub fn bare_tcp(&self, id: &PacketId) -> Option<BareTcpHeader> {
+        let packet = &self[id];
+        (packet.side == NONE && packet.is_tcp()).then(|| packet.tcp())
+    }
+
     /// The header of a TCP segment, with its options.
-    #[inline]
     pub fn tcp_header(&self, id: &PacketId) -> TcpHeader {
         let packet = &self[id];
-        let header = packet.tcp();
+        let header = packet.tcp().into();
         match packet.side {
             NONE => header,
             side => {
@@ -234,23 +237,24 @@ impl PacketPool {
         &self.census
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, packet: Packet) -> PacketId {
-        let id = self.free;
-        match self.slots.get_mut(id as usize) {
-            Some(slot) => {
-                self.free = slot.next;
-                *slot = packet;
-                PacketId(id)
-            }
-            None => self.place_anew(packet),
+        if self.free == NONE {
+            self.add_slot();
         }
+        let id = self.free;
+        let slot = &mut self.slots[id as usize];
+        self.free = slot.next;
+        *slot = packet;
+        PacketId(id)
     }
 
     #[cold]
-    fn place_anew(&mut self, packet: Packet) -> PacketId {
-        self.slots.push(packet);
-        PacketId((self.slots.len() - 1) as u32)
+    #[inline(never)]
+    fn add_slot(&mut self) {
+        let nobody = IpHeader::new(Addr::BROADCAST, Addr::BROADCAST, Tos::default());
+        self.free = self.slots.len() as u32;
+        self.slots.push(Packet::blank(FlowId::CONTROL, nobody, Bytes(0), Time::ZERO, (0, 0)));
     }
 
     fn place_side(&mut self, side: Side) -> u32 {
@@ -266,7 +270,7 @@ impl PacketPool {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn vacate(&mut self, id: PacketId) -> &Packet {
         let slot = &mut self.slots[id.0 as usize];
         if slot.side != NONE {
@@ -347,7 +351,7 @@ impl PacketQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addr, SackBlocks, Tos};
+    use crate::SackBlocks;
 
     fn datagram() -> NewPacket {
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
@@ -386,12 +390,18 @@ mod tests {
         let mut sacks = SackBlocks::default();
         sacks.push(9, 11);
         let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let make = |tcp| Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, Body::Tcp(tcp));
         for tcp in [plain, TcpHeader { sacks, ..plain }] {
-            let packet = pool.create_tcp(FlowId(0), header, Bytes(1500), Time::ZERO, &tcp);
-            assert_eq!(pool.body(&packet), Body::Tcp(tcp));
+            let packet = pool.create(make(tcp));
+            assert_eq!((pool.body(&packet), pool.bare_tcp(&packet)), (Body::Tcp(tcp), tcp.bare()));
             let copy = pool.duplicate(&packet);
             assert_eq!((pool.tcp_header(&copy), pool.deliver(packet).payload()), (tcp, 1460));
         }
+        let bare = plain.bare().unwrap();
+        let packet = pool.create_bare_tcp(FlowId(0), header, Bytes(1500), Time::ZERO, &bare);
+        let twin = pool.create(make(bare.into()));
+        pool[&twin].serial = pool[&packet].serial;
+        assert_eq!(format!("{:?}", pool[&packet]), format!("{:?}", pool[&twin]));
     }
 
     #[test]

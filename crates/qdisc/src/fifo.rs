@@ -23,12 +23,14 @@ impl Fifo {
     }
 
     /// Whether a packet bears the mark, in its inner header.
+    #[inline]
     pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
         let dscp = packet.inner_tos().dscp();
         self.mark.map_or(dscp != Dscp::default(), |mark| dscp == mark)
     }
 
     /// Puts a packet at the tail.
+    #[inline]
     pub(crate) fn push(&mut self, packet: PacketId, pool: &PacketPool) {
         let size = pool[&packet].wire_size().0;
         self.bytes += size;
@@ -40,6 +42,7 @@ impl Fifo {
     }
 
     /// Takes the packet at the head.
+    #[inline]
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
         let packet = self.line.pop_front()?;
         self.forget(&pool[&packet]);
@@ -52,6 +55,7 @@ impl Fifo {
     }
 
     /// A packet has left the line.
+    #[inline]
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
         self.bytes -= size;

@@ -54,6 +54,7 @@ pub struct QdiscCx<'a> {
 }
 
 impl QdiscCx<'_> {
+    #[inline(always)]
     fn instant(&self) -> Instant {
         Instant { time: self.now, seconds: self.seconds }
     }
@@ -123,6 +124,20 @@ pub trait QueueDisc: Sized {
     /// BLUE's idle event). `None` means that nothing waits: a discipline that drops here goes on to the next
     /// packet, or the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
+
+    /// Takes a packet that finds the link idle and nothing waiting, and serves it unless it drops it: an
+    /// [`enqueue`](Self::enqueue) and a [`dequeue`](Self::dequeue) at once. Before them comes the dequeue that found nothing
+    /// when the link fell idle, at `fell_idle`, if the queue has not heard of it.
+    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        if let Some(at) = fell_idle {
+            let now = std::mem::replace(&mut cx.now, at);
+            let waiting = self.dequeue(cx);
+            debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
+            cx.now = now;
+        }
+        self.enqueue(packet, cx);
+        self.dequeue(cx)
+    }
 
     /// Whether a packet of this size that finds the link idle may go past the queue, and the queue need not hear of the
     /// idle time before: it would be as if it had waited for no time.
@@ -252,18 +267,33 @@ macro_rules! queue_disciplines {
                 }
             }
 
+            #[inline(always)]
             fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
                 match self {
                     $(Qdisc::$type(queue) => queue.enqueue(packet, cx),)+
                 }
             }
 
+            #[inline(always)]
             fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.dequeue(cx),)+
                 }
             }
 
+            #[inline(always)]
+            fn pass(
+                &mut self,
+                packet: PacketId,
+                fell_idle: Option<Time>,
+                cx: &mut QdiscCx<'_>,
+            ) -> Option<PacketId> {
+                match self {
+                    $(Qdisc::$type(queue) => queue.pass(packet, fell_idle, cx),)+
+                }
+            }
+
+            #[inline(always)]
             fn can_bypass(&self, size: Bytes) -> bool {
                 match self {
                     $(Qdisc::$type(queue) => queue.can_bypass(size),)+
@@ -282,6 +312,7 @@ macro_rules! queue_disciplines {
                 }
             }
 
+            #[inline(always)]
             fn packets(&self) -> usize {
                 match self {
                     $(Qdisc::$type(queue) => queue.packets(),)+

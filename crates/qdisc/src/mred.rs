@@ -173,7 +173,10 @@ impl QueueDisc for Mred {
             return self.enqueue_priority(packet, cx);
         }
         let waiting = self.q_size_np();
-        admit(packet, waiting, (&mut self.detector, &mut self.fifo, &mut self.rng), cx);
+        let admitted = admit(packet, waiting, (&mut self.detector, &self.fifo, &mut self.rng), cx);
+        if let Some(packet) = admitted {
+            self.fifo.push(packet, cx.pool);
+        }
     }
 
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {

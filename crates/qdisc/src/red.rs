@@ -13,9 +13,9 @@ pub(crate) mod params;
 pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 
 use crate::fifo::Fifo;
-use crate::{Gauges, Matching, QdiscCx, QueueDisc};
+use crate::{Gauges, Instant, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Duration, Rate, Rng};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{DropReason, PacketId};
 
 /// The discipline.
@@ -26,16 +26,17 @@ pub struct Red {
     rng: Rng,
 }
 
-/// Puts an arriving packet to the test of `detector`, whose average is about the `waiting` ones, and into `line`
-/// if it passes and there is room.
+/// Puts an arriving packet to the test of `detector`, whose average is about the `waiting` ones, and gives it back for
+/// `line` if it passes and there is room.
 ///
 /// The average decides first, then the limit, as in ns-2; a packet that fails both is an overflow.
+#[inline(always)]
 pub(crate) fn admit(
     packet: PacketId,
     waiting: f64,
-    (detector, line, rng): (&mut Detector, &mut Fifo, &mut Rng),
+    (detector, line, rng): (&mut Detector, &Fifo, &mut Rng),
     cx: &mut QdiscCx<'_>,
-) {
+) -> Option<PacketId> {
     let size = cx.pool[&packet].wire_size();
     let arrival = Arrival { now: cx.instant(), size, waiting, rate: cx.rate };
     let was_idle = detector.is_idle();
@@ -48,12 +49,21 @@ pub(crate) fn admit(
         detector.on_overflow();
         cx.drop(packet, DropReason::QueueOverflow);
     } else if stays {
-        return line.push(packet, cx.pool);
+        return Some(packet);
     } else {
         cx.drop(packet, DropReason::EarlyDrop);
     }
     if was_idle {
         detector.resume_idle(cx.instant());
+    }
+    None
+}
+
+impl Red {
+    #[inline(always)]
+    fn admit(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        let waiting = self.detector.params.length(self.fifo.packets(), self.fifo.bytes());
+        admit(packet, waiting, (&mut self.detector, &self.fifo, &mut self.rng), cx)
     }
 }
 
@@ -68,11 +78,24 @@ impl QueueDisc for Red {
         self.detector.attach(rate, delay);
     }
 
+    #[inline]
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
-        let waiting = self.detector.params.length(self.fifo.packets(), self.fifo.bytes());
-        admit(packet, waiting, (&mut self.detector, &mut self.fifo, &mut self.rng), cx);
+        if let Some(packet) = self.admit(packet, cx) {
+            self.fifo.push(packet, cx.pool);
+        }
     }
 
+    #[inline]
+    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
+        if let Some(time) = fell_idle {
+            self.detector.on_dequeue(false, false, Instant { time, ..cx.instant() });
+        }
+        let admitted = self.admit(packet, cx);
+        self.detector.on_dequeue(admitted.is_some(), false, cx.instant());
+        admitted
+    }
+
+    #[inline]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         let packet = self.fifo.pop(cx.pool);
         self.detector.on_dequeue(packet.is_some(), !self.fifo.is_empty(), cx.instant());

@@ -141,7 +141,7 @@ impl AppSpec {
             AppSpec::Ftp(params) => (&mut params.start, &mut params.stop),
             AppSpec::Cbr(params) => (&mut params.start, &mut params.stop),
         };
-        *start = *start + by;
+        *start += by;
         *stop = stop.map(|stop| stop + by);
     }
 

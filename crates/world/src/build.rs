@@ -96,11 +96,12 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let is_recorded = self.is_recorded(&name, own_queue);
-        let queue = match queue.plain_limit() {
-            Some(limit) if !is_recorded => TxQueue::Plain { limit },
-            _ => TxQueue::Shared(Box::new(self.queue(&name, queue, (rate, delay), is_recorded))),
-        };
-        let id = self.links.add(name, ends, (rate, delay), queue);
+        let plain = queue.plain_limit().filter(|_| !is_recorded);
+        let other = plain.is_none().then(|| self.queue(&name, queue, (rate, delay), is_recorded));
+        let id = self.links.add(name, ends, (rate, delay), plain.unwrap_or(0));
+        if let Some(queue) = other {
+            self.links.set_queue(id, TxQueue::Shared(Box::new(queue)));
+        }
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to.0 as usize].addr;
             self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);

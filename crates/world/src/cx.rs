@@ -34,6 +34,7 @@ pub struct Cx {
 
 impl Cx {
     /// Whether a packet bears the mark of forwarded ones.
+    #[inline]
     pub fn is_forwarded(&self, packet: &PacketId) -> bool {
         self.mark == Some(self.pool[packet].inner_tos().dscp())
     }
@@ -95,11 +96,13 @@ impl Cx {
     }
 
     /// Puts a stop of the packet's way into the trace, if this packet is traced.
+    #[inline]
     pub fn trace(&mut self, packet: &PacketId, stop: Stop, place: Location) {
         self.trace_with(packet, stop, place, "");
     }
 
     /// The same with a word of detail.
+    #[inline]
     pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Location, detail: &'static str) {
         if self.traces(packet) {
             self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
@@ -117,6 +120,7 @@ impl Cx {
     }
 
     /// Whether this packet, or the one it is a copy of, is traced.
+    #[inline]
     pub fn traces(&self, packet: &PacketId) -> bool {
         let Some(serial) = self.probes.traced else { return false };
         let packet = &self.pool[packet];

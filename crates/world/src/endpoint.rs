@@ -1,14 +1,14 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
 use crate::cause::CauseId;
-use crate::cx::Location;
-use crate::event::{Event, NodeId, Side};
-use crate::flow::Transport;
-use crate::probe::{Delivery, Stop, TcpChange};
+use crate::cx::{Cx, Location};
+use crate::event::{Event, LinkId, NodeId, Side};
+use crate::flow::{Flow, Transport, Wake};
+use crate::probe::{Delivery, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use crate::world::World;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Body, DropReason, Ecn, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
+use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
 use roamlab_traffic::Offer;
 use roamlab_transport::{Segment, TcpFact, TcpFactKind};
 
@@ -47,7 +47,7 @@ impl World {
             (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
                 let (header, size) = sender.datagram(bytes);
                 state.stats.sent += 1;
-                return self.emit(flow, Side::Sender, &Body::Udp(header), size, Ecn::NotEct);
+                return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct);
             }
             (Transport::Udp { .. }, Offer::Unlimited | Offer::Segments(_) | Offer::Stop) => {}
         }
@@ -86,11 +86,70 @@ impl World {
             Some(state) if node == state.src => Side::Sender,
             _ => return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
         };
+        if !self.cx.is_tracing()
+            && let Some(header) = self.cx.pool.bare_tcp(&packet)
+            && let Transport::Tcp { sender, receiver, .. } = &mut self.flows[flow as usize].transport
+        {
+            // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
+            if side == Side::Sender {
+                if sender.on_bare_ack(&header, self.cx.now) {
+                    self.cx.pool.deliver(packet);
+                    return self.send_permitted(flow);
+                }
+            } else if let Some(ack_due) = receiver.on_bare_segment(&header, self.cx.now) {
+                return self.arrived_in_order(flow, packet, ack_due);
+            }
+        }
         match side {
             Side::Sender => self.take_acknowledgement(flow, node, packet),
             Side::Receiver => self.take_data(flow, node, packet),
         }
         self.pump(flow, side);
+    }
+
+    /// The next segment that the receiver expects has arrived, and it has taken it.
+    #[inline(always)]
+    fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool) {
+        let state = &mut self.flows[flow as usize];
+        let data = self.cx.pool.deliver(packet);
+        state.timeouts.arrived(data, data.serial);
+        note_delivery(state, data, (true, u64::from(data.payload())), self.cx.now, &mut self.cx.probes);
+        if ack_due && let Transport::Tcp { receiver, .. } = &state.transport {
+            let (header, size) = receiver.bare_ack();
+            self.emit_bare(flow, Side::Receiver, &header, size);
+        }
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { receiver, .. } = &state.transport {
+            let event = Event::Endpoint { flow, side: Side::Receiver };
+            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, &mut self.cx);
+        }
+    }
+
+    /// The sender has taken an acknowledgement of new data, and sends what that lets go.
+    #[inline(always)]
+    fn send_permitted(&mut self, flow: u32) {
+        let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
+        let size = sender.segment_size();
+        for seq in sender.take_permitted() {
+            let state = &mut self.flows[flow as usize];
+            let Transport::Tcp { sender, .. } = &mut state.transport else { return };
+            let header = sender.bare_segment(seq, self.cx.now);
+            state.stats.sent += 1;
+            if header.retransmission {
+                state.stats.retransmitted += 1;
+                self.cx.probes.causes.sent_again(FlowId(flow), seq);
+            }
+            self.emit_bare(flow, Side::Sender, &header, size);
+        }
+        if self.cx.probes.wanted.tcp {
+            self.take_facts(flow, self.cx.pool.last_serial());
+        }
+        let state = &mut self.flows[flow as usize];
+        if let Transport::Tcp { sender, .. } = &mut state.transport {
+            sender.forget_growth();
+            let event = Event::Endpoint { flow, side: Side::Sender };
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, &mut self.cx);
+        }
     }
 
     fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
@@ -109,19 +168,19 @@ impl World {
     fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId) {
         let now = self.cx.now;
         let state = &mut self.flows[flow as usize];
-        let Packet { header, serial, created, .. } = self.cx.pool[&packet];
+        let header = self.cx.pool[&packet].header;
         let size = self.cx.pool[&packet].wire_size();
         let is_tcp = self.cx.pool[&packet].is_tcp();
-        let (receipt, seq, payload, stop) = match &mut state.transport {
+        let (receipt, payload, stop) = match &mut state.transport {
             Transport::Tcp { receiver, .. } if is_tcp => {
                 let tcp = self.cx.pool.tcp_header(&packet);
                 let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
-                (receipt, tcp.seq, u64::from(tcp.payload), Stop::TcpOnSegment)
+                (receipt, u64::from(tcp.payload), Stop::TcpOnSegment)
             }
             Transport::Udp { receiver, .. } if !is_tcp => {
                 let payload = size.0 - u64::from(UDP_HEADERS);
                 let seq = self.cx.pool[&packet].seq();
-                (receiver.on_datagram(&UdpHeader { seq }), seq, payload, Stop::UdpOnDatagram)
+                (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
             }
             Transport::Tcp { .. } | Transport::Udp { .. } => {
                 return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
@@ -139,16 +198,10 @@ impl World {
             self.cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         }
         let original = self.cx.pool.original(&self.cx.pool[&packet]);
-        state.timeouts.arrived(self.cx.pool.deliver(packet), original);
-        if !is_data {
-            return;
-        }
-        let late_by_pkts = state.arrived(serial, receipt.fresh, payload, now);
-        if self.cx.probes.wanted.deliveries {
-            let (flow, bytes, fresh) = (FlowId(flow), size.0, receipt.fresh);
-            let delivery =
-                Delivery { time_ns: now, flow, seq, bytes, sent_ns: created, fresh, late_by_pkts, serial };
-            self.cx.probes.deliveries.push(delivery);
+        let data = self.cx.pool.deliver(packet);
+        state.timeouts.arrived(data, original);
+        if is_data {
+            note_delivery(state, data, (receipt.fresh, payload), now, &mut self.cx.probes);
         }
     }
 
@@ -160,7 +213,7 @@ impl World {
                 self.take_facts(flow, last_serial);
                 self.cx.probes.causes.sent_again(FlowId(flow), segment.header.seq);
             }
-            self.emit(flow, side, &Body::Tcp(segment.header), segment.size, segment.ecn);
+            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn);
         }
         if side == Side::Sender {
             self.take_facts(flow, last_serial);
@@ -183,28 +236,31 @@ impl World {
     }
 
     /// Makes a packet and sends it from the end of the flow on this side.
-    fn emit(&mut self, flow: u32, side: Side, body: &Body, size: Bytes, ecn: Ecn) {
+    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn) {
         let state = &self.flows[flow as usize];
-        let [sender, receiver] = state.addresses;
-        let is_plain = state.starts_plainly[World::side_index(side)];
-        let (here, tos, src, dst) = match side {
-            Side::Sender => (state.src, Tos::default().with_dscp(state.dscp), sender, receiver),
-            Side::Receiver => (state.dst, Tos::default(), receiver, sender),
-        };
-        let header = IpHeader::new(src, dst, tos.with_ecn(ecn));
-        let (flow, now) = (FlowId(flow), self.cx.now);
-        let packet = match body {
-            Body::Tcp(tcp) => self.cx.pool.create_tcp(flow, header, size, now, tcp),
-            Body::Udp(_) | Body::Signal(_) => {
-                self.cx.pool.create(Packet::make(flow, header, size, now, *body))
-            }
-        };
+        let (header, start) = (state.header(side, ecn), state.start(side));
+        let packet = self.cx.pool.create(Packet::make(FlowId(flow), header, size, self.cx.now, body));
+        self.send_first(start, side, packet);
+    }
+
+    /// The same with a segment without options.
+    #[inline(always)]
+    fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes) {
+        let state = &self.flows[flow as usize];
+        let (header, start) = (state.header(side, Ecn::NotEct), state.start(side));
+        let packet = self.cx.pool.create_bare_tcp(FlowId(flow), header, size, self.cx.now, tcp);
+        self.send_first(start, side, packet);
+    }
+
+    /// Sends a new packet from where this end of its flow is.
+    #[inline(always)]
+    fn send_first(&mut self, (here, first_link): (NodeId, Option<LinkId>), side: Side, packet: PacketId) {
         if self.cx.is_watching() {
             self.record_start(&packet, here, side);
         }
-        match self.ways.link(here, dst) {
-            Some(link) if is_plain => self.links.enqueue(link, packet, &mut self.cx),
-            _ => self.send(here, packet),
+        match first_link {
+            Some(link) => self.links.enqueue(link, packet, &mut self.cx),
+            None => self.send(here, packet),
         }
     }
 
@@ -274,8 +330,7 @@ impl World {
         }
     }
 
-    /// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one
-    /// time a deadline has the place of the moment when it was set, as if it had been an event from then on.
+    /// Sets the wake-up of an end of a flow by its deadline.
     fn arm(&mut self, flow: u32, side: Side) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
@@ -284,14 +339,40 @@ impl World {
             Side::Receiver => receiver.next_deadline(),
         };
         let wake = &mut state.wakes[World::side_index(side)];
-        let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
-        if deadline != wake.deadline {
-            (wake.deadline, wake.place) = (deadline, self.cx.scheduler.reserve());
-        }
-        if deadline < wake.armed {
-            wake.armed = deadline.max(self.cx.now);
-            self.cx.scheduler.push_once(wake.armed, wake.place, Event::Endpoint { flow, side });
-        }
+        set_wake(wake, deadline, Event::Endpoint { flow, side }, &mut self.cx);
+    }
+}
+
+/// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
+/// deadline has the place of the moment when it was set, as if it had been an event from then on.
+#[inline(always)]
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cx) {
+    let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
+    if deadline != wake.deadline {
+        (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());
+    }
+    if deadline < wake.armed {
+        wake.armed = deadline.max(cx.now);
+        cx.scheduler.push_once(wake.armed, wake.place, event);
+    }
+}
+
+/// Takes a data packet that has left the network into the totals of its flow and into the record.
+#[inline(always)]
+fn note_delivery(
+    state: &mut Flow,
+    data: &Packet,
+    (fresh, payload): (bool, u64),
+    now: Time,
+    probes: &mut Probes,
+) {
+    let Packet { flow, serial, created, .. } = *data;
+    let late_by_pkts = state.arrived(serial, fresh, payload, now);
+    if probes.wanted.deliveries {
+        let (seq, bytes) = (data.seq(), data.wire_size().0);
+        let delivery =
+            Delivery { time_ns: now, flow, seq, bytes, sent_ns: created, fresh, late_by_pkts, serial };
+        probes.deliveries.push(delivery);
     }
 }
 

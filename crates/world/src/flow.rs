@@ -1,10 +1,10 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::cause::CauseId;
-use crate::event::NodeId;
+use crate::event::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 
@@ -57,8 +57,9 @@ pub struct Flow {
     pub dst: NodeId,
     /// The addresses of both.
     pub addresses: [Addr; 2],
-    /// Whether what its ends send takes the shortest path at once: nothing is special about their nodes.
-    pub starts_plainly: [bool; 2],
+    /// The link that what its ends send takes at once, on its shortest path; `None`: something is special about the
+    /// end's node.
+    pub first_links: [Option<LinkId>; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -129,6 +130,7 @@ impl Arrivals {
     const MEMORY: usize = 256;
 
     /// How many packets sent later have arrived before this one.
+    #[inline(always)]
     fn note(&mut self, serial: u64) -> u32 {
         let later = |&earlier: &&u32| (earlier.wrapping_sub(serial as u32) as i32) > 0;
         let late_by = match serial > self.latest {
@@ -155,7 +157,7 @@ impl Flow {
             src,
             dst,
             addresses: ends.map(|(_, address)| address),
-            starts_plainly: [false; 2],
+            first_links: [None; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],
@@ -169,7 +171,29 @@ impl Flow {
         }
     }
 
+    /// The node of the end on this side, and the link that what it sends takes at once, if it does.
+    #[inline(always)]
+    pub(crate) fn start(&self, side: Side) -> (NodeId, Option<LinkId>) {
+        match side {
+            Side::Sender => (self.src, self.first_links[0]),
+            Side::Receiver => (self.dst, self.first_links[1]),
+        }
+    }
+
+    /// The header of what the end on this side sends.
+    #[inline(always)]
+    pub(crate) fn header(&self, side: Side, ecn: Ecn) -> IpHeader {
+        let [sender, receiver] = self.addresses;
+        match side {
+            Side::Sender => {
+                IpHeader::new(sender, receiver, Tos::default().with_dscp(self.dscp).with_ecn(ecn))
+            }
+            Side::Receiver => IpHeader::new(receiver, sender, Tos::default().with_ecn(ecn)),
+        }
+    }
+
     /// A data packet arrived; how many sent later had come before it.
+    #[inline(always)]
     pub fn arrived(&mut self, serial: u64, fresh: bool, payload: u64, now: Time) -> u32 {
         let late_by = self.arrivals.note(serial);
         let stats = &mut self.stats;

@@ -29,7 +29,7 @@ pub(crate) struct Arrival {
 impl World {
     /// A packet comes out of a link that does not keep track of those in flight. This and [`Links::enqueue`] are the whole
     /// way of a plain packet through a plain router.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, link: LinkId, packet: PacketId) {
         let Some(node) = self.links.landed(link) else {
             return self.arrive_generally(link, packet, Time::ZERO);
@@ -48,11 +48,16 @@ impl World {
         }
     }
 
+    #[inline]
     fn receive_plainly(&mut self, node: NodeId, packet: PacketId, link: LinkId) {
-        if self.cx.pool[&packet].tunnels() > 0 {
+        let arriving = &self.cx.pool[&packet];
+        if arriving.tunnels() > 0 {
             return self.receive(node, packet, self.links[link].from);
         }
-        self.deliver(node, packet);
+        if arriving.is_signal() {
+            return self.deliver(node, packet);
+        }
+        self.deliver_data(node, packet);
     }
 
     /// A packet whose transmission began at `started` comes out of a link.

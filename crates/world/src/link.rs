@@ -139,8 +139,8 @@ pub struct Link {
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
     pub changed: CauseId,
-    /// What waits for it, unless its queue is plain.
-    queue: TxQueue,
+    /// What waits for it; `None`: its queue is plain, and the [`HotLink`]'s.
+    queue: Option<TxQueue>,
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
@@ -185,25 +185,18 @@ impl Links {
         Links { signalling_priority, ..Links::default() }
     }
 
-    /// Adds an idle link.
+    /// Adds an idle link behind a plain drop-tail queue of `limit` packets.
     pub fn add(
         &mut self,
         name: String,
         (from, to): (NodeId, End),
         (rate, delay): (Rate, Duration),
-        queue: TxQueue,
+        limit: u32,
     ) -> LinkId {
         let id = LinkId(self.cold.len() as u32);
-        let (limit, mut flags) = match queue {
-            TxQueue::Plain { limit } => (limit, 0),
-            TxQueue::Shared(_) | TxQueue::Bearers(_) => (0, flag::QUEUE),
-        };
-        let to_node = match to {
-            End::Node(node) => node.0,
-            End::Cell(_) => {
-                flags |= flag::END | flag::TRACKED;
-                u32::MAX
-            }
+        let (to_node, flags) = match to {
+            End::Node(node) => (node.0, 0),
+            End::Cell(_) => (u32::MAX, flag::END | flag::TRACKED),
         };
         self.hot.push(HotLink {
             end: Time::ZERO,
@@ -214,7 +207,7 @@ impl Links {
             waiting: PacketQueue::default(),
             limit,
             to: to_node,
-            ns_per_byte: ns_per_byte(rate, &queue),
+            ns_per_byte: ns_per_byte(rate, None),
             sending: Sending::Idle,
             flags,
         });
@@ -226,7 +219,7 @@ impl Links {
             forced: Vec::new(),
             changes: Vec::new(),
             changed: CauseId::NONE,
-            queue,
+            queue: None,
             rate,
             remainder: 0,
             forwarded: 0,
@@ -239,7 +232,7 @@ impl Links {
     }
 
     /// Takes a packet in; starts it if the link is idle.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let entering = &cx.pool[&packet];
@@ -247,19 +240,15 @@ impl Links {
             return self.enqueue_generally(id, packet, cx);
         }
         link.offered += 1;
-        let is_over = link.sending != Sending::Awaited
-            && (link.sending == Sending::Idle || cx.scheduler.is_past(link.end, link.insertion));
-        if is_over {
-            return self.transmit(id, packet, Start::FromIdle, cx);
+        if link.is_over(cx) {
+            let size = entering.wire_size();
+            return self.transmit(id, packet, size, Start::FromIdle, cx);
         }
         if link.waiting.len() >= link.limit {
             return cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
         }
         link.waiting.push(packet, &mut cx.pool);
-        if link.sending == Sending::Unawaited {
-            link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
-        }
+        link.await_end(id, cx);
     }
 
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
@@ -273,44 +262,65 @@ impl Links {
             link.sending = Sending::Idle;
             return false;
         };
-        self.transmit(id, packet, Start::FromQueue, cx);
+        let size = cx.pool[&packet].wire_size();
+        self.transmit(id, packet, size, Start::FromQueue, cx);
         let link = &mut self.hot[id.0 as usize];
         if !link.waiting.is_empty() {
-            link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
+            link.await_end(id, cx);
         }
         true
     }
 
     /// The packet of a pending arrival that has come, and the node where it is; `None` instead of the node if it takes the
     /// general path.
-    #[inline]
+    #[inline(always)]
     pub fn landed(&mut self, id: LinkId) -> Option<NodeId> {
         self.in_flight -= 1;
         let link = &self.hot[id.0 as usize];
         (link.flags & flag::END == 0).then_some(NodeId(link.to))
     }
 
-    /// Puts a packet on the wire.
-    #[inline]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
+    /// Puts a packet of this size on the wire.
+    #[inline(always)]
+    fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
-            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
+            ns => Duration::from_nanos(size.0 * u64::from(ns)),
         };
         link.busy += transmission;
         link.end = cx.now + transmission;
         link.sending = Sending::Unawaited;
         // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
-        link.insertion = cx.scheduler.reserve();
-        let insertion = cx.scheduler.reserve();
+        let [end, insertion] = cx.scheduler.reserve_two();
+        link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
             return self.track(id, packet, insertion, cx);
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
         cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
+    }
+}
+
+impl HotLink {
+    /// Whether nothing is being sent any more, though nobody may have noticed.
+    #[inline(always)]
+    fn is_over(&self, cx: &Cx) -> bool {
+        match self.sending {
+            Sending::Idle => true,
+            Sending::Unawaited => cx.scheduler.is_past(self.end, self.insertion),
+            Sending::Awaited => false,
+        }
+    }
+
+    /// Something waits: the end of the transmission under way has to be an event.
+    #[inline(always)]
+    fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
+        if self.sending == Sending::Unawaited {
+            self.sending = Sending::Awaited;
+            cx.scheduler.push_at(self.end, self.insertion, Event::LinkTxDone { link: id });
+        }
     }
 }
 
@@ -324,11 +334,11 @@ enum Start {
 }
 
 /// See [`HotLink::ns_per_byte`].
-fn ns_per_byte(rate: Rate, queue: &TxQueue) -> u16 {
+fn ns_per_byte(rate: Rate, queue: Option<&TxQueue>) -> u16 {
     let mut remainder = 0;
     let byte = rate.transmission_time(Bytes(1), &mut remainder).as_nanos();
     match queue {
-        TxQueue::Plain { .. } | TxQueue::Shared(_) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
+        None | Some(TxQueue::Shared(_)) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
         _ => 0,
     }
 }

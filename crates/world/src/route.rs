@@ -273,8 +273,8 @@ pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
         .map(|edges| edges.iter().filter(|edge| stub(edge.to).is_none()).copied().collect())
         .collect();
     let mut ways = Ways::default();
-    for source in 0..nodes {
-        if let [only] = outgoing[source].as_slice() {
+    for (source, out) in outgoing.iter().enumerate() {
+        if let [only] = out.as_slice() {
             ways.from.push(only.link.0);
             continue;
         }

@@ -144,10 +144,11 @@ impl Simulation {
         let Datagram { flow, source, destination, tos, size, payload } = *datagram;
         let header = IpHeader::new(source, destination, tos);
         let cx = &mut self.world.cx;
-        let packet = match payload {
-            Payload::Tcp(tcp) => cx.pool.create_tcp(flow, header, size, cx.now, &tcp),
-            Payload::Udp(udp) => cx.pool.create(Packet::make(flow, header, size, cx.now, Body::Udp(udp))),
+        let body = match payload {
+            Payload::Tcp(tcp) => Body::Tcp(tcp),
+            Payload::Udp(udp) => Body::Udp(udp),
         };
+        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
         cx.packet_event("send", &packet, Location::Node(node), (0, CauseId::NONE));
         self.world.send(node, packet);
     }

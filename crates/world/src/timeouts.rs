@@ -39,17 +39,28 @@ struct Case {
 #[derive(Clone, Debug, Default)]
 pub struct Timeouts {
     cases: BTreeMap<u32, Vec<Case>>,
+    /// One above the highest segment among them.
+    end: u32,
 }
 
 impl Timeouts {
     /// The timer went off and `seq` is sent again. `arrived`: the receiver has it.
     pub fn note(&mut self, seq: u32, last_serial: u64, arrived: bool, row: Option<usize>) {
+        self.end = self.end.max(seq.saturating_add(1));
         self.cases.entry(seq).or_default().push(Case { last_serial, row, arrived });
     }
 
     /// A segment arrives: was it sent before one of the timeouts that sent it again?
+    #[inline(always)]
     pub fn arrived(&mut self, packet: &Packet, original: u64) {
-        let Some(seq) = segment(packet).filter(|_| !self.cases.is_empty()) else { return };
+        if packet.seq() < self.end {
+            self.note_arrival(packet, original);
+        }
+    }
+
+    #[inline(never)]
+    fn note_arrival(&mut self, packet: &Packet, original: u64) {
+        let Some(seq) = segment(packet) else { return };
         for case in self.cases.get_mut(&seq).into_iter().flatten() {
             case.arrived |= original <= case.last_serial;
         }

@@ -1,5 +1,5 @@
-//! What waits for a link: a plain drop-tail queue, one queue of any discipline, or a queue for each host behind an
-//! air-link scheduler.
+//! What waits for a link that has no plain drop-tail queue: one queue of any discipline, or a queue for each host behind
+//! an air-link scheduler.
 
 use crate::cause::CauseId;
 use crate::cx::{Cx, Location};
@@ -24,6 +24,7 @@ impl Queue {
         Queue { recorded, qdisc }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         if self.recorded {
             let waiting = self.qdisc.packets();
@@ -34,6 +35,35 @@ impl Queue {
         self.sample(id, cx);
     }
 
+    /// Takes a packet that finds the link idle and nothing waiting; the packet, unless it is lost. `fell_idle`: when the
+    /// link did, if the queue has not heard of it.
+    #[inline(never)]
+    fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (rate, fell_idle): (Rate, Option<Time>),
+        cx: &mut Cx,
+    ) -> Option<PacketId> {
+        if self.recorded {
+            if let Some(at) = fell_idle {
+                self.fall_idle(id, at, rate, cx);
+            }
+            self.enqueue(id, packet, rate, cx);
+            return self.dequeue(id, cx.now, rate, cx);
+        }
+        let next = self.qdisc.pass(packet, fell_idle, &mut qdisc_cx(rate, cx.now, cx));
+        cx.settle_drops(Location::Link(id));
+        next
+    }
+
+    /// The link fell idle at `at`, when nothing waited.
+    fn fall_idle(&mut self, id: LinkId, at: Time, rate: Rate, cx: &mut Cx) {
+        let waiting = self.dequeue(id, at, rate, cx);
+        debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
+    }
+
+    #[inline(never)]
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         cx.settle_drops(Location::Link(id));
@@ -61,11 +91,6 @@ fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
 /// What waits for a link.
 #[derive(Debug)]
 pub enum TxQueue {
-    /// A drop-tail queue of packets that nobody records: the link holds it.
-    Plain {
-        /// How many packets may wait.
-        limit: u32,
-    },
     /// All in one queue.
     Shared(Box<Queue>),
     /// Each host's packets in its own.
@@ -74,29 +99,52 @@ pub enum TxQueue {
 
 impl TxQueue {
     /// Takes a packet in, or loses it; `id` is the link's, `rate` that of a shared queue.
+    #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         match self {
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
-            TxQueue::Plain { .. } => unreachable!("the link holds a plain queue"),
+        }
+    }
+
+    /// Takes a packet that finds the link idle, and gives the one to be sent. `fell_idle`: when the link did, if the queue
+    /// has not heard of it.
+    #[inline(always)]
+    pub fn pass(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (rate, fell_idle): (Rate, Option<Time>),
+        cx: &mut Cx,
+    ) -> Option<PacketId> {
+        match self {
+            TxQueue::Shared(queue) => queue.pass(id, packet, (rate, fell_idle), cx),
+            TxQueue::Bearers(bearers) => {
+                if let Some(at) = fell_idle {
+                    let waiting = bearers.dequeue(at, cx);
+                    debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
+                }
+                bearers.enqueue(packet, cx);
+                bearers.dequeue(cx.now, cx)
+            }
         }
     }
 
     /// Whether a packet of this size for an idle link may go past the queue.
+    #[inline(always)]
     pub fn can_bypass(&self, size: Bytes) -> bool {
         match self {
             TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
             TxQueue::Bearers(_) => false,
-            TxQueue::Plain { .. } => true,
         }
     }
 
     /// The next packet to be sent. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
     pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         match self {
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
-            TxQueue::Plain { .. } => None,
         }
     }
 
@@ -105,7 +153,6 @@ impl TxQueue {
         match self {
             TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
-            TxQueue::Plain { .. } => Vec::new(),
         }
     }
 
@@ -120,7 +167,7 @@ impl TxQueue {
     pub fn rate(&self, dst: Addr) -> Option<Rate> {
         match self {
             TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
-            TxQueue::Plain { .. } | TxQueue::Shared(_) => None,
+            TxQueue::Shared(_) => None,
         }
     }
 
@@ -132,10 +179,10 @@ impl TxQueue {
         }
     }
 
-    /// The number of waiting packets; of a plain queue, which the link holds, 0.
+    /// The number of waiting packets.
+    #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
-            TxQueue::Plain { .. } => 0,
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()

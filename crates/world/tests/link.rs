@@ -5,7 +5,6 @@ use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, 
 use roamlab_world::cx::Cx;
 use roamlab_world::event::{Event, LinkId, NodeId};
 use roamlab_world::link::{End, Links};
-use roamlab_world::tx_queue::TxQueue;
 
 const ID: LinkId = LinkId(0);
 const DELAY: Duration = Duration::from_millis(5);
@@ -14,7 +13,7 @@ const DELAY: Duration = Duration::from_millis(5);
 fn link(limit: u32, signalling_priority: bool) -> Links {
     let mut links = Links::new(signalling_priority);
     let ends = (NodeId(0), End::Node(NodeId(1)));
-    links.add("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), TxQueue::Plain { limit });
+    links.add("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), limit);
     links
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Detector {
 }
 
 /// Powers that are kept at most.
-const DECAYS: f64 = 64.0;
+const DECAYS: u64 = 64;
 
 impl Detector {
     pub(crate) fn new(params: Params) -> Detector {
@@ -84,6 +84,7 @@ impl Detector {
 
     /// Takes the arrival into the average and decides. `uniform` is drawn from once if, and only if, a
     /// probability is put to the test.
+    #[inline(always)]
     pub(crate) fn decide(&mut self, arrival: &Arrival, uniform: impl FnOnce() -> f64) -> Verdict {
         self.update_average(arrival);
         if self.params.count_arrivals == CountArrivals::All {
@@ -129,6 +130,7 @@ impl Detector {
     }
 
     /// The link took a packet, or asked for one in vain, and `waiting` says whether others remain.
+    #[inline(always)]
     pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Instant) {
         if !found || !waiting && self.params.idle_start == IdleStart::QueueEmpty {
             self.idle_since.get_or_insert(now);
@@ -152,6 +154,7 @@ impl Detector {
     }
 
     /// 1993 eq. 1, and section XI for idle periods: `(1 − w_q)^m` as if m packets had met an empty queue.
+    #[inline(always)]
     pub(crate) fn update_average(&mut self, arrival: &Arrival) {
         let was_idle = self.is_idle();
         self.end_idle(arrival);
@@ -162,28 +165,38 @@ impl Detector {
     }
 
     /// The idle period ends, if there is one: the average has decayed by it.
+    #[inline(always)]
     pub(crate) fn end_idle(&mut self, arrival: &Arrival) {
         let Some(since) = self.idle_since.take() else { return };
         let bits = 8 * self.params.mean_packet.0;
-        let missed = if self.params.whole_idle_packets {
-            whole_packets(since, arrival.now, self.initial_rate.unwrap_or(arrival.rate), bits)
+        self.average *= if self.params.whole_idle_packets {
+            self.decay(whole_packets(since, arrival.now, self.initial_rate.unwrap_or(arrival.rate), bits))
         } else {
-            arrival.now.time.since(since.time).as_secs_f64() / (bits as f64 / arrival.rate.as_bps() as f64)
+            let idle_s = arrival.now.time.since(since.time).as_secs_f64();
+            libm::pow(1.0 - self.params.queue_weight, idle_s / (bits as f64 / arrival.rate.as_bps() as f64))
         };
-        self.average *= self.decay(missed);
     }
 
-    /// `(1 − w_q)^missed`.
-    fn decay(&mut self, missed: f64) -> f64 {
-        let keep = 1.0 - self.params.queue_weight;
-        if !self.params.whole_idle_packets || !(0.0..DECAYS).contains(&missed) {
-            return libm::pow(keep, missed);
+    /// `(1 − w_q)^missed`, of whole packets.
+    #[inline(always)]
+    fn decay(&mut self, missed: u64) -> f64 {
+        match self.decays.get(missed as usize) {
+            Some(&known) => known,
+            None => self.decay_anew(missed),
         }
-        let missed = missed as usize;
-        while self.decays.len() <= missed {
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decay_anew(&mut self, missed: u64) -> f64 {
+        let keep = 1.0 - self.params.queue_weight;
+        if missed >= DECAYS {
+            return libm::pow(keep, missed as f64);
+        }
+        while self.decays.len() as u64 <= missed {
             self.decays.push(libm::pow(keep, self.decays.len() as f64));
         }
-        self.decays[missed]
+        self.decays[missed as usize]
     }
 
     /// Counts an arrival that is let in without a test as one that was spared.
@@ -235,18 +248,19 @@ impl Detector {
 ///
 /// Under ACK clocking the span often *is* a whole number of packets. Where the clock is a double, its rounding errors
 /// and those of ns-2's order of operations decide between m and m − 1; otherwise the count is exact.
-pub(super) fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> f64 {
+#[inline]
+pub(super) fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> u64 {
     if let (Some(since), Some(now)) = (since.seconds, now.seconds) {
         let per_second = rate.as_bps() as f64 / bits as f64;
-        return libm::trunc(per_second * (now - since));
+        return libm::trunc(per_second * (now - since)) as u64;
     }
     let span = now.time.since(since.time).as_nanos();
     // In 64 bits wherever they do: a division in 128 costs as much as a power.
     if let (Some(bit_nanoseconds), Some(bits)) =
         (span.checked_mul(rate.as_bps()), bits.checked_mul(1_000_000_000))
     {
-        return (bit_nanoseconds / bits) as f64;
+        return bit_nanoseconds / bits;
     }
     let bit_nanoseconds = u128::from(span) * u128::from(rate.as_bps());
-    (bit_nanoseconds / (1_000_000_000 * u128::from(bits))) as f64
+    u64::try_from(bit_nanoseconds / (1_000_000_000 * u128::from(bits))).unwrap_or(u64::MAX)
 }

@@ -86,7 +86,7 @@ fn idle_packets_are_counted_exactly_beyond_64_bits() {
     // 100 s at 400 Gbit/s are 4 × 10^22 bit-nanoseconds; one nanosecond before the last packet is whole.
     let rate = Rate::from_bps(400_000_000_000);
     for (span, whole) in
-        [(Duration::from_secs(100), 1e10), (Duration::from_nanos(99_999_999_999), 1e10 - 1.0)]
+        [(Duration::from_secs(100), 10_000_000_000), (Duration::from_nanos(99_999_999_999), 9_999_999_999)]
     {
         let now = exactly(Time::ZERO + span);
         assert_eq!(detector::whole_packets(Instant::ZERO, now, rate, 4000), whole);

@@ -184,7 +184,7 @@ impl PlanSpec {
         let mut route = AnyRoute::new(self);
         let (mut cell, mut time) = (first, at + late);
         while moves.is_none_or(|moves| visits.len() <= moves as usize) {
-            time = time + dwell;
+            time += dwell;
             if time >= end {
                 break;
             }

@@ -1,13 +1,14 @@
-//! The sender's straight path: new ACKs and segments in order while nothing unusual is on.
+//! The sender's straight path: new ACKs and segments in order, without options, while nothing unusual is on.
 //!
 //! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window on. The path saves
 //! questions, it changes no answer: an input that it takes leaves the sender as the general path would.
 
 use crate::params::{CongestionControlKind, Handshake};
+use crate::tcp::TcpSender;
 use crate::tcp::recovery::LossRecovery;
-use crate::tcp::{Segment, TcpSender};
 use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Ecn, TcpFlags, TcpHeader};
+use roamlab_packet::{BareTcpHeader, TcpFlags};
+use std::ops::Range;
 
 impl TcpSender {
     /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
@@ -28,23 +29,25 @@ impl TcpSender {
     }
 
     /// Whether the segment is an ACK of new data and nothing else.
-    #[inline]
-    pub(super) fn takes_plainly(&self, header: &TcpHeader) -> bool {
+    #[inline(always)]
+    pub(super) fn takes_plainly(&self, header: &BareTcpHeader) -> bool {
         let state = &self.state;
         let opens = || header.ack.saturating_add(header.window) > state.nxt;
         self.plain
             && header.flags == TcpFlags::ACK
             && header.ack > state.una
             && header.ack <= state.snd_max
-            && header.timestamps.is_none()
-            && header.sacks.as_slice().is_empty()
             && (!state.params.flow_control || opens())
             && !state.has_facts()
     }
 
-    /// Deals with such an ACK.
-    #[inline]
-    pub(super) fn on_plain_ack(&mut self, header: &TcpHeader, now: Time) {
+    /// Takes an ACK without options, if it is of new data and nothing else and nothing unusual is on. `false`, and no
+    /// change: it is one for [`on_segment`](Self::on_segment).
+    #[inline(always)]
+    pub fn on_bare_ack(&mut self, header: &BareTcpHeader, now: Time) -> bool {
+        if !self.takes_plainly(header) {
+            return false;
+        }
         let state = &mut self.state;
         if state.params.flow_control {
             state.peer_end = header.ack.saturating_add(header.window);
@@ -57,24 +60,37 @@ impl TcpSender {
         if state.window.cwnd != cwnd {
             state.note_growth(now);
         }
+        true
     }
 
-    /// The next segment within the window.
-    #[inline]
-    pub(super) fn next_plain_segment(&mut self, now: Time) -> Option<Segment> {
-        let seq = self.state.next_in_window()?;
+    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) lets go. Each has to be sent as
+    /// [`bare_segment`](Self::bare_segment) makes it; [`poll_transmit`](Self::poll_transmit) gives none of them.
+    #[inline(always)]
+    pub fn take_permitted(&mut self) -> Range<u32> {
+        self.state.take_permitted()
+    }
+
+    /// A segment within the window that goes out now; all of them have the [same size](Self::segment_size).
+    #[inline(always)]
+    pub fn bare_segment(&mut self, seq: u32, now: Time) -> BareTcpHeader {
         let retransmission = self.state.sent(seq, now);
         let params = &self.state.params;
         let connected = params.handshake == Handshake::ThreeWay;
-        let header = TcpHeader {
+        BareTcpHeader {
             seq,
             ack: u32::from(connected),
             flags: if connected { TcpFlags::ACK } else { TcpFlags::default() },
             payload: params.segment.0 as u32,
+            window: 0,
             retransmission,
-            ..TcpHeader::default()
-        };
-        Some(Segment { header, size: Bytes(params.segment.0 + params.header.0), ecn: Ecn::NotEct })
+        }
+    }
+
+    /// Bytes on the wire of a full segment without options.
+    #[inline(always)]
+    pub fn segment_size(&self) -> Bytes {
+        let params = &self.state.params;
+        Bytes(params.segment.0 + params.header.0)
     }
 }
 

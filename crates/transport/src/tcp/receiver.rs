@@ -5,7 +5,7 @@ use crate::tcp::seq_set::SeqSet;
 use crate::tcp::timers::Timer;
 use crate::tcp::{Receipt, Segment};
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
+use roamlab_packet::{BareTcpHeader, Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -102,8 +102,11 @@ impl TcpReceiver {
     /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
     #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {
-        if self.takes_plainly(header) {
-            return self.on_plain_segment(now);
+        if let Some(bare) = header.bare()
+            && let Some(ack_due) = self.on_bare_segment(&bare, now)
+        {
+            self.plain_ack = ack_due;
+            return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
         }
         let receipt = self.on_any_segment(header, ecn, now);
         self.plain = self.is_plain();
@@ -121,41 +124,49 @@ impl TcpReceiver {
     }
 
     /// Whether the segment is the next one expected, and has data and nothing else.
-    #[inline]
-    pub(super) fn takes_plainly(&self, header: &TcpHeader) -> bool {
+    #[inline(always)]
+    pub(super) fn takes_plainly(&self, header: &BareTcpHeader) -> bool {
         self.plain
             && header.seq == self.received.base()
             && header.seq < u32::MAX
             && header.payload > 0
             && (header.flags == TcpFlags::default() || header.flags == TcpFlags::ACK)
-            && header.timestamps.is_none()
             && !self.plain_ack
     }
 
-    /// Takes such a segment, as [`on_any_segment`](Self::on_any_segment) would.
-    #[inline]
-    fn on_plain_segment(&mut self, now: Time) -> Receipt {
+    /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
+    /// on: whether an ACK is due, which [`bare_ack`](Self::bare_ack) makes. `None`, and no change: it is one for
+    /// [`on_segment`](Self::on_segment).
+    #[inline(always)]
+    pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
+        if !self.takes_plainly(header) {
+            return None;
+        }
         self.received.push();
         self.highest_end = self.received.base();
         self.repeated = None;
         if self.params.delayed_ack > Duration::ZERO && !self.delayed.runs() {
             self.delayed.start(now, self.params.delayed_ack);
-        } else {
-            self.delayed.stop();
-            self.last_ack = self.received.base();
-            self.told = self.open_window;
-            self.plain_ack = true;
+            return Some(false);
         }
-        Receipt { fresh: true, in_order_segments: 1, out_of_order: false }
+        self.delayed.stop();
+        self.last_ack = self.received.base();
+        self.told = self.open_window;
+        Some(true)
     }
 
-    /// The ACK that is due and says nothing but what is expected next.
-    #[inline]
+    /// The ACK that says nothing but what is expected next, and its size on the wire.
+    #[inline(always)]
+    pub fn bare_ack(&self) -> (BareTcpHeader, Bytes) {
+        let (ack, window) = (self.received.base(), self.open_window);
+        let header = BareTcpHeader { ack, flags: TcpFlags::ACK, window, ..BareTcpHeader::default() };
+        (header, self.params.ack_size)
+    }
+
     fn take_plain_ack(&mut self) -> Segment {
         self.plain_ack = false;
-        let (ack, window) = (self.received.base(), self.open_window);
-        let header = TcpHeader { ack, flags: TcpFlags::ACK, window, ..TcpHeader::default() };
-        Segment { header, size: self.params.ack_size, ecn: Ecn::NotEct }
+        let (header, size) = self.bare_ack();
+        Segment { header: header.into(), size, ecn: Ecn::NotEct }
     }
 
     /// A segment of any kind arrived.
@@ -263,6 +274,7 @@ impl TcpReceiver {
     }
 
     /// When a held-back ACK has to go.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         self.delayed.deadline()
     }

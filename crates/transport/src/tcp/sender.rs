@@ -86,8 +86,8 @@ impl TcpSender {
     /// A segment arrived: an ACK, and of the other end's SYN and FIN what asks for an answer.
     #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, _ecn: Ecn, now: Time) {
-        if self.takes_plainly(header) {
-            return self.on_plain_ack(header, now);
+        if header.bare().is_some_and(|bare| self.on_bare_ack(&bare, now)) {
+            return;
         }
         self.state.settle_facts();
         self.on_any_segment(header, now);
@@ -140,7 +140,11 @@ impl TcpSender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         match self.state.quota {
-            SendQuota::Window(_) if self.plain => self.next_plain_segment(now),
+            SendQuota::Window(_) if self.plain => {
+                let seq = self.state.next_in_window()?;
+                let (header, size) = (self.bare_segment(seq, now).into(), self.segment_size());
+                Some(Segment { header, size, ecn: Ecn::NotEct })
+            }
             _ => self.next_segment(now),
         }
     }
@@ -193,6 +197,7 @@ impl TcpSender {
     }
 
     /// When the sender has to be woken.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         self.state.timer.earlier(&self.state.persist)
     }
@@ -248,6 +253,13 @@ impl TcpSender {
         let params = &self.state.params;
         let option = if params.timestamps { params.ack_timestamp_size.0 } else { 0 };
         Bytes(params.ack_size.0 + option)
+    }
+
+    /// Forgets that the window has grown, which is no news to a caller who keeps no record. What else there is to
+    /// tell waits for [`poll_fact`](Self::poll_fact).
+    #[inline]
+    pub fn forget_growth(&mut self) {
+        self.state.forget_growth();
     }
 
     /// The next fact, in the order in which they happened; call until `None`.

@@ -9,6 +9,7 @@ use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What last reduced the window.
@@ -163,6 +164,17 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
+    /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other.
+    #[inline(always)]
+    pub fn take_permitted(&mut self) -> Range<u32> {
+        let SendQuota::Window(left) = self.quota else { return 0..0 };
+        let first = self.nxt;
+        let count = self.window_end().min(self.end).saturating_sub(first).min(left);
+        self.quota = SendQuota::Window(left - count);
+        self.nxt += count;
+        first..self.nxt
+    }
+
     /// One above the highest segment that cwnd and the receiver let go.
     fn window_end(&self) -> u32 {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
@@ -210,6 +222,7 @@ impl SendState {
     }
 
     /// Book-keeping for a segment that goes out; `true` if it went out before.
+    #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
@@ -226,6 +239,7 @@ impl SendState {
     }
 
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
+    #[inline(always)]
     pub fn advance(&mut self, ack: u32, now: Time) {
         if self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
@@ -301,6 +315,7 @@ impl SendState {
     }
 
     /// Opens the window as the congestion control has it.
+    #[inline(always)]
     pub fn open_window(&mut self, now: Time) {
         if self.ece {
             return; // no growth on an ACK that echoes congestion
@@ -472,6 +487,11 @@ impl SendState {
     /// A plain ACK changed cwnd. The fact is made when it is asked for, or before the state it tells of changes.
     pub fn note_growth(&mut self, now: Time) {
         self.grown = Some(now);
+    }
+
+    /// Forgets what [`note_growth`](Self::note_growth) noted.
+    pub fn forget_growth(&mut self) {
+        self.grown = None;
     }
 
     /// Takes what [`note_growth`](Self::note_growth) noted among the facts, before anything else happens.

@@ -12,40 +12,51 @@ use roamlab_qdisc::Matching;
 use std::collections::VecDeque;
 
 impl Links {
+    #[inline(never)]
     pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
-        let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+        let link = &mut self.cold[id.0 as usize];
+        let forced = link.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
         if forced.fold(false, |lost, strikes| lost | strikes) {
             return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
         }
-        let overtakes = self.signalling_priority && cx.pool[&packet].may_overtake();
+        let is_unusual = cx.pool[&packet].is_unusual();
+        let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
         if self[id].station.is_some() {
-            return self.enqueue_at_station(id, packet, overtakes, cx);
+            return self.enqueue_at_station(id, packet, (is_unusual, overtakes), cx);
         }
-        if self.is_over(id, cx) && !overtakes && self.can_bypass(id, &packet, cx) {
-            self.transmit(id, packet, Start::FromIdle, cx);
+        if !self.hot(id).is_over(cx) {
+            if overtakes {
+                self[id].overtaking.push_back(packet);
+                self.set(id, flag::URGENT);
+            } else {
+                self.count(id, &packet, is_unusual, cx);
+                self.put(id, packet, cx);
+            }
             return self.await_end(id, cx);
         }
-        self.fall_idle(id, cx);
-        if overtakes {
-            self[id].overtaking.push_back(packet);
-            self.set(id, flag::URGENT);
+        let next = if overtakes {
+            self.fall_idle(id, cx);
+            Some(packet)
         } else {
-            self.put(id, packet, cx);
-        }
-        if self.hot(id).sending == Sending::Idle {
-            self.start(id, Start::FromIdle, cx);
-        } else {
-            self.await_end(id, cx);
+            self.count(id, &packet, is_unusual, cx);
+            self.pass(id, packet, cx)
+        };
+        if let Some(packet) = next {
+            self.start(id, packet, Start::FromIdle, cx);
+            self.show_end(id, cx);
         }
     }
 
+    #[inline(never)]
     pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
-        if let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now) {
+        if self.hot(id).flags & flag::TRACE != 0
+            && let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now)
+        {
             cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
         }
-        self.start(id, Start::FromQueue, cx);
+        self.start_next(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
     }
 
@@ -75,9 +86,9 @@ impl Links {
     pub fn set_queue(&mut self, id: LinkId, queue: TxQueue) {
         let rate = self[id].rate;
         let link = &mut self.hot[id.0 as usize];
-        link.ns_per_byte = ns_per_byte(rate, &queue);
+        link.ns_per_byte = ns_per_byte(rate, Some(&queue));
         link.flags |= flag::QUEUE;
-        self[id].queue = queue;
+        self[id].queue = Some(queue);
     }
 
     /// A packet is traced: every packet takes the general path everywhere.
@@ -93,7 +104,7 @@ impl Links {
         let LinkChange { rate, delay, up, .. } = link.changes[index as usize];
         if let Some(rate) = rate.filter(|rate| *rate != link.rate) {
             (link.rate, link.remainder) = (rate, 0);
-            hot.ns_per_byte = ns_per_byte(rate, &link.queue);
+            hot.ns_per_byte = ns_per_byte(rate, link.queue.as_ref());
         }
         hot.delay = delay.unwrap_or(hot.delay);
         link.up = up.unwrap_or(link.up);
@@ -117,7 +128,9 @@ impl Links {
         wanted: &Matching<'_>,
         cx: &mut Cx,
     ) -> Vec<PacketId> {
-        self.fall_idle(id, cx);
+        if self.hot(id).is_over(cx) {
+            self.fall_idle(id, cx);
+        }
         let mut taken = Vec::new();
         taken.extend(self.withdraw(id, wanted, cx));
         let link = &mut self.cold[id.0 as usize];
@@ -135,9 +148,16 @@ impl Links {
         for packet in split(plain, wanted, &mut taken, cx) {
             waiting.push(packet, &mut cx.pool);
         }
-        taken.extend(link.queue.take_matching(wanted, link.rate, cx));
+        if let Some(queue) = &mut link.queue {
+            taken.extend(queue.take_matching(wanted, link.rate, cx));
+        }
         link.overtaking = split(std::mem::take(&mut link.overtaking), wanted, &mut taken, cx);
-        link.queue.sample(id, cx);
+        if link.overtaking.is_empty() {
+            self.hot[id.0 as usize].flags &= !flag::URGENT;
+        }
+        if let Some(queue) = &link.queue {
+            queue.sample(id, cx);
+        }
         self.offer(id, cx);
         taken
     }
@@ -160,8 +180,8 @@ impl Links {
             packet.header.dst == host && !packet.is_signal()
         };
         let waiting = match &self[id].queue {
-            TxQueue::Plain { .. } => self.hot(id).waiting.len() as usize,
-            queue => queue.packets_for(host),
+            None => self.hot(id).waiting.len() as usize,
+            Some(queue) => queue.packets_for(host),
         };
         waiting > 0 || self.offers(id) || self[id].in_flight.iter().any(flies)
     }
@@ -169,7 +189,8 @@ impl Links {
     /// Packets inside all links: waiting, in service and in flight.
     pub fn packets_inside(&self) -> u64 {
         let inside = |(hot, link): (&HotLink, &Link)| {
-            let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
+            let queued = link.queue.as_ref().map_or(0, TxQueue::packets);
+            let listed = queued + link.overtaking.len() + link.in_flight.len();
             let offered = link.station.as_ref().is_some_and(|station| station.offered.is_some());
             u64::from(hot.waiting.len()) + listed as u64 + u64::from(offered)
         };
@@ -215,88 +236,104 @@ impl Links {
         self.hot[id.0 as usize].flags |= flags;
     }
 
-    /// Whether a packet for an idle link may go past the queue. It counts as offered then.
-    fn can_bypass(&mut self, id: LinkId, packet: &PacketId, cx: &mut Cx) -> bool {
-        let can = match &self[id].queue {
-            TxQueue::Plain { .. } => self.hot(id).waiting.is_empty(),
-            queue => queue.can_bypass(cx.pool[packet].wire_size()),
-        };
-        if can {
-            cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
-            self.count(id, packet, cx);
+    /// Hands the queue of an idle link a packet; what is sent, if anything.
+    #[inline(always)]
+    fn pass(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
+        let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
+        match &mut link.queue {
+            Some(queue) if !queue.can_bypass(cx.pool[&packet].wire_size()) => {
+                let fell_idle = (hot.sending != Sending::Idle).then_some(hot.end);
+                hot.sending = Sending::Idle;
+                queue.pass(id, packet, (link.rate, fell_idle), cx)
+            }
+            _ => Some(packet),
         }
-        can
     }
 
     /// Puts a packet into the queue, or loses it.
+    #[inline(always)]
     pub(super) fn put(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        cx.trace(&packet, Stop::QdiscEnqueue, Location::Link(id));
-        self.count(id, &packet, cx);
         let (link, hot) = (&mut self.cold[id.0 as usize], &mut self.hot[id.0 as usize]);
         match &mut link.queue {
-            TxQueue::Plain { limit } if hot.waiting.len() >= *limit => {
-                cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
-            }
-            TxQueue::Plain { .. } => hot.waiting.push(packet, &mut cx.pool),
-            queue => queue.enqueue(id, packet, link.rate, cx),
+            Some(queue) => queue.enqueue(id, packet, link.rate, cx),
+            None if hot.waiting.len() < hot.limit => hot.waiting.push(packet, &mut cx.pool),
+            None => cx.lose(packet, DropReason::QueueOverflow, Location::Link(id)),
         }
     }
 
     /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
     pub(super) fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
         let link = &mut self.cold[id.0 as usize];
         match &mut link.queue {
-            TxQueue::Plain { .. } => self.hot[id.0 as usize].waiting.pop(&cx.pool),
-            queue => queue.dequeue(id, now, link.rate, cx),
+            Some(queue) => queue.dequeue(id, now, link.rate, cx),
+            None => self.hot[id.0 as usize].waiting.pop(&cx.pool),
         }
     }
 
-    fn count(&mut self, id: LinkId, packet: &PacketId, cx: &Cx) {
+    /// A packet is handed to the queue. Only an unusual one may bear a mark.
+    #[inline(always)]
+    pub(super) fn count(&mut self, id: LinkId, packet: &PacketId, is_unusual: bool, cx: &mut Cx) {
+        cx.trace(packet, Stop::QdiscEnqueue, Location::Link(id));
         self.hot[id.0 as usize].offered += 1;
-        self[id].forwarded += u64::from(cx.is_forwarded(packet));
+        if is_unusual {
+            self[id].forwarded += u64::from(cx.is_forwarded(packet));
+        }
     }
 
-    fn start(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
-        let urgent = self[id].overtaking.pop_front();
-        let next = urgent.or_else(|| self.next(id, cx.now, cx));
+    #[inline(always)]
+    fn start_next(&mut self, id: LinkId, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         link.sending = Sending::Idle;
-        if self.cold[id.0 as usize].overtaking.is_empty() {
-            link.flags &= !flag::URGENT;
+        let mut next = None;
+        if link.flags & flag::URGENT != 0 {
+            let overtaking = &mut self.cold[id.0 as usize].overtaking;
+            next = overtaking.pop_front();
+            if overtaking.is_empty() {
+                link.flags &= !flag::URGENT;
+            }
         }
-        if let Some(packet) = next {
-            self.transmit(id, packet, start, cx);
+        if let Some(packet) = next.or_else(|| self.next(id, cx.now, cx)) {
+            self.start(id, packet, start, cx);
             self.await_end(id, cx);
         }
     }
 
+    #[inline(always)]
+    fn start(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
+        let size = cx.pool[&packet].wire_size();
+        self.transmit(id, packet, size, start, cx);
+    }
+
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
+    #[inline(always)]
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        let waits = !link.waiting.is_empty() || cold.queue.packets() > 0 || !cold.overtaking.is_empty();
-        let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
-        if link.sending == Sending::Unawaited && (waits || is_traced()) {
-            link.sending = Sending::Awaited;
-            cx.scheduler.push_at(link.end, link.insertion, Event::LinkTxDone { link: id });
+        let waiting = cold.queue.as_ref().map_or(link.waiting.len() as usize, TxQueue::packets);
+        if waiting > 0 || link.flags & flag::URGENT != 0 {
+            link.await_end(id, cx);
+        } else {
+            self.show_end(id, cx);
         }
     }
 
-    /// Whether nothing is being sent any more, though nobody may have noticed.
-    fn is_over(&self, id: LinkId, cx: &Cx) -> bool {
-        let link = self.hot(id);
-        match link.sending {
-            Sending::Idle => true,
-            Sending::Unawaited => cx.scheduler.is_past(link.end, link.insertion),
-            Sending::Awaited => false,
+    /// Makes the end of the transmission an event if a trace shows it.
+    #[inline(always)]
+    fn show_end(&mut self, id: LinkId, cx: &mut Cx) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
+        if link.flags & flag::TRACE != 0 && is_traced() {
+            link.await_end(id, cx);
         }
     }
 
     /// If a transmission has ended with nothing waiting: does what the event that was spared would have done then.
+    #[inline(always)]
     fn fall_idle(&mut self, id: LinkId, cx: &mut Cx) {
-        if self.hot(id).sending == Sending::Idle || !self.is_over(id, cx) {
+        let link = &mut self.hot[id.0 as usize];
+        if link.sending == Sending::Idle {
             return;
         }
-        let link = &mut self.hot[id.0 as usize];
         link.sending = Sending::Idle;
         let end = link.end;
         let waiting = self.next(id, end, cx);
@@ -331,7 +368,7 @@ impl Link {
     /// takes beyond whole nanoseconds is carried to the next one of a busy period.
     pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Cx) -> Duration {
         let packet: &Packet = &cx.pool[packet];
-        let rate = self.queue.rate(packet.header.dst).unwrap_or(self.rate);
+        let rate = self.queue.as_ref().and_then(|queue| queue.rate(packet.header.dst)).unwrap_or(self.rate);
         if rate != self.rate || start == Start::FromIdle {
             (self.rate, self.remainder) = (rate, 0);
         }

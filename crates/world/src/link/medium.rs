@@ -37,10 +37,17 @@ impl Links {
     }
 
     /// Takes a packet in and offers the first one, unless one is offered already.
-    pub(super) fn enqueue_at_station(&mut self, id: LinkId, packet: PacketId, overtakes: bool, cx: &mut Cx) {
+    pub(super) fn enqueue_at_station(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (is_unusual, overtakes): (bool, bool),
+        cx: &mut Cx,
+    ) {
         if overtakes {
             self[id].overtaking.push_back(packet);
         } else {
+            self.count(id, &packet, is_unusual, cx);
             self.put(id, packet, cx);
         }
         self.offer(id, cx);
@@ -53,7 +60,7 @@ impl Links {
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
-        let rate = link.queue.rate(dst).unwrap_or(link.rate);
+        let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
         link.station = Some(Station { medium, offered: Some(packet) });
         self.media[medium as usize].medium.offer(Frame { station: id.0, size, rate }, cx.now);
         self.arm_medium(medium, cx);

@@ -65,6 +65,7 @@ macro_rules! storage {
                 }
             }
 
+            #[inline(always)]
             pub fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams) {
                 match self {
                     $(CongestionControl::$kind(algorithm) => algorithm.on_ack(window, ack, params),)+

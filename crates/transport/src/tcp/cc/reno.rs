@@ -11,6 +11,7 @@ pub(crate) struct Reno;
 const MIN_SSTHRESH: f64 = 2.0;
 
 impl Algorithm for Reno {
+    #[inline]
     fn on_ack(&mut self, window: &mut Window, _ack: &AckContext, params: &TcpParams) {
         if window.cwnd < window.ssthresh {
             window.cwnd += 1.0; // slow start, eq. 2 with N at least a segment

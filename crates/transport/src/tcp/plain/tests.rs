@@ -1,5 +1,6 @@
 //! The straight paths of both ends against the general ones: the same input to a copy that may not take the short way.
 
+use crate::tcp::state::SendQuota;
 use crate::{Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
@@ -52,6 +53,21 @@ fn receiver_step<T: PartialEq + Debug>(
     ends.step(|receiver| &mut receiver.plain, TcpReceiver::settle_acks, input)
 }
 
+/// What a sender permits in one go is what it gives one by one, and leaves it alike.
+fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
+    if !sender.plain || !matches!(sender.state.quota, SendQuota::Window(_)) {
+        return;
+    }
+    let (mut one_by_one, mut at_once) = (sender.clone(), sender.clone());
+    let polled: Vec<Segment> = std::iter::from_fn(|| one_by_one.poll_transmit(now)).collect();
+    let (ecn, size) = (Ecn::NotEct, at_once.segment_size());
+    let segment = |seq| Segment { header: at_once.bare_segment(seq, now).into(), size, ecn };
+    let permitted: Vec<Segment> = sender.clone().take_permitted().map(segment).collect();
+    at_once.take_permitted();
+    assert_eq!(permitted, polled);
+    assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"));
+}
+
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
 fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
@@ -101,14 +117,15 @@ fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 
         now = now.max(next);
         match flying.pop_first() {
             Some((_, (true, header, ecn))) if arrival == Some(next) => {
-                short[1] += u32::from(receiver.quick.takes_plainly(&header));
+                short[1] += u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_plainly(&bare)));
                 all[1] += 1;
                 receiver_step(&mut receiver, |receiver| receiver.on_segment(&header, ecn, now));
             }
             Some((_, (false, header, ecn))) if arrival == Some(next) => {
-                short[0] += u32::from(sender.quick.takes_plainly(&header));
+                short[0] += u32::from(header.bare().is_some_and(|bare| sender.quick.takes_plainly(&bare)));
                 all[0] += 1;
                 sender_step(&mut sender, |sender| sender.on_segment(&header, ecn, now));
+                permits_what_it_would_send(&sender.quick, now);
             }
             other => {
                 flying.extend(other);

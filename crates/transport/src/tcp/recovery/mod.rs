@@ -96,6 +96,7 @@ macro_rules! recoveries {
                 }
             }
 
+            #[inline(always)]
             fn on_plain_ack(&mut self, ack: u32) {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.on_plain_ack(ack),)+
