@@ -11,10 +11,11 @@ pub mod plan;
 pub mod scheduler;
 pub mod signal;
 mod spec;
+mod visit;
 
 pub use handover::{
     BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
-    UplinkChoice, Visit,
+    UplinkChoice,
 };
 pub use measurement::{A3, Finding, Meter};
 pub use medium::{AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Outcome};
@@ -22,3 +23,4 @@ pub use plan::{Cells, Course, PLANS, PlanSpec};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};
+pub use visit::Visit;

@@ -2,7 +2,7 @@
 //!
 //! A source is asked for the levels of all cells, RSRP in dBm, at times that do not run backwards.
 
-use crate::Visit;
+use crate::visit::Visit;
 use roamlab_engine::{Duration, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,47 +1,12 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
-use crate::cause::CauseId;
-use crate::event::NodeId;
-use crate::node::Node;
+use crate::ids::{DomainId, NodeId};
+use crate::node::{Node, Resident};
 use crate::scenario::Scenario;
-use roamlab_engine::{Bytes, Streams, Time};
-use roamlab_mobility::{
-    Buffering, CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
-};
+use roamlab_engine::{Bytes, Streams};
+use roamlab_mobility::{CellSite, HostSite, MobilitySpec, Placement, Prediction, Stay, Topology};
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The domain of a mobility protocol, by its place in [`World::domains`](crate::world::World).
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DomainId(pub u16);
-
-/// An agent of a node, by its place in [`Node::agents`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Slot(pub u16);
-
-/// A mobility agent at a node.
-#[derive(Debug)]
-pub struct Resident {
-    /// The domain that it belongs to.
-    pub domain: DomainId,
-    /// The agent.
-    pub agent: MobilityAgent,
-    /// The buffers that it has at this node.
-    pub buffering: Option<Buffering>,
-    /// It is told of data that hosts of its domain send through this node.
-    pub watches_uplink: bool,
-    /// What set its pending deadlines.
-    pub timers: BTreeMap<Time, SetBy>,
-}
-
-/// What set a deadline of an agent.
-#[derive(Copy, Clone, Debug)]
-pub struct SetBy {
-    /// What led to it; for one that another deadline set, what led to that one.
-    pub cause: CauseId,
-    /// What led to the messages that the agent sent when it set it.
-    pub sent_by: CauseId,
-}
 
 /// A mobility protocol in its part of the network.
 #[derive(Debug)]

@@ -4,7 +4,8 @@
 //! it is a pipe: packets pass straight through, in the order in which they came.
 
 use crate::cause::CauseId;
-use crate::cx::{Cx, Location};
+use crate::cx::Cx;
+use crate::ids::Location;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Via};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
@@ -188,7 +189,7 @@ impl HostBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::NodeId;
+    use crate::ids::NodeId;
     use roamlab_engine::{Bytes, Packets, Time};
     use roamlab_mobility::Keeps;
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};

@@ -3,7 +3,7 @@
 //! A row is made for what is rare: a motion, a message, a timer, a loss, a timeout. A plain data packet that gets through makes
 //! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
 
-use crate::cx::Location;
+use crate::ids::Location;
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};

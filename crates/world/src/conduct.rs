@@ -1,9 +1,19 @@
-//! How a run is conducted: who may stop it, how much memory it may take, what is kept. Nothing here changes what happens.
+//! How a run is conducted: which one of its ensemble it is, who may stop it, how much memory it may take, what is kept.
 
-use crate::probe::Probes;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Packet;
 use std::fmt;
+
+/// What determines a run beside its scenario.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Replication {
+    /// The seed of the ensemble.
+    pub seed: u64,
+    /// The number of the replication within it.
+    pub run: u64,
+    /// The packet whose way is traced; changes nothing else.
+    pub trace: Option<u64>,
+}
 
 /// How far a run has come.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -99,15 +109,20 @@ pub fn bytes_soon(length: usize, capacity: usize, size: usize) -> u64 {
     (growth * capacity * size) as u64
 }
 
-/// Refuses a run whose record and packets, of which there are `packets`, take more than `limit`.
-pub fn check_memory(probes: &Probes, packets: usize, limit: Bytes, time: Time) -> Result<(), MemoryLimit> {
+/// Refuses a run whose record, by its parts, and packets, of which there are `packets`, take more than `limit`.
+pub fn check_memory(
+    record: impl IntoIterator<Item = Part>,
+    packets: usize,
+    limit: Bytes,
+    time: Time,
+) -> Result<(), MemoryLimit> {
     let held = Part {
         name: PACKETS,
         rows: packets,
         bytes: bytes_soon(packets, packets, size_of::<Packet>()),
         help: "lower the limits of queues and buffers",
     };
-    let parts = probes.parts().into_iter().chain([held]);
+    let parts = record.into_iter().chain([held]);
     let (mut total, mut largest) = (0, held);
     for part in parts {
         total += part.bytes;

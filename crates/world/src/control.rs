@@ -3,13 +3,12 @@
 //! An action that its node cannot carry out violates a law: the run ends with a report. Where an action finds nothing
 //! to do instead, a comment says why that may be.
 
-use crate::agents::{DomainId, Resident, SetBy, Slot};
 use crate::buffer::Mode;
 use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Location;
-use crate::event::{Event, NodeId};
+use crate::event::Event;
 use crate::fault::Fate;
-use crate::node::{Mobile, Served};
+use crate::ids::{DomainId, Location, NodeId, Slot};
+use crate::node::{Mobile, Resident, Served, SetBy};
 use crate::probe::{HandoverPhase, Stop};
 use crate::route::HostRoute;
 use crate::world::World;

@@ -1,19 +1,11 @@
 //! What everything that happens may touch: the clock, the pending events, the packets and the record.
 
 use crate::cause::{Cause, CauseId, is_root};
-use crate::event::{Event, LinkId, NodeId};
+use crate::event::Event;
+use crate::ids::Location;
 use crate::probe::{Probes, Stop};
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
-
-/// Where in the network something happened.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Location {
-    /// At a node.
-    Node(NodeId),
-    /// On a link.
-    Link(LinkId),
-}
 
 /// The context of an event.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
 use crate::cause::CauseId;
-use crate::cx::{Cx, Location};
-use crate::event::{Event, LinkId, NodeId, Side};
+use crate::cx::Cx;
+use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
+use crate::ids::{LinkId, Location, NodeId, Side};
 use crate::probe::{Delivery, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use crate::world::World;

@@ -1,27 +1,7 @@
 //! What can happen.
 
+use crate::ids::{LinkId, NodeId, Side};
 use roamlab_packet::Parked;
-
-/// A node, by its place in [`World::nodes`](crate::world::World).
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct NodeId(pub u32);
-
-/// A link, by its place in [`World::links`](crate::world::World).
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LinkId(pub u32);
-
-/// A cell, by its place in [`World::cells`](crate::world::World).
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct CellId(pub u32);
-
-/// A side of a flow.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// Where the data comes from.
-    Sender,
-    /// Where it goes.
-    Receiver,
-}
 
 /// What can happen. Flat, small and made of handles: events are the hottest data of a run. With a tag of four bytes the
 /// compiler copies it as whole words.

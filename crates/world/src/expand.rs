@@ -6,12 +6,11 @@
 
 mod flows;
 mod hosts;
-mod origins;
 
-pub use hosts::{Walk, draw};
-pub use origins::Origins;
+pub use hosts::draw;
 
 use crate::locate::Problem;
+use crate::origins::Origins;
 use crate::scenario::{LinkSpec, Scenario};
 use crate::topology::{At, TopologySpec};
 use roamlab_packet::Addr;

@@ -1,7 +1,7 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::cause::CauseId;
-use crate::event::{LinkId, NodeId, Side};
+use crate::ids::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};

@@ -1,12 +1,11 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
-use crate::agents::{Resident, Slot};
 use crate::buffer::{HostBuffer, Mode};
 use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
-use crate::cx::Location;
-use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::event::Event;
+use crate::ids::{CellId, LinkId, Location, NodeId, Slot};
 use crate::link::End;
-use crate::node::{Mobile, Node, Served};
+use crate::node::{Mobile, Node, Resident, Served};
 use crate::probe::Stop;
 use crate::route::{HostRoute, Taken};
 use crate::tunnel::{self, Exit};

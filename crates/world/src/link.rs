@@ -10,9 +10,10 @@
 //! network are idle most of the time, and learn so when the next packet comes.
 
 use crate::cause::CauseId;
-use crate::cx::{Cx, Location};
-use crate::event::{CellId, Event, LinkId, NodeId};
+use crate::cx::Cx;
+use crate::event::Event;
 use crate::forced::{ForcedDrops, LinkChange};
+use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue};

@@ -1,8 +1,8 @@
 //! Hosts move: as their plan says, or as their agents command.
 
 use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Location;
-use crate::event::{CellId, Event, NodeId};
+use crate::event::Event;
+use crate::ids::{CellId, Location, NodeId};
 use crate::node::{Measuring, Mobile};
 use crate::world::World;
 use roamlab_engine::Duration;

@@ -1,14 +1,38 @@
 //! Nodes: routers, base stations, hosts.
 
-use crate::agents::{Resident, Slot};
 use crate::buffer::HostBuffer;
 use crate::cause::CauseId;
-use crate::event::{CellId, LinkId, NodeId};
+use crate::ids::{CellId, DomainId, LinkId, NodeId, Slot};
 use crate::route::RouteTable;
 use roamlab_engine::{Duration, Time};
+use roamlab_mobility::{Buffering, MobilityAgent};
 use roamlab_packet::{Addr, PacketId};
 use roamlab_radio::{Meter, Motion, Signal, UplinkChoice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A mobility agent at a node.
+#[derive(Debug)]
+pub struct Resident {
+    /// The domain that it belongs to.
+    pub domain: DomainId,
+    /// The agent.
+    pub agent: MobilityAgent,
+    /// The buffers that it has at this node.
+    pub buffering: Option<Buffering>,
+    /// It is told of data that hosts of its domain send through this node.
+    pub watches_uplink: bool,
+    /// What set its pending deadlines.
+    pub timers: BTreeMap<Time, SetBy>,
+}
+
+/// What set a deadline of an agent.
+#[derive(Copy, Clone, Debug)]
+pub struct SetBy {
+    /// What led to it; for one that another deadline set, what led to that one.
+    pub cause: CauseId,
+    /// What led to the messages that the agent sent when it set it.
+    pub sent_by: CauseId,
+}
 
 /// A node.
 #[derive(Debug)]

@@ -1,10 +1,8 @@
 //! The record of a run: typed rows, kept as columns.
 
-use crate::agents::DomainId;
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
-use crate::cx::Location;
-use crate::event::{LinkId, NodeId};
+use crate::ids::{DomainId, LinkId, Location, NodeId};
 use crate::table::{Cell, Column, Names, table};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;

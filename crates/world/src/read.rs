@@ -5,7 +5,10 @@
 //! out at their headers and read a piece at a time; the rest is read as a scenario without them. Where a piece cannot
 //! be read, or a list is written in both ways, the text is read at once, which has the last word, and says what is wrong.
 
+use crate::conduct::Replication;
+use crate::locate::{Located, Problem, Source};
 use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
+use roamlab_engine::Streams;
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -19,9 +22,54 @@ const PIECE: usize = 500_000;
 ///
 /// # Errors
 /// What is wrong with the text, from the reader of TOML.
-pub fn read(text: &str) -> Result<Scenario, toml::de::Error> {
+fn read(text: &str) -> Result<Scenario, toml::de::Error> {
     let in_pieces = if text.len() < LONG { None } else { read_in_pieces(text, PIECE) };
     in_pieces.map_or_else(|| toml::from_str(text), Ok)
+}
+
+impl Scenario {
+    /// Reads a scenario and checks it.
+    ///
+    /// # Errors
+    /// The first problem, with file, line, column and field, what was expected and what to write instead.
+    pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
+        let source = Source::new(text, file);
+        let mut scenario: Scenario = read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        crate::expand::expand(&mut scenario).map_err(|problem| Box::new(source.locate(problem)))?;
+        let checked = crate::check::check(&scenario);
+        checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;
+        Ok(scenario)
+    }
+
+    /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
+    ///
+    /// # Errors
+    /// The problem with its place in `file`: ns-2's generator takes 1 to 2^31 − 2.
+    pub fn check_seed(&self, seed: u64, text: &str, file: &str) -> Result<(), Box<Located>> {
+        let source = Source::new(text, file);
+        crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
+    }
+
+    /// What it says and hardly means, each with its place: the first twenty. `text` and `file` are what it was read
+    /// from.
+    pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
+        let source = Source::new(text, file);
+        let mut doubts = Vec::new();
+        for doubt in crate::check::doubts(self).into_iter().map(|doubt| self.origins.trace(doubt)) {
+            // What a table generates is alike: its first instance stands for all.
+            if doubts.len() < 20 && !doubts.iter().any(|known: &Problem| known.field == doubt.field) {
+                doubts.push(doubt);
+            }
+        }
+        doubts.into_iter().map(|doubt| source.locate(doubt)).collect()
+    }
+
+    /// The scenario with all that it generates, as a run sees it, as JSON: links, cells, flows, hosts and their visits.
+    pub fn expanded_json(&self, replication: Replication) -> String {
+        let streams = Streams::new(self.run.random_numbers, replication.seed, replication.run);
+        let drawn = crate::expand::draw(self, &streams);
+        serde_json::to_string(drawn.as_ref().unwrap_or(self)).unwrap_or_default()
+    }
 }
 
 /// The lists whose tables are cut out.

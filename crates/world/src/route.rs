@@ -1,8 +1,7 @@
 //! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
 
-use crate::agents::{DomainId, Slot};
 use crate::cause::CauseId;
-use crate::event::{LinkId, NodeId};
+use crate::ids::{DomainId, LinkId, NodeId, Slot};
 use roamlab_engine::Duration;
 use roamlab_mobility::Via;
 use roamlab_packet::Addr;

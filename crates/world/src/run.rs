@@ -2,25 +2,14 @@
 
 use crate::build::build;
 use crate::check::SIGNALLING;
-use crate::conduct::Conduct;
-use crate::event::NodeId;
+use crate::conduct::{Conduct, Replication};
+use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::timeouts::Verdict;
 use crate::world::{Failure, World};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{DropReason, FlowId};
-
-/// What determines a run beside its scenario.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Replication {
-    /// The seed of the ensemble.
-    pub seed: u64,
-    /// The number of the replication within it.
-    pub run: u64,
-    /// The packet whose way is traced; changes nothing else.
-    pub trace: Option<u64>,
-}
 
 /// A table of the result.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,19 +1,20 @@
 //! A scenario: everything that determines a run but its seed. The one definition of the format; the doc
 //! comments below are its help, its JSON schema and its Python documentation.
 
-use crate::expand::{Origins, Walk};
-use crate::locate::{Located, Problem, Source};
+pub mod cell;
+
+pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
+
+use crate::origins::Origins;
 use crate::protocols::Protocols;
-use crate::run::Replication;
 use crate::topology::TopologySpec;
 use crate::tunnel::TunnelEcn;
-use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate, Streams};
+use crate::walk::Walk;
+use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{
-    MediumSpec, PlanSpec, RadioSpec, SchedulerSpec, SignalSpec, Trajectory, Transmitter, Visit,
-};
+use roamlab_radio::{PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TransportSpec};
 use schemars::JsonSchema;
@@ -181,109 +182,6 @@ pub struct ChangeSpec {
     pub up: Option<bool>,
 }
 
-/// A cell: a base station behind an access router, and its air link.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CellSpec {
-    /// The access router (for Mobile IP: the foreign agent).
-    pub router: String,
-    /// Rate of the air link, each way.
-    pub rate: Rate,
-    /// One-way delay of the air link.
-    pub delay: Duration,
-    /// Queue of the downlink.
-    pub queue: QueueSpec,
-    /// The link between access router and base station.
-    pub backhaul: BackhaulSpec,
-    /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has a queue of its own, and
-    /// `queue` is left to broadcasts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<SchedulerSpec>,
-    /// The hosts' own queues behind the scheduler.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bearers: Option<BearersSpec>,
-    /// How its hosts' links share the air.
-    #[serde(default)]
-    pub medium: MediumSpec,
-    /// How strongly it sends, and where from, if hosts measure by position.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmitter: Option<Transmitter>,
-    /// How much better than measured it counts in event A3, in dB (Ocn and Ocp of TS 36.331 §5.5.4.4); -24 to 24.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub individual_offset_db: f64,
-}
-
-impl CellSpec {
-    /// The bearer of a host, with the defaults of all bearers filled in.
-    pub fn bearer_of(&self, host: &str) -> BearerSettings {
-        let bearers = self.bearers.clone().unwrap_or_default();
-        let BearerSpec { weight, rate, queue } = bearers.hosts.get(host).cloned().unwrap_or_default();
-        BearerSettings { weight, rate, queue: queue.unwrap_or(bearers.queue) }
-    }
-}
-
-/// The hosts' queues behind a cell's scheduler.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BearersSpec {
-    /// Queue of a host that has none of its own here.
-    pub queue: QueueSpec,
-    /// What some hosts have of their own, by name.
-    pub hosts: BTreeMap<String, BearerSpec>,
-}
-
-impl Default for BearersSpec {
-    fn default() -> Self {
-        BearersSpec { queue: QueueSpec::droptail(Packets(200)), hosts: BTreeMap::new() }
-    }
-}
-
-/// One host's bearer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct BearerSpec {
-    /// Its weight; of the schedulers, `wfq` heeds it.
-    pub weight: f64,
-    /// Rate of the host's air link here, each way; absent: the cell's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// Its queue; absent: that of all bearers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
-}
-
-impl Default for BearerSpec {
-    fn default() -> Self {
-        BearerSpec { weight: 1.0, rate: None, queue: None }
-    }
-}
-
-/// One host's bearer, with the defaults of all bearers filled in.
-pub struct BearerSettings {
-    /// Its weight.
-    pub weight: f64,
-    /// Rate of the host's air link; `None`: the cell's.
-    pub rate: Option<Rate>,
-    /// Its queue.
-    pub queue: QueueSpec,
-}
-
-/// The link between an access router and a base station.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BackhaulSpec {
-    /// Rate, each way.
-    pub rate: Rate,
-    /// Propagation delay, each way.
-    pub delay: Duration,
-    /// Queue from the router to the base station; absent: `network.queue`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
-    /// Queue from the base station to the router; absent: `network.queue`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverse_queue: Option<QueueSpec>,
-}
-
 /// A mobile host.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -391,11 +289,6 @@ impl Default for RecordSpec {
     }
 }
 
-/// For serde, which passes a reference.
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
 /// Exactly two names. Serde's own arrays take the first two of a longer TOML list.
 fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
@@ -404,43 +297,6 @@ fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Er
 }
 
 impl Scenario {
-    /// Reads a scenario and checks it.
-    ///
-    /// # Errors
-    /// The first problem, with file, line, column and field, what was expected and what to write instead.
-    pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
-        let source = Source::new(text, file);
-        let mut scenario: Scenario =
-            crate::read::read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
-        crate::expand::expand(&mut scenario).map_err(|problem| Box::new(source.locate(problem)))?;
-        let checked = crate::check::check(&scenario);
-        checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;
-        Ok(scenario)
-    }
-
-    /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
-    ///
-    /// # Errors
-    /// The problem with its place in `file`: ns-2's generator takes 1 to 2^31 − 2.
-    pub fn check_seed(&self, seed: u64, text: &str, file: &str) -> Result<(), Box<Located>> {
-        let source = Source::new(text, file);
-        crate::check::check_seed(self, seed).map_err(|problem| Box::new(source.locate(problem)))
-    }
-
-    /// What it says and hardly means, each with its place: the first twenty. `text` and `file` are what it was read
-    /// from.
-    pub fn warnings(&self, text: &str, file: &str) -> Vec<Located> {
-        let source = Source::new(text, file);
-        let mut doubts = Vec::new();
-        for doubt in crate::check::doubts(self).into_iter().map(|doubt| self.origins.trace(doubt)) {
-            // What a table generates is alike: its first instance stands for all.
-            if doubts.len() < 20 && !doubts.iter().any(|known: &Problem| known.field == doubt.field) {
-                doubts.push(doubt);
-            }
-        }
-        doubts.into_iter().map(|doubt| source.locate(doubt)).collect()
-    }
-
     /// The mobility protocols, from the outermost to the innermost, each with its field.
     pub fn protocols(&self) -> impl Iterator<Item = (String, &MobilitySpec)> {
         self.mobility.iter().flat_map(Protocols::iter)
@@ -449,13 +305,6 @@ impl Scenario {
     /// The scenario as it is written with every default filled in, as JSON.
     pub fn to_json(&self) -> String {
         self.written.clone().unwrap_or_else(|| serde_json::to_string(self).unwrap_or_default())
-    }
-
-    /// The scenario with all that it generates, as a run sees it, as JSON: links, cells, flows, hosts and their visits.
-    pub fn expanded_json(&self, replication: Replication) -> String {
-        let streams = Streams::new(self.run.random_numbers, replication.seed, replication.run);
-        let drawn = crate::expand::draw(self, &streams);
-        serde_json::to_string(drawn.as_ref().unwrap_or(self)).unwrap_or_default()
     }
 
     /// Names of all queues that can be recorded: "a->b" for wired links and uplinks, "cell/air" for downlinks,

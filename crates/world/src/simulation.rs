@@ -4,60 +4,16 @@
 use crate::build::build;
 use crate::cause::CauseId;
 use crate::conduct::Conduct;
-use crate::cx::Location;
-use crate::event::{LinkId, NodeId, Side};
+use crate::conduct::Replication;
+use crate::ids::{LinkId, Location, NodeId, Side};
 use crate::link::End;
+use crate::outside::{Datagram, Egress, Payload};
 use crate::probe::Stop;
-use crate::run::{Replication, Table, conclude};
+use crate::run::{Table, conclude};
 use crate::scenario::Scenario;
 use crate::world::{Failure, World};
-use roamlab_engine::{Bytes, Time};
-use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, PacketId, TcpHeader, Tos, UdpHeader};
-use std::collections::{BTreeSet, VecDeque};
-
-/// A datagram that enters the network or leaves it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Datagram {
-    /// Of which flow.
-    pub flow: FlowId,
-    /// Its source.
-    pub source: Addr,
-    /// Its destination.
-    pub destination: Addr,
-    /// Code point and ECN field.
-    pub tos: Tos,
-    /// Its size on the wire.
-    pub size: Bytes,
-    /// What it carries.
-    pub payload: Payload,
-}
-
-/// What a datagram carries.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Payload {
-    /// A TCP segment.
-    Tcp(TcpHeader),
-    /// A UDP datagram.
-    Udp(UdpHeader),
-}
-
-/// A datagram that left the network.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Egress {
-    /// When.
-    pub time: Time,
-    /// At which node.
-    pub node: NodeId,
-    /// The datagram.
-    pub datagram: Datagram,
-}
-
-/// The ends of flows that are outside, and what has come out for them.
-#[derive(Debug, Default)]
-pub struct Outside {
-    ends: BTreeSet<(FlowId, NodeId)>,
-    egress: VecDeque<Egress>,
-}
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, PacketId, UdpHeader};
 
 /// A run that is driven from outside.
 ///

@@ -1,7 +1,6 @@
 //! Tables: rows in, columns out.
 
-use crate::cx::Location;
-use crate::event::{LinkId, NodeId};
+use crate::ids::{LinkId, Location, NodeId};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use std::collections::HashMap;

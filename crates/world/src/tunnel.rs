@@ -1,6 +1,7 @@
 //! IP-in-IP tunnels (RFC 2003): one outer header; the code point is copied both ways, the ECN field by RFC 6040.
 
-use crate::cx::{Cx, Location};
+use crate::cx::Cx;
+use crate::ids::Location;
 use crate::probe::Stop;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Addr, Ecn, IpHeader, PacketId};
@@ -93,7 +94,7 @@ pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Cx) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::NodeId;
+    use crate::ids::NodeId;
     use roamlab_engine::Time;
     use roamlab_packet::{Body, Dscp, Ecn, FlowId, Packet, Tos, UdpHeader};
 

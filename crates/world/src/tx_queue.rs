@@ -2,8 +2,8 @@
 //! an air-link scheduler.
 
 use crate::cause::CauseId;
-use crate::cx::{Cx, Location};
-use crate::event::LinkId;
+use crate::cx::Cx;
+use crate::ids::{LinkId, Location};
 use roamlab_engine::{Bytes, Rate, Time};
 use roamlab_packet::{Addr, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};

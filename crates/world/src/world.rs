@@ -1,16 +1,17 @@
 //! The world: all nodes, links and flows of a run, and the loop that lets things happen.
 
-use crate::agents::{Domain, DomainId};
+use crate::agents::Domain;
 use crate::cause::{Cause, Kind};
 use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
-use crate::cx::{Cx, Location};
-use crate::event::{Event, LinkId, NodeId, Side};
+use crate::cx::Cx;
+use crate::event::Event;
 use crate::fault::Fault;
 use crate::flow::Flow;
+use crate::ids::{DomainId, LinkId, Location, NodeId, Side};
 use crate::link::{End, InFlight, Links};
 use crate::node::{Cell, Node};
+use crate::outside::Outside;
 use crate::route::Ways;
-use crate::simulation::Outside;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::Time;
 use roamlab_mobility::Prediction;
@@ -174,7 +175,7 @@ impl World {
     fn may_go_on(&self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
         let packets = self.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
-            check_memory(&self.cx.probes, packets, limit, self.cx.now)?;
+            check_memory(self.cx.probes.parts(), packets, limit, self.cx.now)?;
         }
         Ok((conduct.keep_going)(Progress { now: self.cx.now, events: self.events }))
     }
@@ -267,7 +268,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::build::build;
-    use crate::run::Replication;
+    use crate::conduct::Replication;
     use crate::scenario::Scenario;
     use std::collections::BTreeMap;
 

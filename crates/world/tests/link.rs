@@ -3,7 +3,8 @@
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
 use roamlab_world::cx::Cx;
-use roamlab_world::event::{Event, LinkId, NodeId};
+use roamlab_world::event::Event;
+use roamlab_world::ids::{LinkId, NodeId};
 use roamlab_world::link::{End, Links};
 
 const ID: LinkId = LinkId(0);

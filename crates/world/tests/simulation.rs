@@ -6,7 +6,7 @@ use lab::{results, rows};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Dscp, Tos};
 use roamlab_transport::{Profile, TcpParams, TcpReceiver, TcpSender, TcpSpec, Variant};
-use roamlab_world::event::{NodeId, Side};
+use roamlab_world::ids::{NodeId, Side};
 use roamlab_world::{Conduct, Datagram, Payload, Replication, Scenario, Simulation, Table};
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab import figures
+from roamlab.base import figures
 from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ pub use hard::HardHandover;
 pub use soft::SoftHandover;
 
 use crate::MeasurementSpec;
+use crate::visit::Visit;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
 use schemars::JsonSchema;
@@ -21,19 +22,6 @@ pub enum InFlightAtBreak {
     Delivered,
     /// They are lost on the air.
     Lost,
-}
-
-/// A stay in a cell.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Visit {
-    /// The cell.
-    pub cell: String,
-    /// When the host turns to it: it leaves the cell before, and enters this one after the gap.
-    pub at: Duration,
-    /// When it leaves all coverage; absent: at the next visit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Duration>,
 }
 
 /// A change of the air links of one host.

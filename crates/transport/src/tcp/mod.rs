@@ -1,6 +1,7 @@
 //! TCP: a sender and a receiver, loss recovery and congestion control in a file each.
 
 mod cc;
+mod episode;
 mod fact;
 mod plain;
 mod receiver;

@@ -1,32 +1,11 @@
 //! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015), F-RTO (RFC 5682), D-SACK (RFC 3708).
 
 use crate::params::SpuriousDetection;
+use crate::tcp::episode::{Episode, SpuriousWatch};
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
-use std::collections::BTreeMap;
-
-/// What a retransmission may have to be taken back to.
-#[derive(Copy, Clone, Debug)]
-struct Episode {
-    /// pipe_prev (RFC 4015 §3.2): max(FlightSize, ssthresh) before the cut.
-    pipe_prev: f64,
-    /// When the retransmission was sent: RetransmitTS (RFC 3522 §3.2).
-    at: Time,
-    /// Whether the timer sent it.
-    timeout: bool,
-    /// F-RTO: new ACKs since the timeout.
-    new_acks: u32,
-}
-
-/// Watches a sender for retransmissions that were not needed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SpuriousWatch {
-    episode: Option<Episode>,
-    /// D-SACK: how often segments were sent again in the episode without a report that they had arrived before.
-    unreported: BTreeMap<u32, u32>,
-}
 
 impl SpuriousWatch {
     /// A retransmission is about to cut the window.
@@ -51,18 +30,6 @@ impl SpuriousWatch {
             let pipe_prev = if known { pipe_prev } else { f64::from(state.flight_size()) };
             Episode { pipe_prev, at: now, timeout, new_acks: 0 }
         });
-    }
-
-    /// Whether there is a retransmission that may not have been needed.
-    pub fn is_watching(&self) -> bool {
-        self.episode.is_some()
-    }
-
-    /// A segment goes out again.
-    pub fn sent_again(&mut self, seq: u32, detection: SpuriousDetection) {
-        if self.episode.is_some() && detection == SpuriousDetection::DSack {
-            *self.unreported.entry(seq).or_default() += 1;
-        }
     }
 
     /// An ACK has been dealt with that acknowledged `acked` segments, none for a duplicate.

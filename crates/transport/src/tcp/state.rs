@@ -2,9 +2,9 @@
 
 use crate::params::{Handshake, RecoveryKind, ReductionBase, RtoArithmetic, TcpParams};
 use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
+use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
-use crate::tcp::spurious::SpuriousWatch;
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;

@@ -1,12 +1,10 @@
 //! Buffers at nodes that are no base station; what a node cannot do.
 
-use crate::agents::Slot;
 use crate::build::build;
 use crate::conduct::Conduct;
-use crate::cx::Location;
-use crate::event::NodeId;
+use crate::conduct::Replication;
 use crate::forward::Arrival;
-use crate::run::Replication;
+use crate::ids::{Location, NodeId, Slot};
 use crate::scenario::Scenario;
 use crate::world::{Failure, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};

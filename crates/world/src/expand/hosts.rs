@@ -4,36 +4,12 @@ use super::MOST;
 use crate::locate::Problem;
 use crate::names::{Patterns, known, member};
 use crate::scenario::{HostSpec, Scenario};
-use roamlab_engine::{Duration, Rng, Streams};
+use crate::walk::Walk;
+use roamlab_engine::{Duration, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
 use roamlab_radio::{Cells, PlanSpec, Visit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The movement of one host that follows a plan.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Walk {
-    /// The plan's cells, which its hosts share.
-    pub cells: Arc<Cells>,
-    /// The cell that it begins in.
-    first: usize,
-    /// How much later than the plan says.
-    late: Duration,
-}
-
-impl Walk {
-    fn visits(&self, plan: &PlanSpec, end: Duration, rng: Option<&mut Rng>) -> Vec<Visit> {
-        let visits = plan.visits(&self.cells, (self.first, self.late), end, rng);
-        let visit =
-            |(cell, at): (usize, Duration)| Visit { cell: self.cells.names[cell].clone(), at, until: None };
-        visits.into_iter().map(visit).collect()
-    }
-
-    /// The name of the cell that it begins in.
-    pub fn begins_in(&self) -> &str {
-        &self.cells.names[self.first]
-    }
-}
 
 /// Draws the visits of the hosts whose plans are random, each from its own stream `HOST/plan`.
 pub fn draw(scenario: &Scenario, streams: &Streams) -> Option<Scenario> {

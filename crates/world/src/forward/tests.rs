@@ -2,11 +2,12 @@
 
 use crate::build::build;
 use crate::conduct::Conduct;
-use crate::run::Replication;
+use crate::conduct::Replication;
+use crate::ids::{Location, NodeId};
+use crate::probe::Stop;
 use crate::scenario::Scenario;
 use crate::tunnel::{self, TunnelEcn};
 use crate::world::World;
-use crate::{cx::Location, event::NodeId, probe::Stop};
 use roamlab_engine::{Bytes, Duration, Time};
 use roamlab_packet::{Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
 

@@ -1,9 +1,10 @@
 //! The general path of a link: all that a plain link does, and whatever else one may have.
 
 use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
-use crate::cx::{Cx, Location};
-use crate::event::{Event, LinkId};
+use crate::cx::Cx;
+use crate::event::Event;
 use crate::forced::{ForcedDrops, LinkChange};
+use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Duration, Time};

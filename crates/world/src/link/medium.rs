@@ -1,8 +1,9 @@
 //! Links that are stations on a medium: they send when it says so.
 
 use super::{Links, SharedMedium, Station, flag};
-use crate::cx::{Cx, Location};
-use crate::event::{Event, LinkId};
+use crate::cx::Cx;
+use crate::event::Event;
+use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
 use roamlab_packet::{DropReason, PacketId};
 use roamlab_qdisc::Matching;

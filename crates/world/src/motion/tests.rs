@@ -3,8 +3,8 @@
 use super::*;
 use crate::build::build;
 use crate::conduct::Conduct;
-use crate::cx::Location;
-use crate::run::Replication;
+use crate::conduct::Replication;
+use crate::ids::Location;
 use crate::scenario::Scenario;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};

@@ -1,7 +1,7 @@
 //! Rows and columns: `NAME-ROW-COLUMN`, each joined to the next in its row and in its column.
 
 use super::{At, CellsSpec, Plan, Shape};
-use crate::scenario::BackhaulSpec;
+use crate::scenario::cell::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

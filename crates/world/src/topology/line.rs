@@ -1,7 +1,7 @@
 //! Nodes in a row: `NAME-0`, `NAME-1`, and so on, each joined to the next.
 
 use super::{At, CellsSpec, Plan, Shape};
-use crate::scenario::BackhaulSpec;
+use crate::scenario::cell::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ pub mod mesh;
 pub mod tree;
 
 use crate::locate::Problem;
-use crate::scenario::{BackhaulSpec, BearersSpec, CellSpec};
+use crate::scenario::cell::{BackhaulSpec, BearersSpec, CellSpec};
 use levels::PerItem;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Rate};

@@ -2,7 +2,7 @@
 
 use super::levels::{FanOut, Levels, PerItem};
 use super::{At, CellsSpec, Plan, Shape, kinds};
-use crate::scenario::BackhaulSpec;
+use crate::scenario::cell::BackhaulSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

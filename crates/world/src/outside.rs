@@ -1,0 +1,50 @@
+//! What lives outside a run: ends of flows, and the datagrams that come out for them.
+
+use crate::ids::NodeId;
+use roamlab_engine::{Bytes, Time};
+use roamlab_packet::{Addr, FlowId, TcpHeader, Tos, UdpHeader};
+use std::collections::{BTreeSet, VecDeque};
+
+/// A datagram that enters the network or leaves it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Datagram {
+    /// Of which flow.
+    pub flow: FlowId,
+    /// Its source.
+    pub source: Addr,
+    /// Its destination.
+    pub destination: Addr,
+    /// Code point and ECN field.
+    pub tos: Tos,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+/// What a datagram carries.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Payload {
+    /// A TCP segment.
+    Tcp(TcpHeader),
+    /// A UDP datagram.
+    Udp(UdpHeader),
+}
+
+/// A datagram that left the network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Egress {
+    /// When.
+    pub time: Time,
+    /// At which node.
+    pub node: NodeId,
+    /// The datagram.
+    pub datagram: Datagram,
+}
+
+/// The ends of flows that are outside, and what has come out for them.
+#[derive(Debug, Default)]
+pub struct Outside {
+    pub(crate) ends: BTreeSet<(FlowId, NodeId)>,
+    pub(crate) egress: VecDeque<Egress>,
+}
