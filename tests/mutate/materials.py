@@ -96,8 +96,14 @@ app = { kind = "cbr", rate = "64 kbit/s", packet = "160 B", start = "0.2 s" }
 [[flows]]
 name = "wired"
 path = ["ch", "ha"]
-transport = { kind = "tcp", variant = "sack", window = "20 pkt", segment = "1460 B", dupack_threshold = 3, min_rto = "200 ms" }
 app = { kind = "ftp", start = "0.3 s", size = "200 kB" }
+[flows.transport]
+kind = "tcp"
+variant = "sack"
+window = "20 pkt"
+segment = "1460 B"
+dupack_threshold = 3
+min_rto = "200 ms"
 
 [record]
 packets = true

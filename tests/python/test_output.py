@@ -29,9 +29,13 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
     "chart": (["chart", "made"], "chart.svg", True),
+    "draw": (["draw", "handover.toml"], "network.svg", True),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
+
+_ONE_FILE = ("chart", "draw")
+"""Those that make one file and no folder."""
 
 SWEEP = """
 scenario = "handover.toml"
@@ -82,11 +86,11 @@ def _options(command: object) -> set[str]:
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     arguments, made, refuses = WRITES[name]
-    out = tmp_path / (made if name == "chart" else "out")
+    out = tmp_path / (made if name in _ONE_FILE else "out")
     call = [*arguments, "--out", str(out), *(["--store", str(tmp_path / "store")] if name != "run" else [])]
-    if name == "chart":
+    if name in _ONE_FILE:
         call = call[:-2]
-    mine = out if name == "chart" else out / made
+    mine = out if name in _ONE_FILE else out / made
     mine.parent.mkdir(exist_ok=True)
     mine.write_text("[]")
     first = _call(work, *call)
@@ -100,7 +104,7 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
         assert done.returncode == 0, done.stderr
         before = _contents(out)
     # What is a user's, beside a result of ours: a file, one in a folder, a changed result.
-    if name == "chart":
+    if name in _ONE_FILE:
         out.write_text(out.read_text() + "<!-- mine -->")
         assert _call(work, *call).returncode == 2
         assert out.read_text().endswith("<!-- mine -->")

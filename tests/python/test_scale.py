@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FLOWS = 20_000
 ROAMLAB = str(Path(sys.executable).with_name("roamlab"))
+_FILE = 'transport = { kind = "tcp" }\napp = { kind = "ftp" }\n'
 _RUN = '[run]\nduration = "1 ms"\n[record]\ndeliveries = false\ntcp = false\nqueues = []\n'
 _LINK = 'link = { rate = "1 Gbit/s", delay = "1 ms" }\n'
 
@@ -32,7 +33,7 @@ def star(name: str, leaves: int) -> str:
 def by_rule(flows: int) -> str:
     """A dumbbell, each flow between two nodes of its own."""
     middle = '[[links]]\nbetween = ["s-0-0", "d-0-0"]\nrate = "1 Gbit/s"\ndelay = "10 ms"\n'
-    group = f'[[flows]]\nname = "f"\ncount = {flows}\npath = ["s-1-*", "d-1-*"]\ntransport = {{ kind = "tcp" }}\napp = {{ kind = "ftp" }}\n'
+    group = f'[[flows]]\nname = "f"\ncount = {flows}\npath = ["s-1-*", "d-1-*"]\n{_FILE}'
     return _RUN + middle + star("s", flows) + star("d", flows) + group
 
 
@@ -41,7 +42,10 @@ def written_out(flows: int) -> str:
     link = '[[links]]\nbetween = ["{}", "{}"]\nrate = "1 Gbit/s"\ndelay = "{} ms"\n'.format
     parts = [_RUN, link("s-0-0", "d-0-0", 10)]
     parts += [link(f"{side}-0-0", f"{side}-1-{at}", 1) for side in "sd" for at in range(flows)]
-    flow = '[[flows]]\nname = "f-{0}"\npath = ["s-1-{0}", "d-1-{0}"]\ntransport = {{ kind = "tcp" }}\napp = {{ kind = "ftp" }}\n'.format
+    flow = (
+        '[[flows]]\nname = "f-{0}"\npath = ["s-1-{0}", "d-1-{0}"]\n'
+        + _FILE.replace("{", "{{").replace("}", "}}")
+    ).format
     return "".join([*parts, *map(flow, range(flows))])
 
 

@@ -41,7 +41,7 @@ def test_a_run_comes_back_as_it_was(scenario: Scenario, tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     found = open_run(store.write(made))
     assert found.manifest == made.manifest
-    assert sorted(found.loaders) == ["drops", "flows", "queue", "trace"]
+    assert sorted(found.loaders) == ["causes", "drops", "flows", "queue", "trace"]
     for table in made.loaders:
         assert_frame_equal(found.table(table), made.table(table))
     again = store.find(made.manifest)

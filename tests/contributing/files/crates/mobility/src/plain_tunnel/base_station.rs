@@ -41,7 +41,5 @@ impl Agent for BaseStation {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        None
-    }
+    fn deadlines(&self, _: &mut dyn FnMut(Time)) {}
 }

@@ -42,7 +42,5 @@ impl Agent for Gateway {
         out.push(Action::Send { to: from, message: Message::Acknowledge { host, id } });
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        None
-    }
+    fn deadlines(&self, _: &mut dyn FnMut(Time)) {}
 }

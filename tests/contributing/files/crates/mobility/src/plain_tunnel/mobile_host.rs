@@ -62,7 +62,9 @@ impl Agent for MobileHost {
                 self.update(now, out);
                 out.push(Action::Note { host, phase: Phase::UpdateSent });
             }
-            Input::Trigger(L2Trigger::LinkDown { base_station }) if self.base_station == Some(base_station) => {
+            Input::Trigger(L2Trigger::LinkDown { base_station })
+                if self.base_station == Some(base_station) =>
+            {
                 (self.base_station, self.again) = (None, None);
             }
             Input::Message { message: Message::Acknowledge { id, .. }, .. }
@@ -75,7 +77,7 @@ impl Agent for MobileHost {
         }
     }
 
-    fn next_deadline(&self) -> Option<Time> {
-        self.again
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.again.into_iter().for_each(each);
     }
 }
