@@ -130,7 +130,7 @@ fn write_host(text: &mut String, name: &str, peer: &str, stays: &str) {
         text,
         "\n[[hosts]]\nname = \"{name}\"\nhome = \"ha\"\nvisits = [{stays}]\n\
          \n[[flows]]\nname = \"to-{name}\"\npath = [\"{peer}\", \"{name}\"]\n\
-         tcp = {{ variant = \"reno\", window = \"64 pkt\", segment = \"512 B\", header = \"0 B\", min_rto = \"200 ms\" }}\n\
+         transport = {{ kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\", header = \"0 B\", min_rto = \"200 ms\" }}\n\
          app = {{ kind = \"ftp\", start = \"0.5 s\", start_within = \"1 s\" }}\n"
     );
 }

@@ -52,6 +52,7 @@ pub fn install(
         let id = DomainId(number as u16);
         for placement in installed.roles {
             let node = &mut nodes[by_address[&placement.at].0 as usize];
+            node.watches_uplink |= placement.watches_uplink;
             let Placement { role: agent, buffering, watches_uplink, .. } = placement;
             let timers = BTreeMap::new();
             node.agents.push(Resident { domain: id, agent, buffering, watches_uplink, timers });

@@ -423,6 +423,7 @@ fn blank_node(name: &str, addr: Addr) -> Node {
         agents: Vec::new(),
         agent_armed: Vec::new(),
         serves: None,
+        watches_uplink: false,
         is_access_router: false,
         buffers: BTreeMap::new(),
         draining: BTreeMap::new(),

@@ -228,7 +228,7 @@ impl World {
     fn route(&mut self, node: NodeId, packet: PacketId, arrival: Arrival) {
         let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
         let signal = self.cx.pool[&packet].is_signal();
-        if src.is_mobile() && !signal {
+        if self.nodes[node.0 as usize].watches_uplink && src.is_mobile() && !signal {
             for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
                 let row = self.data_row(node, &packet, self.moved(src)).about(Some(src));
                 self.because(Led::ByThis(row), |world| world.agent_input(node, slot, input));
@@ -248,12 +248,15 @@ impl World {
             lost,
         };
         if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
-            let branches = here.routes.branches(dst, &route);
+            let branches = here.routes.has_branches().then(|| here.routes.branches(dst, &route));
             if route.watch && !signal {
                 let (input, row) = (data(false), self.data_row(node, &packet, route.cause));
                 self.because(Led::ByThis(row), |world| world.agent_input(node, route.slot, input));
             }
             let served = Served { host: dst, slot: route.slot };
+            let Some(branches) = branches else {
+                return self.follow(node, packet, (served, route.via), arrival);
+            };
             let copies: Vec<(Via, PacketId)> =
                 branches.into_iter().map(|via| (via, self.cx.pool.duplicate(&packet))).collect();
             self.follow(node, packet, (served, route.via), arrival);

@@ -49,6 +49,8 @@ pub struct Node {
     pub agents: Vec<Resident>,
     /// When the agents' pending wake-ups are due, the earliest last.
     pub agent_armed: Vec<Time>,
+    /// Some agent here watches the uplink.
+    pub watches_uplink: bool,
     /// Base stations hang off it.
     pub is_access_router: bool,
     /// (Base station) its cell.

@@ -114,11 +114,13 @@ impl RouteTable {
         None
     }
 
+    /// Whether any route has branches.
+    pub fn has_branches(&self) -> bool {
+        self.branches > 0
+    }
+
     /// The other branches of a route for `dst`: each gets a copy of the packets that take it.
     pub fn branches(&self, dst: Addr, route: &HostRoute) -> Vec<Via> {
-        if self.branches == 0 {
-            return Vec::new();
-        }
         let Ok(place) = self.place(dst) else { return Vec::new() };
         let beside = |other: &&HostRoute| other.is_branch_of(route) && other.via != route.via;
         self.hosts[place].routes.iter().filter(beside).map(|other| other.via).collect()
