@@ -143,6 +143,7 @@ def test_a_network_is_drawn(tmp_path: Path) -> None:
         "link-an-0-0-an-1-2",
         "way-an-bs-0-an-bs-1",
         "hosts-an-bs-3",
+        "legend",
     ):
         assert f'id="{part}"' in drawn, part
     large = tmp_path / "large.toml"

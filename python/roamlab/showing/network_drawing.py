@@ -125,9 +125,30 @@ def _drawn(
                 name, tuple(place), (0, 5), textcoords="offset points", ha="center", fontsize=6, zorder=4
             )
         _hosts(axes, places, hosts)
+        _legend(axes, backhauls, hosts)
         content = StringIO()
         figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     return content.getvalue()
+
+
+def _legend(axes: Any, backhauls: Sequence[tuple[str, ...]], hosts: Sequence[Mapping[str, Any]]) -> None:
+    """What the signs mean that are in the drawing."""
+    signs = [
+        ("node", {"marker": "s", "color": "#0072B2", "linestyle": ""}),
+        ("link", {"color": "0.45", "linestyle": "-"}),
+    ]
+    if backhauls:
+        signs += [
+            ("base station", {"marker": "^", "color": "#009E73", "linestyle": ""}),
+            ("backhaul", {"color": "0.45", "linestyle": ":"}),
+        ]
+    if hosts:
+        signs.append(
+            ("hosts, and the ways that they go from cell to cell", {"color": "#D55E00", "linestyle": "-"})
+        )
+    handles = [axes.plot([], [], label=label, **style)[0] for label, style in signs]
+    legend = axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize=6)
+    legend.set_gid("legend")
 
 
 def _hosts(axes: Any, places: Mapping[str, NDArray[np.float64]], hosts: Sequence[Mapping[str, Any]]) -> None:
