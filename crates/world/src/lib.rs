@@ -1,7 +1,7 @@
 //! The assembly: the only crate that knows them all.
 //!
 //! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out; a [`Simulation`] is driven from outside. In between,
-//! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
+//! [`World`](world::World) holds flows, network and agents, and its one `match` over [`Event`](event::Event) is
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
 pub mod agents;
@@ -9,24 +9,23 @@ pub mod buffer;
 mod build;
 mod catalogue;
 pub mod cause;
+pub mod cells;
 mod check;
 mod conduct;
-mod control;
+pub mod control;
 pub mod cx;
-mod endpoint;
 mod estimate;
 pub mod event;
 mod expand;
-mod explain;
 pub mod fault;
 pub mod flow;
+pub mod flows;
 pub mod forced;
-mod forward;
 pub mod ids;
 pub mod link;
 pub mod locate;
-mod motion;
 mod names;
+pub mod network;
 pub mod node;
 pub mod ns2;
 mod origins;
