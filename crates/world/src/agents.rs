@@ -53,9 +53,11 @@ pub fn install(
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {
             cells.drop_duplicates(by_address[host]);
         }
+        let base_stations = topology.cells.iter().map(|cell| topology.address(&cell.name)).collect();
         let overhead = scenario.network.tunnel_overhead;
         setting.domains.push(Domain {
             hosts,
+            base_stations,
             tunnel_overhead: installed.tunnel_overhead.unwrap_or(overhead),
             forwarding_overhead: installed.forwarding_overhead.unwrap_or(overhead),
             discards_unknown: installed.discards_unknown,

@@ -147,10 +147,10 @@ impl Agents {
         }
     }
 
-    /// Gives an input about a host to the agents of its domains at a node.
-    fn tell(&mut self, node: NodeId, host: Addr, input: &Input, net: &mut Network, cx: &mut Cx) {
-        for slot in net.agents_for(node, host) {
-            self.input(node, slot, input.clone(), net, cx);
+    /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
+    fn tell(&mut self, node: NodeId, host: Addr, trigger: &L2Trigger, net: &mut Network, cx: &mut Cx) {
+        for slot in net.agents_for(node, host, trigger.base_station()) {
+            self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
         }
     }
 

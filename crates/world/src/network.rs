@@ -155,9 +155,13 @@ impl Network {
         self.slots(node, |resident| resident.domain == domain)
     }
 
-    /// The agents at a node that a host is served by.
-    pub fn agents_for(&self, node: NodeId, host: Addr) -> Vec<Slot> {
-        self.slots(node, |resident| self.domains[resident.domain.0 as usize].hosts.contains(&host))
+    /// The agents at a node whose domains have this host, and this base station if one is named.
+    pub fn agents_for(&self, node: NodeId, host: Addr, base_station: Option<Addr>) -> Vec<Slot> {
+        self.slots(node, |resident| {
+            let domain = &self.domains[resident.domain.0 as usize];
+            domain.hosts.contains(&host)
+                && base_station.is_none_or(|station| domain.base_stations.contains(&station))
+        })
     }
 
     fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> Vec<Slot> {

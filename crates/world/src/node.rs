@@ -14,6 +14,8 @@ use std::ops::{Index, IndexMut};
 pub struct Domain {
     /// Home addresses of its hosts.
     pub hosts: BTreeSet<Addr>,
+    /// Addresses of its base stations.
+    pub base_stations: BTreeSet<Addr>,
     /// Bytes that a tunnel adds.
     pub tunnel_overhead: Bytes,
     /// Bytes that a tunnel from a base station adds.

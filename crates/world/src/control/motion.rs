@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::ids::{CellId, Location, NodeId};
 use crate::network::Network;
 use roamlab_engine::Duration;
-use roamlab_mobility::{Input, L2Trigger, Prediction};
+use roamlab_mobility::{L2Trigger, Prediction};
 use roamlab_packet::Addr;
 use roamlab_radio::{Finding, Motion};
 
@@ -61,7 +61,7 @@ impl Agents {
             let root = cx.add_cause(Cause::root(Kind::Measurement).about(Some(host)));
             cx.because(Led::By(root), |cx| {
                 let phase = net.cells().note(node, phase, node, cx);
-                cx.because(Led::By(phase), |cx| self.tell(node, host, &Input::Trigger(trigger), net, cx));
+                cx.because(Led::By(phase), |cx| self.tell(node, host, &trigger, net, cx));
             });
         }
     }
@@ -74,7 +74,7 @@ impl Agents {
         let (station, _) = net.base_station(cell);
         let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
         let led = Led::By(cx.add_cause(row));
-        cx.because(led, |cx| self.tell(station, host, &Input::Trigger(trigger), net, cx));
+        cx.because(led, |cx| self.tell(station, host, &trigger, net, cx));
     }
 
     /// The host leaves all cells, and goes to none that its agent has sent it to.
@@ -90,8 +90,8 @@ impl Agents {
         let (host, (station, base_station)) = (net.address(node), net.base_station(cell));
         let down = L2Trigger::LinkDown { base_station };
         cx.because(Led::By(row), |cx| {
-            self.tell(node, host, &Input::Trigger(down), net, cx);
-            self.tell(station, host, &Input::Trigger(L2Trigger::HostGone { host }), net, cx);
+            self.tell(node, host, &down, net, cx);
+            self.tell(station, host, &L2Trigger::HostGone { host }, net, cx);
         });
     }
 
@@ -103,9 +103,9 @@ impl Agents {
         let up = L2Trigger::LinkUp { base_station };
         cx.because(Led::By(row), |cx| {
             if !stays {
-                self.tell(station, host, &Input::Trigger(L2Trigger::HostArrived { host }), net, cx);
+                self.tell(station, host, &L2Trigger::HostArrived { host }, net, cx);
             }
-            self.tell(node, host, &Input::Trigger(up), net, cx);
+            self.tell(node, host, &up, net, cx);
         });
     }
 }

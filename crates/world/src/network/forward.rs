@@ -258,7 +258,7 @@ impl Network {
             let removed = here.routes.removed(dst).or(|| self.cells.moved(dst));
             if !signal {
                 let (input, row) = (data(true), data_row(node, &packet, removed, cx));
-                let agents = self.agents_for(node, dst);
+                let agents = self.agents_for(node, dst, None);
                 cx.because(Led::ByThis(row), |cx| {
                     agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
                 });
