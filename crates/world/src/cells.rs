@@ -124,14 +124,12 @@ impl Cells {
 
     /// The same of the host with this address; the start, if there was none.
     pub fn moved(&self, host: Addr) -> CauseId {
-        let is_host = host.is_mobile();
-        let moved = is_host.then(|| self.last_change(NodeId(host.number() as u32))).unwrap_or_default();
-        moved.or(|| CauseId::START)
+        self.at(host).map_or(CauseId::NONE, |mobile| mobile.moved).or(|| CauseId::START)
     }
 
     /// The cell that a host has entered last, if it is in any.
     pub fn newest_cell(&self, host: Addr) -> Option<CellId> {
-        self.host(NodeId(host.number() as u32)).filter(|_| host.is_mobile())?.newest_cell()
+        self.at(host)?.newest_cell()
     }
 
     /// A host's layer 2 drops packets that it has got already, from now on.
@@ -194,6 +192,10 @@ impl Cells {
     /// How many packets wait for a link, at all hosts.
     pub fn packets_waiting(&self) -> usize {
         self.hosts.iter().flatten().map(|mobile| mobile.waiting.len()).sum()
+    }
+
+    fn at(&self, host: Addr) -> Option<&Mobile> {
+        self.host(NodeId(host.number() as u32)).filter(|_| host.is_mobile())
     }
 
     fn host(&self, node: NodeId) -> Option<&Mobile> {

@@ -1,5 +1,7 @@
 //! Names of the parts of a run: places in its lists.
 
+use roamlab_packet::Addr;
+
 /// A node, by its place among all.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
@@ -43,6 +45,15 @@ pub struct DomainId(pub u16);
 /// An agent of a node, by its place among those there.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u16);
+
+/// A host as one agent of a node serves it.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Served {
+    /// The host's home address.
+    pub host: Addr,
+    /// The agent.
+    pub slot: Slot,
+}
 
 /// Where in the network something happened.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

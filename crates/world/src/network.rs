@@ -11,7 +11,9 @@ use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
 use crate::link::{End, Links};
 use crate::node::{Domain, Node, Nodes, Resident};
 use crate::route::Ways;
+use crate::table::Column;
 use crate::tunnel::TunnelEcn;
+use roamlab_engine::Duration;
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
@@ -88,14 +90,20 @@ impl Network {
         Network { links, ways, nodes, cells, domains, rules, bearers }
     }
 
-    /// The links, to be read.
-    pub fn links(&self) -> &Links {
-        &self.links
-    }
-
     /// The names of all queues: those of the links, and behind them those of bearers.
     pub fn queue_names(&self) -> Vec<String> {
         self.links.iter().map(|link| link.name.clone()).chain(self.bearers.iter().cloned()).collect()
+    }
+
+    /// The table of the links: what they were offered, and how long they were busy.
+    pub fn link_table(&self) -> Vec<(&'static str, Column)> {
+        let links = &self.links;
+        vec![
+            ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
+            ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
+            ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
+            ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
+        ]
     }
 
     /// The cells and the hosts in them.

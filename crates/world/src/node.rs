@@ -1,7 +1,7 @@
 //! Nodes: routers, base stations, hosts, as what carries packets sees them.
 
 use crate::buffer::HostBuffer;
-use crate::ids::{CellId, DomainId, LinkId, NodeId, Slot};
+use crate::ids::{CellId, DomainId, LinkId, NodeId, Served, Slot};
 use crate::route::RouteTable;
 use roamlab_engine::Bytes;
 use roamlab_mobility::Buffering;
@@ -101,15 +101,6 @@ impl Node {
         let shape = self.residents.get(served.slot.0 as usize)?.buffering.as_ref()?;
         Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
     }
-}
-
-/// A host as one agent of a node serves it.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Served {
-    /// The host's home address.
-    pub host: Addr,
-    /// The agent.
-    pub slot: Slot,
 }
 
 /// All nodes, by [`NodeId`].

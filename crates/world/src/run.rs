@@ -7,7 +7,7 @@ use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names};
 use crate::world::{Failure, World};
-use roamlab_engine::{Duration, Time};
+use roamlab_engine::Time;
 use roamlab_packet::DropReason;
 
 /// A table of the result.
@@ -49,7 +49,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
     };
     let flows = flow_table(&world, &names, end, spurious);
     let census = census_table(&world);
-    let links = link_table(&world);
+    let links = network.link_table();
     let probes = world.planes.cx.probes;
     let table = |name, columns| Table { name, columns };
     vec![
@@ -101,16 +101,6 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),
         ("finish_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.last_delivery)).collect())),
         ("completed_ns", Column::I64(flows.iter().map(|flow| time(flow.completed())).collect())),
-    ]
-}
-
-fn link_table(world: &World) -> Vec<(&'static str, Column)> {
-    let links = world.planes.network.links();
-    vec![
-        ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
-        ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
-        ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
-        ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
     ]
 }
 

@@ -3,9 +3,9 @@
 use super::{Listener, Network, Up};
 use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Cx;
-use crate::ids::{CellId, LinkId, Location, NodeId, Slot};
+use crate::ids::{CellId, LinkId, Location, NodeId, Served, Slot};
 use crate::link::{End, InFlight, Link};
-use crate::node::{Resident, Served};
+use crate::node::Resident;
 use crate::probe::Stop;
 use crate::route::Taken;
 use crate::tunnel::{self, Exit};
