@@ -19,8 +19,8 @@ pub struct Setting {
     pub predictions: Vec<Prediction>,
     /// The code point that marks forwarded packets.
     pub mark: Dscp,
-    /// The agents of each node, in the order of its residents.
-    pub machines: Vec<Vec<MobilityAgent>>,
+    /// The agents of each node with their domains, in the order of its residents.
+    pub machines: Vec<Vec<(DomainId, MobilityAgent)>>,
 }
 
 /// Gives every node its agents.
@@ -47,7 +47,7 @@ pub fn install(
             let node = by_address[&at];
             nodes[node].watches_uplink |= watches_uplink;
             nodes[node].residents.push(Resident { domain: id, buffering, watches_uplink });
-            setting.machines[node.0 as usize].push(role);
+            setting.machines[node.0 as usize].push((id, role));
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {

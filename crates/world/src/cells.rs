@@ -140,6 +140,7 @@ impl Cells {
     }
 
     /// Whether a host's layer 2 drops a packet, of which this is the number of the first copy, because it has got it already.
+    #[inline]
     pub fn is_duplicate(&mut self, host: NodeId, original: u64) -> bool {
         let mobile = self.host_mut(host).filter(|mobile| mobile.drops_duplicates);
         mobile.is_some_and(|mobile| !mobile.is_new(original))

@@ -29,6 +29,7 @@ struct SetBy {
 /// A mobility agent.
 #[derive(Debug)]
 struct Agent {
+    domain: DomainId,
     machine: MobilityAgent,
     /// What set its pending deadlines.
     timers: BTreeMap<Time, SetBy>,
@@ -68,12 +69,12 @@ impl Listener for Agents {
 impl Agents {
     /// The agents of each node, before their first input.
     pub fn new(
-        machines: Vec<Vec<MobilityAgent>>,
+        machines: Vec<Vec<(DomainId, MobilityAgent)>>,
         faults: Vec<Fault>,
         predictions: Vec<Prediction>,
     ) -> Agents {
-        let agent = |machine| Agent { machine, timers: BTreeMap::new() };
-        let at_node = |machines: Vec<MobilityAgent>| AtNode {
+        let agent = |(domain, machine)| Agent { domain, machine, timers: BTreeMap::new() };
+        let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
             agents: machines.into_iter().map(agent).collect(),
             armed: Vec::new(),
         };
@@ -148,7 +149,8 @@ impl Agents {
 
     /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
     fn tell(&mut self, node: NodeId, host: Addr, trigger: &L2Trigger, net: &mut Network, cx: &mut Cx) {
-        for slot in net.agents_for(node, host, trigger.base_station()) {
+        let told: Vec<Slot> = net.agents_for(node, host, trigger.base_station()).collect();
+        for slot in told {
             self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
         }
     }
@@ -182,9 +184,11 @@ impl Agents {
         net: &mut Network,
         cx: &mut Cx,
     ) {
-        for slot in net.agents_of(node, domain) {
-            let message = message.clone();
-            self.input(node, slot, Input::Message { from, message }, net, cx);
+        for slot in self.slots(node) {
+            if self.agent(node, slot).domain == domain {
+                let message = message.clone();
+                self.input(node, slot, Input::Message { from, message }, net, cx);
+            }
         }
     }
 
@@ -218,7 +222,7 @@ impl Agents {
         if !cx.probes.causes.is_on() {
             return;
         }
-        let Agent { machine, timers } = self.agent(node, slot);
+        let Agent { machine, timers, .. } = self.agent(node, slot);
         let mut all = Vec::new();
         machine.deadlines(&mut |time| all.push(time));
         if all.len() == timers.len() && all.iter().all(|time| timers.contains_key(time)) {
@@ -329,7 +333,7 @@ impl Agents {
     ) {
         let concerned = (message.name(), message.host());
         let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last();
-        let (src, domain) = (net.address(node), net.domain(node, slot));
+        let (src, domain) = (net.address(node), self.agent(node, slot).domain);
         let (size, in_band) = (message.size(), message.in_band());
         let place = Location::Node(node);
         let row = cx.probes.causes.message(cx.now, concerned.0, (place, concerned.1));
@@ -371,9 +375,14 @@ impl Agents {
         }
     }
 
+    /// Whether some agent waits for the air to be clear.
+    pub fn wait_for_air(&self) -> bool {
+        !self.draining.is_empty()
+    }
+
     /// Tells the agents that wait for it when nothing is left for the host on the air of a base station.
     pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Cx) {
-        if self.draining.is_empty() || !net.air_is_clear(node, host, cx) {
+        if !net.air_is_clear(node, host, cx) {
             return;
         }
         for slot in self.slots(node) {

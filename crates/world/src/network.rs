@@ -8,7 +8,7 @@ use crate::cause::{Cause, CauseId, Kind};
 use crate::cells::Cells;
 use crate::cx::Cx;
 use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
-use crate::link::{End, Links};
+use crate::link::{End, InFlight, Links};
 use crate::node::{Domain, Node, Nodes, Resident};
 use crate::route::Ways;
 use crate::table::Column;
@@ -153,28 +153,23 @@ impl Network {
         (node, self.nodes[node].addr)
     }
 
-    /// The domain of an agent.
-    pub fn domain(&self, node: NodeId, slot: Slot) -> DomainId {
-        self.nodes[node].resident(slot).domain
-    }
-
-    /// The agents of a domain at a node.
-    pub fn agents_of(&self, node: NodeId, domain: DomainId) -> Vec<Slot> {
-        self.slots(node, |resident| resident.domain == domain)
-    }
-
     /// The agents at a node whose domains have this host, and this base station if one is named.
-    pub fn agents_for(&self, node: NodeId, host: Addr, base_station: Option<Addr>) -> Vec<Slot> {
-        self.slots(node, |resident| {
+    pub fn agents_for(
+        &self,
+        node: NodeId,
+        host: Addr,
+        base_station: Option<Addr>,
+    ) -> impl Iterator<Item = Slot> {
+        self.slots(node, move |resident| {
             let domain = &self.domains[resident.domain.0 as usize];
             domain.hosts.contains(&host)
                 && base_station.is_none_or(|station| domain.base_stations.contains(&station))
         })
     }
 
-    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> Vec<Slot> {
+    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> impl Iterator<Item = Slot> {
         let residents = self.nodes[node].residents.iter().zip(0..);
-        residents.filter(|(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot)).collect()
+        residents.filter(move |(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot))
     }
 
     /// Whether a protocol wants a message from a node to itself delivered at once.
@@ -212,6 +207,16 @@ impl Network {
     #[inline(always)]
     pub fn tx_done(&mut self, link: LinkId, cx: &mut Cx) -> bool {
         self.links.tx_done(link, cx)
+    }
+
+    /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
+        self.links.arrived(link, cx)
+    }
+
+    /// The node where a link begins.
+    pub fn beginning(&self, link: LinkId) -> NodeId {
+        self.links[link].from
     }
 
     /// A medium may have decided something.

@@ -118,11 +118,6 @@ impl Nodes {
         self.0.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The nodes, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Node> {
         self.0.iter()

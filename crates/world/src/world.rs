@@ -10,6 +10,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
+use crate::link::InFlight;
 use crate::network::{Network, Up};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
@@ -186,13 +187,18 @@ impl World {
     }
 
     /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
+    #[inline(always)]
     fn arrive_tracked(&mut self, link: LinkId) {
         let Planes { cx, network, agents } = &mut self.planes;
-        let Some((up, from, dst)) = network.arrive_tracked(link, agents, cx) else { return };
+        let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
+        let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
+        let up = network.arrive_generally(link, packet, started, agents, cx);
         self.hand_up(up);
         let Planes { cx, network, agents } = &mut self.planes;
-        agents.look_for_drained(from, dst, network, cx);
+        if agents.wait_for_air() {
+            agents.look_for_drained(from, dst, network, cx);
+        }
     }
 
     /// What has come to the end of its way goes to the part that it is for.

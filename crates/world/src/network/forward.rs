@@ -4,7 +4,7 @@ use super::{Listener, Network, Up};
 use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Cx;
 use crate::ids::{CellId, LinkId, Location, NodeId, Served, Slot};
-use crate::link::{End, InFlight, Link};
+use crate::link::{End, Link};
 use crate::node::Resident;
 use crate::probe::Stop;
 use crate::route::Taken;
@@ -30,7 +30,13 @@ impl Network {
     ///
     /// [`Links::enqueue`]: crate::link::Links::enqueue
     #[inline(always)]
-    pub fn arrive(&mut self, link: LinkId, packet: PacketId, listener: &mut dyn Listener, cx: &mut Cx) -> Up {
+    pub fn arrive(
+        &mut self,
+        link: LinkId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
         let Some(node) = self.links.landed(link) else {
             return self.arrive_generally(link, packet, Time::ZERO, listener, cx);
         };
@@ -56,7 +62,7 @@ impl Network {
         node: NodeId,
         packet: PacketId,
         link: LinkId,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
         let arriving = &cx.pool[&packet];
@@ -66,28 +72,13 @@ impl Network {
         if arriving.is_signal() { Up::Message(node, packet) } else { Up::Data(node, packet) }
     }
 
-    /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air. What
-    /// becomes of it, and the node that sent it with its destination.
-    #[inline(never)]
-    pub fn arrive_tracked(
-        &mut self,
-        link: LinkId,
-        listener: &mut dyn Listener,
-        cx: &mut Cx,
-    ) -> Option<(Up, NodeId, Addr)> {
-        let InFlight { packet, started, .. } = self.links.arrived(link, cx)?;
-        let dst = cx.pool[&packet].header.dst;
-        let up = self.arrive_generally(link, packet, started, listener, cx);
-        Some((up, self.links[link].from, dst))
-    }
-
     /// A packet whose transmission began at `started` comes out of a link.
-    fn arrive_generally(
+    pub fn arrive_generally(
         &mut self,
         link: LinkId,
         packet: PacketId,
         started: Time,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
@@ -117,7 +108,7 @@ impl Network {
         (link, cell): (LinkId, CellId),
         packet: PacketId,
         started: Time,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
         let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
@@ -144,7 +135,7 @@ impl Network {
         node: NodeId,
         packet: PacketId,
         from: NodeId,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
         cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
@@ -200,7 +191,7 @@ impl Network {
     }
 
     /// A node sends a packet of its own.
-    pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut dyn Listener, cx: &mut Cx) {
+    pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
         cx.trace(&packet, Stop::NodeSend, Location::Node(node));
         self.route(node, packet, Arrival::default(), listener, cx);
     }
@@ -210,7 +201,7 @@ impl Network {
         node: NodeId,
         packet: PacketId,
         arrival: Arrival,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
@@ -258,7 +249,7 @@ impl Network {
             let removed = here.routes.removed(dst).or(|| self.cells.moved(dst));
             if !signal {
                 let (input, row) = (data(true), data_row(node, &packet, removed, cx));
-                let agents = self.agents_for(node, dst, None);
+                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
                 cx.because(Led::ByThis(row), |cx| {
                     agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
                 });
@@ -284,7 +275,7 @@ impl Network {
         packet: PacketId,
         (served, via): (Served, Via),
         arrival: Arrival,
-        listener: &mut dyn Listener,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) {
         match via {
@@ -315,7 +306,7 @@ impl Network {
             tunnelled: arrival.tunnel.is_some(),
             lost: false,
         };
-        self.slots(node, watches).into_iter().map(|slot| (slot, input.clone())).collect()
+        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
     }
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.
