@@ -32,7 +32,7 @@ _PAGES = {
     "crates/radio/src/signal": "measurement.md",
     "crates/radio/src/medium": "medium.md",
     "crates/radio/src/": "radio.md",
-    "crates/world/src/node": "radio.md",
+    "crates/world/src/cells": "radio.md",
     "crates/world/src/ns2": "random-numbers.md",
     "crates/world/src/buffer": "base-station-buffer.md",
     "crates/world/src/": "network.md",

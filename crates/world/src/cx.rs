@@ -1,6 +1,6 @@
 //! What everything that happens may touch: the clock, the pending events, the packets and the record.
 
-use crate::cause::{Cause, CauseId, is_root};
+use crate::cause::{Cause, CauseId, Led, is_root};
 use crate::event::Event;
 use crate::ids::Location;
 use crate::probe::{PacketStep, Probes, Stop};
@@ -55,6 +55,14 @@ impl Cx {
     /// What led to what happens now. Only for what is rare: a plain data packet sets it to nothing.
     pub fn led(&mut self) -> CauseId {
         self.probes.causes.led(self.now)
+    }
+
+    /// Does something that `led` leads to.
+    pub fn because<T>(&mut self, led: Led, what: impl FnOnce(&mut Cx) -> T) -> T {
+        let before = self.probes.causes.lead(led);
+        let result = what(self);
+        self.probes.causes.lead(before);
+        result
     }
 
     /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it

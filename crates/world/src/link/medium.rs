@@ -1,6 +1,6 @@
 //! Links that are stations on a medium: they send when it says so.
 
-use super::{Links, SharedMedium, Station, flag};
+use super::{Link, Links, SharedMedium, Station, flag};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
@@ -67,11 +67,6 @@ impl Links {
         self.arm_medium(medium, cx);
     }
 
-    /// Whether a packet is offered to the medium or on the air.
-    pub(super) fn offers(&self, id: LinkId) -> bool {
-        self[id].station.as_ref().is_some_and(|station| station.offered.is_some())
-    }
-
     /// Takes the offered packet back, if it is wanted and not on the air.
     pub(super) fn withdraw(&mut self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Option<PacketId> {
         let station = self.cold[id.0 as usize].station.as_mut()?;
@@ -108,5 +103,12 @@ impl Links {
             state.armed = Some(deadline);
             cx.scheduler.push(deadline, Event::Medium { medium });
         }
+    }
+}
+
+impl Link {
+    /// Whether it has offered a packet to its medium, or has it on the air.
+    pub(super) fn offers(&self) -> bool {
+        self.station.as_ref().is_some_and(|station| station.offered.is_some())
     }
 }
