@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
-    fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
+    pub(crate) fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = &self.nodes[host.0 as usize].mobile else { return false };
         let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
         mobile.is_in(cell) || mobile.left.get(&cell).is_some_and(just_left)
@@ -140,7 +140,7 @@ impl World {
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
     /// host is out of hearing.
-    fn is_cut_off(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
+    pub(crate) fn is_cut_off(&self, host: NodeId, base_station: NodeId, started: Time) -> bool {
         let (Some(mobile), Some(cell)) =
             (&self.nodes[host.0 as usize].mobile, self.nodes[base_station.0 as usize].serves)
         else {

@@ -5,6 +5,7 @@
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
 pub mod agents;
+mod air;
 pub mod buffer;
 mod build;
 mod catalogue;

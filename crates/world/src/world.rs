@@ -212,7 +212,7 @@ impl World {
                     self.arrive_generally(link, packet, started);
                 }
             }
-            Event::Medium { medium } => self.links.medium_wake(medium, &mut self.cx),
+            Event::Medium { medium } => self.medium_wake(medium),
             Event::LinkChange { link, index } => self.change_link(link, index),
             Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
             Event::App { flow } => self.app_wake(flow),

@@ -192,7 +192,7 @@ impl Links {
         let inside = |(hot, link): (&HotLink, &Link)| {
             let queued = link.queue.as_ref().map_or(0, TxQueue::packets);
             let listed = queued + link.overtaking.len() + link.in_flight.len();
-            let offered = link.station.as_ref().is_some_and(|station| station.offered.is_some());
+            let offered = link.station.as_ref().is_some_and(|station| station.offered.packet().is_some());
             u64::from(hot.waiting.len()) + listed as u64 + u64::from(offered)
         };
         self.in_flight + self.hot.iter().zip(&self.cold).map(inside).sum::<u64>()
