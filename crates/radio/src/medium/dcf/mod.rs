@@ -114,7 +114,7 @@ impl Params {
             }
         }
         for (field, window) in [("cw_min", self.cw_min()), ("cw_max", self.cw_max)] {
-            if !(window + 1).is_power_of_two() || !(1..=32_767).contains(&window) {
+            if !(1..=32_767).contains(&window) || !(window + 1).is_power_of_two() {
                 let message =
                     format!("{window} is no power of two less one: write for example 15, 31 or 1023");
                 return Err((field, message));
@@ -543,5 +543,7 @@ impl Medium for Dcf {
     }
 }
 
+#[cfg(test)]
+mod bianchi;
 #[cfg(test)]
 mod tests;

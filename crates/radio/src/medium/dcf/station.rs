@@ -18,7 +18,7 @@ pub(super) struct Station {
     /// The frame is on the air and not wanted any more: no retries.
     pub(super) given_up: bool,
     /// Slots that it has still to count.
-    backoff: u32,
+    pub(super) backoff: u32,
     /// When it may begin to count them.
     pub(super) ready: Time,
     /// The contention window: the largest backoff that it can draw.
