@@ -1,6 +1,6 @@
 // Saturation throughput of 802.11b in ns-3: `stations` senders that always have a frame for one more node, which only receives.
 //
-// Prints one line of CSV: stations, RTS threshold, run, seconds, frames received, attempts to send data or an RTS.
+// Prints one line of CSV: stations, RTS threshold, run, seconds, frames received, data and RTS frames sent.
 
 #include "ns3/core-module.h"
 #include "ns3/mobility-module.h"
@@ -14,20 +14,20 @@ using namespace ns3;
 namespace {
 
 // Frames shorter than this are acknowledgements or CTS.
-constexpr uint32_t kShortestAttempt = 20;
+constexpr uint32_t kShortestFrame = 20;
 constexpr double kWarmUp = 1.0;
 
 uint64_t received = 0;
-uint64_t attempts = 0;
+uint64_t sent = 0;
 
 void CountReceived(Ptr<const Packet>)
 {
     received += Simulator::Now().GetSeconds() >= kWarmUp;
 }
 
-void CountAttempt(Ptr<const Packet> packet, double)
+void CountSent(Ptr<const Packet> packet, double)
 {
-    attempts += packet->GetSize() >= kShortestAttempt && Simulator::Now().GetSeconds() >= kWarmUp;
+    sent += packet->GetSize() >= kShortestFrame && Simulator::Now().GetSeconds() >= kWarmUp;
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ int main(int argc, char** argv)
         client->SetStartTime(MicroSeconds(100 * station));
         nodes.Get(station)->AddApplication(client);
         Ptr<WifiNetDevice> device = DynamicCast<WifiNetDevice>(devices.Get(station));
-        device->GetPhy()->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&CountAttempt));
+        device->GetPhy()->TraceConnectWithoutContext("PhyTxBegin", MakeCallback(&CountSent));
     }
     Ptr<WifiNetDevice> sink = DynamicCast<WifiNetDevice>(devices.Get(0));
     sink->GetMac()->TraceConnectWithoutContext("MacRx", MakeCallback(&CountReceived));
@@ -106,5 +106,5 @@ int main(int argc, char** argv)
     Simulator::Run();
     Simulator::Destroy();
     std::cout << stations << ',' << rtsThreshold << ',' << run << ',' << seconds << ',' << received << ','
-              << attempts << std::endl;
+              << sent << std::endl;
 }

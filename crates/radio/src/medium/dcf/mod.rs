@@ -54,12 +54,25 @@ pub struct Params {
     pub cw_max: u32,
     /// Probability that a data frame that did not collide is not received.
     pub frame_loss: f64,
+    /// What stations wait for behind a collision that they have heard.
+    pub after_collision: AfterCollision,
     /// What a base station does with frames for a host that has left the cell.
     pub departed: Departed,
     /// Time between beacons (`dot11BeaconPeriod`, 100 time units of 1024 µs); zero: no beacons.
     pub beacon_interval: Duration,
     /// A beacon, from the MAC header to the check sequence (§7.2.3.1).
     pub beacon_size: Bytes,
+}
+
+/// What stations wait for behind a collision that they have heard.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterCollision {
+    /// An EIFS: they have made out a frame, with errors (§9.2.3.5).
+    #[default]
+    Eifs,
+    /// A DIFS: frames that begin together cannot be made out as frames at all.
+    Difs,
 }
 
 /// What a base station does with frames for a host that has left the cell.
@@ -85,6 +98,7 @@ impl Default for Params {
             cw_min: None,
             cw_max: 1023,
             frame_loss: 0.0,
+            after_collision: AfterCollision::Eifs,
             departed: Departed::Retry,
             beacon_interval: TIME_UNIT.saturating_mul(100),
             beacon_size: Bytes(90),
@@ -329,7 +343,11 @@ impl Dcf {
                 self.settle(sender, (now, now), Attempt::Done);
             }
             State::Collision { senders, .. } => {
-                self.release(now, now + eifs);
+                let pause = match self.params.after_collision {
+                    AfterCollision::Eifs => eifs,
+                    AfterCollision::Difs => difs,
+                };
+                self.release(now, now + pause);
                 for (sender, started, ended) in senders {
                     self.stations[sender].air += ended - started;
                     if self.has_unicast(sender) {

@@ -173,6 +173,19 @@ fn saturation_throughput_is_that_of_the_closed_form() {
     }
 }
 
+/// The paper has no EIFS: a collision costs its frames and a DIFS.
+#[test]
+fn without_an_eifs_saturation_is_that_of_the_paper() {
+    for stations in [2, 3, 5, 10, 15, 20] {
+        let params = Params { after_collision: AfterCollision::Difs, ..without_beacons() };
+        let cell = Cell::saturate(&params, stations, MBPS_11, 200);
+        let expected = cell.closed_form(false, cell.medium.timing.difs).frames_per_second() * 200.0;
+        let error = cell.received() / expected - 1.0;
+        println!("{stations}: {:+.2} %, p {:.4}", 100.0 * error, cell.collision_probability(false));
+        assert!(error.abs() < 0.015, "{stations}: {error}");
+    }
+}
+
 #[test]
 fn ofdm_saturates_as_the_closed_form_says() {
     for (phy, bps) in [(Phy::A, 54_000_000), (Phy::A, 6_000_000), (Phy::G, 24_000_000)] {
