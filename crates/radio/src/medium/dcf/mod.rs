@@ -118,7 +118,7 @@ impl Params {
             return Err(("basic_rate", message));
         }
         if self.preamble.is_some() && self.phy != Phy::B {
-            return Err(("preamble", "OFDM has only one preamble: remove this".to_owned()));
+            return Err(("preamble", "OFDM has only one preamble: write nothing here".to_owned()));
         }
         for (field, limit) in
             [("short_retry_limit", self.short_retry_limit), ("long_retry_limit", self.long_retry_limit)]
