@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +18,8 @@ from roamlab.scenarios.scenario import Scenario
 from roamlab.statistics.stats import Interval, student
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab.base.figures import SavedFigure
 
 HOSTS = (1, 2, 3, 5, 10, 15, 20)
@@ -34,7 +35,7 @@ _RTS = 192.0 + 8 * 20 / 2
 
 
 def closed_form(stations: int, *, rts: bool) -> float:
-    """Saturation throughput in Mbit/s: Bianchi 2000, equations 7, 9 and 13, with 7 attempts, and an EIFS behind collisions."""
+    """Saturation throughput in Mbit/s: Bianchi 2000, equations 7, 9, 13; 7 attempts, an EIFS behind collisions."""
 
     def tau(p: float) -> float:
         reach = [p**stage for stage in range(7)]
@@ -86,7 +87,9 @@ def draw(folder: Path) -> SavedFigure:
             low = [interval.effect - interval.low for interval in found]
             high = [interval.high - interval.effect for interval in found]
             expected = [closed_form(hosts, rts=rts) for hosts in every]
-            axis.plot(every, expected, color=colour, linestyle="--" if rts else "-", label=f"{name}, closed form")
+            axis.plot(
+                every, expected, color=colour, linestyle="--" if rts else "-", label=f"{name}, closed form"
+            )
             axis.errorbar(
                 HOSTS,
                 means,
@@ -102,7 +105,9 @@ def draw(folder: Path) -> SavedFigure:
         axis.set_ylim(4.5, 7.0)
         axis.legend(loc="upper right", ncols=2)
         label(axis, ("hosts that always send", "number"), ("throughput, all hosts", "Mbit/s"))
-        caption = f"Saturation throughput of 802.11b at 11 Mbit/s; means of {len(SEEDS)} runs with 95 % intervals."
+        caption = (
+            f"Saturation throughput of 802.11b at 11 Mbit/s; means of {len(SEEDS)} runs with 95 % intervals."
+        )
         return save(figure, folder, PICTURE.stem, caption)
 
 

@@ -162,7 +162,7 @@ macro_rules! media {
             pub fn build(&self, rng: Rng) -> Option<AnyMedium> {
                 match self {
                     MediumSpec::Dedicated(_) => None,
-                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Medium::new(params, rng))),)+
+                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new(Medium::new(params, rng)))),)+
                 }
             }
         }
@@ -172,7 +172,7 @@ macro_rules! media {
         pub enum AnyMedium {
             $(
                 #[doc = $summary]
-                $type($module::$type),
+                $type(Box<$module::$type>),
             )+
         }
 
