@@ -44,6 +44,8 @@ pub struct Network {
     rules: Rules,
     /// Names of the queues behind schedulers; their numbers in records follow those of the links.
     bearers: Vec<String>,
+    /// What has come to the end of its way and is not yet handed up.
+    up: Up,
 }
 
 /// What holds for all of a network.
@@ -88,7 +90,7 @@ impl Network {
         domains: Vec<Domain>,
         rules: Rules,
     ) -> Network {
-        Network { links, ways, nodes, cells, domains, rules, bearers }
+        Network { links, ways, nodes, cells, domains, rules, bearers, up: Up::Nothing }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.

@@ -38,11 +38,16 @@ impl Network {
         cx: &mut Cx,
     ) -> Up {
         let Some(node) = self.links.landed(link) else {
-            return self.arrive_generally(link, packet, Time::ZERO, listener, cx);
+            return self.arrive_specially(link, packet, Time::ZERO, listener, cx);
         };
-        let header = &mut cx.pool[&packet].header;
+        let arriving = &mut cx.pool[&packet];
+        let header = &mut arriving.header;
         if header.dst == Addr::node(node.0) {
-            return self.receive_plainly(node, packet, link, listener, cx);
+            return match () {
+                () if arriving.tunnels() > 0 => self.arrive_specially(link, packet, Time::ZERO, listener, cx),
+                () if arriving.is_signal() => Up::Message(node, packet),
+                () => Up::Data(node, packet),
+            };
         }
         if header.ttl <= 1 {
             cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
@@ -56,24 +61,9 @@ impl Network {
         Up::Nothing
     }
 
-    #[inline(always)]
-    fn receive_plainly(
-        &mut self,
-        node: NodeId,
-        packet: PacketId,
-        link: LinkId,
-        listener: &mut impl Listener,
-        cx: &mut Cx,
-    ) -> Up {
-        let arriving = &cx.pool[&packet];
-        if arriving.tunnels() > 0 {
-            return self.receive(node, packet, self.links[link].from, listener, cx);
-        }
-        if arriving.is_signal() { Up::Message(node, packet) } else { Up::Data(node, packet) }
-    }
-
     /// A packet whose transmission began at `started` comes out of a link.
-    pub fn arrive_generally(
+    #[inline(always)]
+    pub fn arrive_specially(
         &mut self,
         link: LinkId,
         packet: PacketId,
@@ -81,55 +71,75 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
+        self.arrive_generally(link, packet, started, listener, cx);
+        std::mem::replace(&mut self.up, Up::Nothing)
+    }
+
+    #[inline(never)]
+    fn arrive_generally(
+        &mut self,
+        link: LinkId,
+        packet: PacketId,
+        started: Time,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
-        let &Link { from, to, up, changed, .. } = &self.links[link];
+        let &Link { from, to, up, .. } = &self.links[link];
         if !up {
-            cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
-            return Up::Nothing;
+            let changed = self.links[link].changed;
+            return cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
         }
-        match to {
+        let (node, packet) = match to {
             End::Node(node) => {
                 let cell = self.nodes[node].serves;
                 if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, started)) {
                     let cause = self.cells.why_unheard(from, cell, cx);
-                    cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
-                    return Up::Nothing;
+                    return cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
                 }
-                self.receive(node, packet, from, listener, cx)
+                (node, packet)
             }
-            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => Up::Broadcast(cell, packet),
-            End::Cell(cell) => self.arrive_by_air((link, cell), packet, started, listener, cx),
-        }
+            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
+                self.up = Up::Broadcast(cell, packet);
+                return;
+            }
+            End::Cell(cell) => match self.cross_air((link, cell), packet, started, cx) {
+                Some(heard) => heard,
+                None => return,
+            },
+        };
+        self.receive(node, packet, from, listener, cx);
     }
 
-    /// A packet that is for one host comes to the end of an air link.
-    fn arrive_by_air(
+    /// A packet that is for one host comes to the end of an air link; the host that hears it, and the packet.
+    #[inline(always)]
+    fn cross_air(
         &mut self,
         (link, cell): (LinkId, CellId),
         packet: PacketId,
         started: Time,
-        listener: &mut impl Listener,
         cx: &mut Cx,
-    ) -> Up {
+    ) -> Option<(NodeId, PacketId)> {
         let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
         self.keep_copy(from, &packet, dst, cx);
         let host = self.nodes.at(dst);
         let Some(hearing) = host.filter(|&host| self.cells.hears(host, cell, started)) else {
             let cause = host.map_or(CauseId::START, |host| self.cells.why_unheard(host, cell, cx));
             cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
-            return Up::Nothing;
+            return None;
         };
         let arrived = &cx.pool[&packet];
         if !arrived.is_signal() && self.cells.is_duplicate(hearing, cx.pool.original(arrived)) {
             let cause = self.cells.moved(dst);
             cx.lose_by(packet, DropReason::Duplicate, Location::Node(hearing), cause);
-            return Up::Nothing;
+            return None;
         }
         // The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
         cx.pool[&packet].set_inner_dscp(Dscp::default());
-        self.receive(hearing, packet, from, listener, cx)
+        Some((hearing, packet))
     }
 
+    #[inline(always)]
     fn receive(
         &mut self,
         node: NodeId,
@@ -137,26 +147,26 @@ impl Network {
         from: NodeId,
         listener: &mut impl Listener,
         cx: &mut Cx,
-    ) -> Up {
+    ) {
         cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
-        let Some(packet) = self.police(node, packet, from, cx) else { return Up::Nothing };
+        let Some(packet) = self.police(node, packet, from, cx) else { return };
         let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
         let addr = self.nodes[node].addr;
         loop {
             let IpHeader { src, dst, .. } = cx.pool[&packet].header;
             if dst != addr {
-                if let Some(packet) = spend_hop(node, packet, cx) {
-                    self.route(node, packet, arrival, listener, cx);
-                }
-                return Up::Nothing;
+                let Some(packet) = spend_hop(node, packet, cx) else { return };
+                return self.route(node, packet, arrival, listener, cx);
             }
             match tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) {
-                Exit::Bare if cx.pool[&packet].is_signal() => return Up::Message(node, packet),
-                Exit::Bare => return Up::Data(node, packet),
+                Exit::Bare => {
+                    let is_signal = cx.pool[&packet].is_signal();
+                    self.up = if is_signal { Up::Message(node, packet) } else { Up::Data(node, packet) };
+                    return;
+                }
                 Exit::Left => arrival.tunnel = Some(src),
                 Exit::Congested => {
-                    cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
-                    return Up::Nothing;
+                    return cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
                 }
             }
         }
@@ -191,6 +201,7 @@ impl Network {
     }
 
     /// A node sends a packet of its own.
+    #[inline]
     pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
         cx.trace(&packet, Stop::NodeSend, Location::Node(node));
         self.route(node, packet, Arrival::default(), listener, cx);
