@@ -8,6 +8,7 @@ use roamlab_packet::{Addr, Dscp};
 use std::collections::BTreeSet;
 
 mod backoff;
+pub mod blocks;
 mod domain;
 pub mod event_a3;
 mod identification;
@@ -29,7 +30,7 @@ pub use protocol::{Help, Protocol, Refusal, Signal, Step};
 use protocol::{check_sizes, phases};
 use roles::roles;
 pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
-pub use topology::{CellSite, HostSite, Stay, Topology};
+pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
 
 /// What an agent is told.
 #[derive(Clone, Debug)]

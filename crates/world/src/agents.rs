@@ -4,7 +4,7 @@ use crate::ids::{DomainId, NodeId};
 use crate::node::{Node, Resident};
 use crate::scenario::Scenario;
 use roamlab_engine::{Bytes, Streams};
-use roamlab_mobility::{CellSite, HostSite, MobilitySpec, Placement, Prediction, Stay, Topology};
+use roamlab_mobility::{CellSite, HostSite, LinkSite, MobilitySpec, Placement, Prediction, Stay, Topology};
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,7 +100,10 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
             .map(|visit| Stay { cell: visit.cell.clone(), at: visit.at, until: visit.until })
             .collect(),
     });
+    let links = scenario.links.iter();
+    let links = links.map(|link| LinkSite { between: link.between.clone(), delay: link.delay });
     Topology {
+        links: links.collect(),
         routers: routers.into_iter().cloned().collect(),
         gateway: domain.gateway.clone(),
         cells: cells.collect(),
