@@ -14,6 +14,7 @@ pub mod event_a3;
 mod identification;
 mod installation;
 pub mod lte_x2;
+pub mod mandm;
 pub mod mobile_ip;
 mod protocol;
 mod roles;

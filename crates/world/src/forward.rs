@@ -267,7 +267,10 @@ impl World {
         }
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
         let at_home = self.ways.home(dst) == Some(node);
-        if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
+        if dst.is_mobile()
+            && (arrival.tunnel.is_some() || at_home || self.would_return(node, dst, arrival))
+            && self.discards_unknown(node, dst)
+        {
             let removed = self.nodes[node.0 as usize].routes.removed(dst).or(|| self.moved(dst));
             if !signal {
                 let (input, row) = (data(true), self.data_row(node, &packet, removed));
@@ -326,6 +329,13 @@ impl World {
         };
         let agents = self.nodes[node.0 as usize].agents.iter().enumerate();
         agents.filter(watches).map(|(slot, _)| (Slot(slot as u16), input())).collect()
+    }
+
+    /// Whether a packet for a host without a route would go back to the router that it comes from.
+    fn would_return(&self, node: NodeId, host: Addr, arrival: Arrival) -> bool {
+        let next = self.ways.link(node, host).map(|link| self.links[link].to);
+        self.nodes[node.0 as usize].serves.is_none()
+            && arrival.from.is_some_and(|from| next == Some(End::Node(from)))
     }
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.

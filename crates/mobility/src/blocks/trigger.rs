@@ -166,13 +166,12 @@ impl Trigger {
 
 /// A host's changes from one cell straight to another: from, to, when.
 fn handovers(host: &HostSite) -> impl Iterator<Item = (&str, &str, Duration)> {
-    let straight = host.visits.windows(2).filter_map(|pair| match pair {
+    host.visits.windows(2).filter_map(|pair| match pair {
         [from, to] if from.cell != to.cell && from.until.is_none_or(|until| until >= to.at) => {
             Some((from.cell.as_str(), to.cell.as_str(), to.at))
         }
         _ => None,
-    });
-    straight
+    })
 }
 
 /// The base stations that a host may come to, by the one where it is.
