@@ -35,7 +35,8 @@ pub struct Placement<R> {
     pub role: R,
     /// The buffers that it has there; `None`: it asks for none.
     pub buffering: Option<Buffering>,
-    /// It is told of each data packet that a host of its domain sends through there ([`Input::Data`](crate::Input)).
+    /// It is told of each data packet that a host of its domain sends through there, and at the host itself of each that
+    /// arrives ([`Input::Data`](crate::Input)).
     pub watches_uplink: bool,
 }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 mod backoff;
 pub mod blocks;
+pub mod cellular_ip;
 mod domain;
 pub mod event_a3;
 mod identification;
@@ -48,7 +49,8 @@ pub enum Input<M = Message> {
     /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
     Deadline,
     /// A data packet (never a signalling message) passes this node. One for the host met a watched route, or no route at
-    /// all; one from the host passes where the role watches uplinks ([`Placement::watches_uplink`]).
+    /// all; one from the host passes where the role watches uplinks ([`Placement::watches_uplink`]), and at the host itself
+    /// one to it arrives.
     Data {
         /// The mobile host.
         host: Addr,
@@ -223,6 +225,16 @@ pub enum Action<M = Message, P = &'static str> {
         /// How long.
         wait: Duration,
     },
+    /// Packets that are routed to [`Via::Buffer`] leave the host's buffer this way, each `wait` after it came, until the
+    /// buffer is released.
+    Delay {
+        /// The host's home address.
+        host: Addr,
+        /// Where to.
+        via: Via,
+        /// How long each waits.
+        wait: Duration,
+    },
     /// (At a base station) empty the reorder queue behind the host's buffer, in order, that way.
     ReleaseReorderQueue {
         /// The host's home address.
@@ -314,6 +326,7 @@ impl<M, P> Action<M, P> {
             Action::StartBuffering { host } => Action::StartBuffering { host },
             Action::Release { host, via, mark } => Action::Release { host, via, mark },
             Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },
+            Action::Delay { host, via, wait } => Action::Delay { host, via, wait },
             Action::ReleaseReorderQueue { host, via } => Action::ReleaseReorderQueue { host, via },
             Action::DiscardBuffer { host } => Action::DiscardBuffer { host },
             Action::EndBearer { host } => Action::EndBearer { host },

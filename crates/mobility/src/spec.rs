@@ -173,6 +173,8 @@ protocols! {
         "Mobile IPv4 with route optimisation, smooth and local handoff, and buffering at base stations",
     "lte-x2" => lte_x2 as LteX2:
         "LTE handover over X2 with data forwarding; standard, fast and predictive path switch",
+    "cellular-ip" => cellular_ip as CellularIp:
+        "Cellular IP: route and paging caches set by packets from hosts; hard and semisoft handoff",
     "mandm" => mandm as Mandm:
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
 }

@@ -164,6 +164,7 @@ impl World {
             Action::StartBuffering { host } => self.start_buffering(node, served(host)),
             Action::Release { host, via, mark } => self.release(node, served(host), via, mark),
             Action::AwaitForwarded { host, wait } => self.await_forwarded(node, served(host), wait),
+            Action::Delay { host, via, wait } => self.delay(node, served(host), via, wait),
             Action::ReleaseReorderQueue { host, via } => self.release_reorder_queue(node, served(host), via),
             Action::EndBearer { host } => self.end_bearer(node, served(host)),
             Action::DiscardBuffer { host } => self.discard_buffer(node, served(host)),
@@ -330,6 +331,15 @@ impl World {
         match self.nodes[node.0 as usize].buffer_for(served) {
             Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { wait, until: None }, cause),
             None => self.cannot(node, "waits for forwarded packets, and has asked for no buffer"),
+        }
+    }
+
+    /// Packets leave a host's buffer a constant time after they came.
+    fn delay(&mut self, node: NodeId, served: Served, via: Via, wait: Duration) {
+        let cause = self.note_buffer(Kind::Buffering, "delay", node, served);
+        match self.nodes[node.0 as usize].buffer_for(served) {
+            Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Delaying { via, wait }, cause),
+            None => self.cannot(node, "delays packets, and has asked for no buffer"),
         }
     }
 

@@ -89,6 +89,7 @@ impl World {
                     }
                     Some(host) => {
                         self.clear_mark(&packet);
+                        self.tell_host(host, &packet, from);
                         self.receive(host, packet, from);
                     }
                     None => {
@@ -229,7 +230,7 @@ impl World {
         let IpHeader { src, dst, .. } = self.cx.pool[&packet].header;
         let signal = self.cx.pool[&packet].is_signal();
         if self.nodes[node.0 as usize].watches_uplink && src.is_mobile() && !signal {
-            for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
+            for (slot, input) in self.watchers(node, (src, dst, Direction::Up), arrival) {
                 let row = self.data_row(node, &packet, self.moved(src)).about(Some(src));
                 self.because(Led::ByThis(row), |world| world.agent_input(node, slot, input));
             }
@@ -309,11 +310,11 @@ impl World {
         }
     }
 
-    /// What agents of a node are told of a packet from a mobile host: those of its domain that watch the uplink.
-    pub(crate) fn uplink_inputs(
+    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    pub(crate) fn watchers(
         &self,
         node: NodeId,
-        (host, peer): (Addr, Addr),
+        (host, peer, direction): (Addr, Addr, Direction),
         arrival: Arrival,
     ) -> Vec<(Slot, Input)> {
         let watches = |(_, resident): &(usize, &Resident)| {
@@ -322,7 +323,7 @@ impl World {
         let input = || Input::Data {
             host,
             peer,
-            direction: Direction::Up,
+            direction,
             from: arrival.from.map(|from| self.nodes[from.0 as usize].addr),
             tunnelled: arrival.tunnel.is_some(),
             lost: false,
@@ -336,6 +337,19 @@ impl World {
         let next = self.ways.link(node, host).map(|link| self.links[link].to);
         self.nodes[node.0 as usize].serves.is_none()
             && arrival.from.is_some_and(|from| next == Some(End::Node(from)))
+    }
+
+    /// Agents of a mobile host that watch are told of a data packet that arrives.
+    fn tell_host(&mut self, node: NodeId, packet: &PacketId, from: NodeId) {
+        if !self.nodes[node.0 as usize].watches_uplink || self.cx.pool[packet].is_signal() {
+            return;
+        }
+        let IpHeader { src: peer, dst: host, .. } = self.cx.pool[packet].header;
+        let arrival = Arrival { from: Some(from), ..Arrival::default() };
+        for (slot, input) in self.watchers(node, (host, peer, Direction::Down), arrival) {
+            let row = self.data_row(node, packet, self.moved(host));
+            self.because(Led::ByThis(row), |world| world.agent_input(node, slot, input));
+        }
     }
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.
@@ -432,7 +446,7 @@ impl World {
         let cause = buffer.cause;
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark, cause)),
-            Mode::Attached | Mode::Collecting => {
+            Mode::Attached | Mode::Collecting | Mode::Delaying { .. } => {
                 buffer.push(packet, place, &mut self.cx);
                 self.watch_buffer(node, served);
             }
@@ -485,6 +499,12 @@ impl World {
         let all: Vec<Served> =
             here.buffers.iter().filter(|(_, buffer)| watched(buffer)).map(|(served, _)| *served).collect();
         for served in all {
+            while let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served)
+                && let Some((via, packet)) = buffer.take_delayed(now)
+            {
+                let cause = buffer.cause;
+                self.pass(node, packet, served, (via, None, cause));
+            }
             let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { continue };
             buffer.watched = None;
             buffer.expire(Location::Node(node), &mut self.cx);

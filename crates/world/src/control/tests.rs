@@ -166,14 +166,15 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     let mut world = world();
     let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
     let ends = (address(&world, "mh"), address(&world, "ch"));
+    let up = |(host, peer)| (host, peer, Direction::Up);
     let at_router = |from| Arrival { from, ..Arrival::default() };
-    assert!(world.uplink_inputs(fa1, ends, at_router(Some(bs1))).is_empty(), "nobody watches");
+    assert!(world.watchers(fa1, up(ends), at_router(Some(bs1))).is_empty(), "nobody watches");
     for node in [mh, bs1, fa1] {
         world.nodes[node.0 as usize].agents[0].watches_uplink = true;
     }
     for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
         let neighbour = from.map(|from| world.nodes[from.0 as usize].addr);
-        let inputs = world.uplink_inputs(at, ends, at_router(from));
+        let inputs = world.watchers(at, up(ends), at_router(from));
         let [(AGENT, Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
             inputs.as_slice()
         else {
@@ -182,7 +183,33 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
         assert_eq!(((*host, *peer), *from, *tunnelled, *lost), (ends, neighbour, false, false));
     }
     let stranger = (Addr::mobile(4000), ends.1);
-    assert!(world.uplink_inputs(fa1, stranger, at_router(Some(bs1))).is_empty(), "a host of no domain");
+    assert!(world.watchers(fa1, up(stranger), at_router(Some(bs1))).is_empty(), "a host of no domain");
+}
+
+#[test]
+fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
+    let mut world = world();
+    let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
+    let shape = Buffering::plain(Packets(9), Keeps::Nothing);
+    world.nodes[fa1.0 as usize].agents[0].buffering = Some(shape);
+    let (via, wait) = (Via::Neighbour(address(&world, "bs1")), Duration::from_millis(30));
+    world.act(fa1, AGENT, Action::Delay { host, via, wait });
+    world.act(fa1, AGENT, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
+    send(&mut world, "ch", &[400, 500]);
+    let times = |world: &World| {
+        let times = world.cx.probes.releases.time_ns.iter();
+        times.map(|time| time.as_nanos() / 1_000).collect::<Vec<_>>()
+    };
+    run_until(&mut world, 560).unwrap();
+    assert_eq!((held(&world, "fa1"), times(&world)), (2, vec![]));
+    run_until(&mut world, 600).unwrap();
+    // They come after 40 ms and 320 µs, and another 400 µs, of transmission.
+    assert_eq!((held(&world, "fa1"), times(&world)), (0, vec![570_320, 570_720]));
+    send(&mut world, "ch", &[600]);
+    run_until(&mut world, 650).unwrap();
+    world.act(fa1, AGENT, Action::Release { host, via, mark: None });
+    assert_eq!((held(&world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
+    assert!(world.cx.probes.drops.reason.iter().all(|reason| *reason != DropReason::BufferExpired));
 }
 
 /// What the run is ended with after an agent of a node has asked for this.

@@ -12,6 +12,13 @@ use std::fmt::Write;
 /// When the host turns to its second cell in all scenarios with one handover.
 pub const TURNS: u64 = 3_000 * MS;
 
+/// A hard handover with a gap, in ms.
+pub const GAP: u64 = 100;
+pub const HARD: &str = "kind = \"hard\"\ngap = \"100 ms\"";
+/// A soft handover with an overlap, in ms.
+pub const OVERLAP: u64 = 200;
+pub const SOFT: &str = "kind = \"soft\"\noverlap = \"200 ms\"";
+
 /// What a scenario is made of.
 #[derive(Clone, Debug)]
 pub struct Lab {
@@ -34,18 +41,6 @@ pub const PROBE: &str = r#"
 name = "probe"
 path = ["ch", "mh"]
 app = { kind = "cbr", start = "1 s", stop = "7 s", rate = "400 kbit/s", packet = "50 B" }
-"#;
-
-/// A datagram every 20 ms both ways.
-pub const CALL: &str = r#"
-[[flows]]
-name = "down"
-path = ["ch", "mh"]
-app = { kind = "cbr", start = "1 s", rate = "40 kbit/s", packet = "100 B" }
-[[flows]]
-name = "up"
-path = ["mh", "ch"]
-app = { kind = "cbr", start = "1 s", rate = "40 kbit/s", packet = "100 B" }
 "#;
 
 /// A datagram every 20 ms to the host.
