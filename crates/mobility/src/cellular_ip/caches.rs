@@ -114,6 +114,7 @@ impl Caches {
         for other in others {
             self.routes.remove(host, other, id);
         }
+        self.end_delay(host, way, out);
         self.set_page(host, way, (id, now));
         self.apply(host, out);
     }

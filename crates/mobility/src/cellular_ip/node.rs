@@ -13,8 +13,12 @@
 //! | bicasting | regular route update the new way | that route alone | routed |
 //! | delaying, bicasting | regular route update the old way | the update to the next one up | same |
 //! | none | paging update | route to where it came from; the update to the next one up | paged |
+//! | bicasting | route update S a third way | copies go there, each delayed | delaying |
+//! | routed | paging update another way | route to where it came from | paged |
+//! | delaying, bicasting | paging update the new way | that route alone, what waited follows | routed |
 //! | routed, delaying, bicasting | route timeout | route by the paging cache | paged |
 //! | paged | paging timeout | no route, or to all below | none |
+//! | routed, delaying, bicasting | both timeouts | no route, or to all below | none |
 //! | routed | semisoft trigger | as if the host had sent a route update S here | same |
 //! | routed | handover predicted | semisoft trigger to those that it names | same |
 //!

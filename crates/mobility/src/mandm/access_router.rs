@@ -10,7 +10,7 @@
 //! | serving | handover predicted | trigger to those that it names | serving |
 //! | serving | host gone | starts the prune timer, or buffering at the old base station | left |
 //! | left | attach: it is back | releases the buffer, acknowledge | serving |
-//! | left | trigger | starts buffering | candidate |
+//! | left | trigger | starts buffering, unless its buffer waits for news of the host | candidate |
 //! | left | moved | tunnels its buffer to the new base station; waits for the prune delay | left |
 //! | serving | moved: the host is here and there | waits for the host to go, or for the end of the bicast | serving |
 //! | candidate, left, serving | prune timer, prune delay or bicast over | no route, discards the buffer, prune | none |
@@ -181,7 +181,7 @@ impl AccessRouter {
     }
 
     fn predicted(&self, host: Addr, expected: Addr, out: &mut Vec<Action>) {
-        if self.members.get(&host).is_some_and(|member| member.state == State::Serving) {
+        if self.members.get(&host).is_some_and(|member| member.state == State::Serving && !member.moved) {
             out.push(Action::Note { host, phase: Phase::TriggerSent });
             self.trigger(host, &self.params.trigger.names(expected, &self.set), out);
         }
@@ -196,6 +196,11 @@ impl AccessRouter {
         let until = now + self.params.release.prune_timer;
         let keeps = self.params.buffer.is_at(BufferPlace::New);
         let member = self.member(host, State::Candidate, now, out);
+        if member.state == State::Left && member.buffering {
+            // What waits here is for the base station where the host is, which will say so.
+            member.until = Some(until);
+            return;
+        }
         let left = std::mem::replace(&mut member.state, State::Candidate) == State::Left;
         (member.until, member.moved, member.announce) = (Some(until), false, None);
         if keeps && !member.buffering {

@@ -3,6 +3,7 @@
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
 //! | off | join | branch; join to the next one up | joining |
+//! | off | join, at the root | branch, acknowledge | on |
 //! | joining | join of another node | branch | joining |
 //! | joining | no acknowledge in time | join again | joining |
 //! | joining | acknowledge of the last join | acknowledges those below | on |
@@ -12,7 +13,7 @@
 //! | joining, on | prune of the last branch, or its lifetime over | no branch; prune to the next one up | off |
 //! | off | a packet comes from above without a branch | prune to the next one up | off |
 //!
-//! The root is on the tree as soon as it has a branch. What is older than the last word about a branch changes nothing.
+//! What is older than the last word about a branch changes nothing.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};

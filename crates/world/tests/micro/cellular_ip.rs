@@ -1,12 +1,13 @@
 //! Cellular IP: what a hard and a semisoft handoff lose, what the delay equaliser is for, and paging.
 
 use crate::lab::{GAP, HARD, Lab, MS, SOFT, TURNS, lost_and_again};
-use crate::record::Record;
+use crate::record::{Record, Signal, Trouble};
 
 const SEMISOFT: &str = "handoff = \"semisoft\"";
 const TRIGGERED: &str = "handoff = \"semisoft\"\ntrigger = { by = \"source\" }";
 const NO_EQUALISER: &str = "equaliser = { delay = \"0 ms\" }";
 const NO_GAP: &str = "kind = \"hard\"";
+const SHORT_GAP: &str = "kind = \"hard\"\ngap = \"10 ms\"";
 
 fn lab(fields: &str, radio: &str) -> Lab {
     Lab::with(&format!("kind = \"cellular-ip\"\n{fields}"), radio)
@@ -48,12 +49,13 @@ fn a_semisoft_handoff_with_an_overlap_loses_nothing() {
 
 #[test]
 fn the_equaliser_gives_the_host_time_to_come() {
-    // A host that is in one cell at a time, and in the next at once: what it misses in the old one is behind it in the new.
-    let record = lab(TRIGGERED, NO_GAP).run();
+    // A host that is nowhere for less than the delay: what it misses is still on its way when it comes.
+    let record = lab(TRIGGERED, SHORT_GAP).run();
     assert_eq!((lost_and_again(&record).0, equalised(&record) > 80), (0, true));
-    let record = lab(&format!("{TRIGGERED}\n{NO_EQUALISER}"), NO_GAP).run();
+    // Without it the gap is lost, but for what is on the air for 3 ms when it ends.
+    let record = lab(&format!("{TRIGGERED}\n{NO_EQUALISER}"), SHORT_GAP).run();
     let (lost, _) = lost_and_again(&record);
-    assert!((2..=12).contains(&lost) && equalised(&record) == 0, "{lost}");
+    assert!((5..=9).contains(&lost) && equalised(&record) == 0, "{lost}");
     // Each copy waits for 20 ms: the first leaves so long after the cross-over got its second way.
     let record = lab(SEMISOFT, &format!("{SOFT}\nuplink = \"oldest\"")).run();
     let added = record.phase("route-added", TURNS).expect("a second way");
@@ -63,8 +65,6 @@ fn the_equaliser_gives_the_host_time_to_come() {
 
 #[test]
 fn a_lost_semisoft_packet_makes_the_handoff_a_hard_one() {
-    use crate::lab::Trouble;
-    // The first route update is that of the host's first packet.
     let mut semisoft = lab(TRIGGERED, HARD);
     semisoft.troubles = vec![Trouble::lost("semisoft-trigger", 1)];
     assert_eq!(lost_and_again(&semisoft.run()).0, lost("", HARD));
@@ -86,12 +86,12 @@ fn a_way_that_no_handoff_followed_ends_with_its_timeout() {
     assert_eq!(record.census("inside"), 0);
 }
 
-/// A datagram each 10 s from 8.9 s on, so that the host is idle in between.
+/// A datagram each 20 s from 8.9 s on: the host is idle in between, and its ways in route caches have ended.
 const RARE: &str = r#"
 [[flows]]
 name = "probe"
 path = ["ch", "mh"]
-app = { kind = "cbr", start = "8.9 s", rate = "80 bit/s", packet = "100 B" }
+app = { kind = "cbr", start = "8.9 s", rate = "40 bit/s", packet = "100 B" }
 "#;
 
 /// Paging updates that the host sends up to a time in ms.
@@ -106,12 +106,12 @@ fn an_idle_host_is_paged_where_it_is() {
     for (fields, in_time) in [("", 3), ("paging_areas = [\"r1\"]", 2), ("paging_areas = [\"gw\"]", 1)] {
         let mut idle = lab(fields, HARD);
         (idle.flows, idle.duration_ms) = (RARE.into(), 60_000);
-        idle.visits = vec![("bs1", 0), ("bs2", 3_000), ("bs3", 6_000), ("bs2", 15_500), ("bs1", 31_000)];
+        idle.visits = vec![("bs1", 0), ("bs2", 3_000), ("bs3", 6_000), ("bs2", 22_000), ("bs1", 42_000)];
         let record = idle.run();
         assert_eq!(lost_and_again(&record), (0, 0), "{fields}");
         assert_eq!(paging_updates(&record, 8_000), in_time, "{fields}");
         let became = |phase: &str| record.phases.iter().filter(|noted| &*noted.phase == phase).count();
-        assert!(became("host-active") >= 4 && became("host-idle") >= 4, "{fields}");
+        assert!(became("host-active") == 3 && became("host-idle") == 3, "{fields}");
         // What is sent to all of an area ends where the host is not.
         let flooded = record.losses.iter().filter(|loss| &*loss.reason == "detached").count();
         assert_eq!(flooded > 0, !fields.is_empty(), "{fields}: {flooded}");
@@ -121,11 +121,12 @@ fn an_idle_host_is_paged_where_it_is() {
 #[test]
 fn nodes_that_learn_their_way_from_the_gateway_hear_its_beacons() {
     let record = lab("gateway_beacon_interval = \"500 ms\"", HARD).run();
-    let beacons = record.signals.iter().filter(|signal| &*signal.message == "gateway-beacon").count();
+    let beacon = |signal: &&Signal| &*signal.message == "gateway-beacon" && signal.sent < 8_000 * MS;
+    let beacons = record.signals.iter().filter(beacon).count();
     // Each to the eight nodes below, 16 times from 0 to 7.5 s.
     assert_eq!(beacons, 16 * 8);
     let mut without = lab("gateway_beacon_interval = \"500 ms\"", HARD);
-    without.troubles = vec![crate::lab::Trouble::lost("gateway-beacon", 1)];
+    without.troubles = vec![Trouble::lost("gateway-beacon", 1)];
     // The first beacon to r1 is lost; what nodes below hold they send up when they hear the next.
     assert!(lost_and_again(&without.run()).0 < GAP + 20);
 }

@@ -62,9 +62,14 @@ fn a_small_buffer_keeps_what_fits() {
 
 #[test]
 fn a_buffer_at_the_old_base_station_is_tunnelled_to_the_new_one() {
-    let record = run(AT_OLD, HARD);
-    assert_eq!(lost_and_again(&record).0, 0);
-    assert!(record.losses.iter().all(|loss| &*loss.reason != "buffer-expired"));
+    for trigger in ["", "\ntrigger = { by = \"no-path\" }"] {
+        let mut lab = Lab::with(&format!("kind = \"mandm\"\n{AT_OLD}{trigger}"), HARD);
+        // Two neighbours, so that the new base station tells the old one that the host may come back.
+        lab.visits.push(("bs1", 6_900));
+        let record = lab.run();
+        assert_eq!(lost_and_again(&record).0, 0, "{trigger}");
+        assert!(record.losses.iter().all(|loss| &*loss.reason != "buffer-expired"), "{trigger}");
+    }
 }
 
 #[test]
