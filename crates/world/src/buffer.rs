@@ -158,8 +158,8 @@ impl HostBuffer {
     /// The first packet and its way, if it has been delayed for as long as it should.
     pub fn take_delayed(&mut self, now: Time) -> Option<(Via, PacketId)> {
         let Mode::Delaying { via, wait } = self.mode else { return None };
-        let held = self.packets.pop_front_if(|held| held.since + wait <= now)?;
-        Some((via, held.packet))
+        self.packets.front().filter(|held| held.since + wait <= now)?;
+        self.packets.pop_front().map(|held| (via, held.packet))
     }
 
     /// The host has left now: packets wait, and copies that were kept begin to.
@@ -269,7 +269,7 @@ mod tests {
         let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
         for original in packets(3, &mut cx) {
             let copy = cx.pool.duplicate(&original);
-            cx.lose(original, DropReason::Detached, HERE);
+            cx.lose(original, DropReason::CopyReleased, HERE);
             buffer.push(copy, HERE, &mut cx);
         }
         assert_eq!(inside(&mut buffer, &cx), [(4, 1), (5, 2)]);

@@ -38,7 +38,8 @@
 //! | attach, attach-acknowledge | the host, after 100 ms, doubling |
 //! | join, join-acknowledge | the node that joins, after 100 ms, doubling |
 //! | moved | the prune timer of the old base station, which knows from layer 2 that the host has gone |
-//! | prune | the lifetime of the branch; until then copies end at a node that has no way for them |
+//! | prune of a router | it again, at a packet that comes 100 ms later |
+//! | prune of a base station | the lifetime of the branch; until then copies end there |
 //!
 //! ASSUMPTION: the leaves of the tree are base stations, each an access router of its own: \[ripple\] has handovers only
 //! between sub-domains. ASSUMPTION: the border router maps a host's address to its group by an algorithm (abstract of the

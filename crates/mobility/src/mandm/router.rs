@@ -11,7 +11,7 @@
 //! | on | time to refresh | join to the next one up | on |
 //! | joining, on | prune of one branch, or its lifetime over | no branch | same |
 //! | joining, on | prune of the last branch, or its lifetime over | no branch; prune to the next one up | off |
-//! | off | a packet comes from above without a branch | prune to the next one up | off |
+//! | off | a packet comes from above without a branch, not just after the prune | prune to the next one up | off |
 //!
 //! What is older than the last word about a branch changes nothing.
 
@@ -111,9 +111,11 @@ impl Router {
         }
     }
 
-    /// The next one up has not heard that there are no branches.
+    /// The next one up has not heard that there are no branches, unless the packet was on its way before the prune.
     fn prune_again(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
-        if let Some((parent, id)) = self.parent.zip(self.pruned.get_mut(&host)) {
+        let wait = self.params.retransmit;
+        let pruned = self.pruned.get_mut(&host).filter(|id| now >= Time::from_nanos(id.0) + wait);
+        if let Some((parent, id)) = self.parent.zip(pruned) {
             *id = id.newer(now);
             let message = Message { host: Some(host), id: *id, kind: Kind::Prune };
             out.push(Action::Send { to: parent, message });

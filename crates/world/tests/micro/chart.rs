@@ -25,7 +25,6 @@ fn mandm_with_a_source_trigger_and_a_buffer() {
             "-100 trigger bs1>bs2",
             "-88 join bs2>ar2",
             "-87 join ar2>r1",
-            "-82 join r1>gw",
             "-82 join-acknowledge r1>ar2",
             "-77 join-acknowledge ar2>bs2",
             "100 attach mh>bs2",
@@ -40,17 +39,50 @@ fn mandm_with_a_source_trigger_and_a_buffer() {
 #[test]
 fn mandm_with_bicast() {
     let chart = said("kind = \"mandm\"\nredundancy = { bicast = \"100 ms\" }", SOFT);
-    assert_eq!(chart, Vec::<String>::new());
+    assert_eq!(
+        chart,
+        [
+            "0 attach mh>bs2",
+            "3 join bs2>ar2",
+            "3 attach-acknowledge bs2>mh",
+            "4 join ar2>r1",
+            "9 join-acknowledge r1>ar2",
+            "14 join-acknowledge ar2>bs2",
+            "15 moved bs2>bs1",
+            "127 prune bs1>ar1",
+            "128 prune ar1>r1",
+        ]
+    );
 }
 
 #[test]
 fn cellular_ip_with_semisoft_handoff() {
     let chart = said("kind = \"cellular-ip\"\nhandoff = \"semisoft\"", SOFT);
-    assert_eq!(chart, Vec::<String>::new());
+    assert_eq!(
+        chart,
+        [
+            "0 route-update mh>bs2",
+            "3 route-update bs2>ar2",
+            "4 route-update ar2>r1",
+            "9 route-update r1>gw",
+            "100 route-update mh>bs2",
+            "103 route-update bs2>ar2",
+            "104 route-update ar2>r1",
+            "109 route-update r1>gw",
+        ]
+    );
 }
 
 #[test]
 fn cellular_ip_with_hard_handoff() {
     let chart = said("kind = \"cellular-ip\"", HARD);
-    assert_eq!(chart, Vec::<String>::new());
+    assert_eq!(
+        chart,
+        [
+            "100 route-update mh>bs2",
+            "103 route-update bs2>ar2",
+            "104 route-update ar2>r1",
+            "109 route-update r1>gw",
+        ]
+    );
 }

@@ -1,6 +1,6 @@
 //! M&M: what the schemes that it composes lose and deliver twice.
 
-use crate::lab::{GAP, HARD, Lab, MS, OVERLAP, SOFT, TURNS, lost_and_again};
+use crate::lab::{GAP, HARD, Lab, MS, OVERLAP, SOFT, TURNS, Trouble, lost_and_again};
 use crate::record::Record;
 
 /// The schemes of \[ripple\], as compositions.
@@ -127,6 +127,21 @@ fn a_trigger_without_handover_leaves_nothing_behind() {
         assert_eq!(released, joined + serving - 1, "{wrong}: {joined} and {serving}");
         assert_eq!(record.census("inside"), 0, "{wrong}");
     }
+}
+
+/// A router that gets packets for a host without a branch prunes again, but not for those that were on their way.
+#[test]
+fn a_lost_prune_of_a_router_is_repeated() {
+    let mut lab = Lab::with(&format!("kind = \"mandm\"\n{REACTIVE}"), HARD);
+    let strays = |lab: &Lab| {
+        let record = lab.run();
+        let at = record.losses.iter().filter(|loss| &*loss.reason == "no-binding" && &*loss.place == "ar1");
+        at.count() as u64
+    };
+    let on_the_way = strays(&lab);
+    assert!((8..=12).contains(&on_the_way), "a round trip of 10 ms: {on_the_way}");
+    lab.troubles = vec![Trouble::lost("prune", 2)];
+    assert!((100..=125).contains(&strays(&lab)), "100 ms and a round trip: {}", strays(&lab));
 }
 
 #[test]
