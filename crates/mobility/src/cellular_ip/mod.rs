@@ -110,9 +110,9 @@ pub struct Params {
     pub route_update_time: Duration,
     /// A way in a route cache ends this long after it was refreshed. Default 9 s.
     pub route_timeout: Duration,
-    /// Time between two paging updates of an idle host. Default 180 s.
+    /// Time between two paging updates of an idle host. Default 3 min.
     pub paging_update_time: Duration,
-    /// A way in a paging cache ends this long after it was refreshed. Default 540 s.
+    /// A way in a paging cache ends this long after it was refreshed. Default 9 min.
     pub paging_timeout: Duration,
     /// A host is idle when it has neither sent nor received data for this long. Default 5 s.
     pub active_state_timeout: Duration,
