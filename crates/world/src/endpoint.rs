@@ -5,7 +5,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
 use crate::ids::{LinkId, Location, NodeId, Side};
-use crate::probe::{Delivery, Probes, Stop, TcpChange};
+use crate::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use crate::world::World;
 use roamlab_engine::{Bytes, Time};
@@ -284,7 +284,7 @@ impl World {
             }
             false => CauseId::NONE,
         };
-        self.cx.packet_event("send", packet, Location::Node(node), (0, cause));
+        self.cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
@@ -311,13 +311,13 @@ impl World {
                 self.cx.probes.tcp.push(TcpChange {
                     time_ns: self.cx.now,
                     flow: FlowId(flow),
-                    event: fact.kind.name(),
+                    event: fact.kind,
                     cwnd: fact.cwnd,
                     ssthresh: fact.ssthresh,
                     rto_ns: fact.rto.as_nanos(),
                     seq: fact.seq,
                     cause_serial,
-                    timeout: if is_timeout { Verdict::Undecided.name() } else { "" },
+                    timeout: is_timeout.then_some(Verdict::Undecided),
                     cause,
                 });
             }

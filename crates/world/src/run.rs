@@ -46,7 +46,7 @@ fn judge_timeouts(world: &mut World) -> Vec<u64> {
         let verdicts = flow.timeouts.verdicts(FlowId(id as u32), &cx.pool);
         for &(row, verdict) in &verdicts {
             if let Some(row) = row {
-                cx.probes.tcp.timeout[row] = verdict.name();
+                cx.probes.tcp.timeout[row] = Some(verdict);
             }
         }
         verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Spurious).count() as u64

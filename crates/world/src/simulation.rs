@@ -8,7 +8,7 @@ use crate::conduct::Replication;
 use crate::ids::{LinkId, Location, NodeId, Side};
 use crate::link::End;
 use crate::outside::{Datagram, Egress, Payload};
-use crate::probe::Stop;
+use crate::probe::{PacketStep, Stop};
 use crate::run::{Table, conclude};
 use crate::scenario::Scenario;
 use crate::world::{Failure, World};
@@ -105,7 +105,7 @@ impl Simulation {
             Payload::Udp(udp) => Body::Udp(udp),
         };
         let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
-        cx.packet_event("send", &packet, Location::Node(node), (0, CauseId::NONE));
+        cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
         self.world.send(node, packet);
     }
 
