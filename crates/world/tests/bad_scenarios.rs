@@ -217,6 +217,22 @@ const SENSE: &[Edit] = &[
     ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
     ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
     (
+        "nobody to send the semisoft packet",
+        MOBILITY,
+        "[mobility]\nkind = \"cellular-ip\"\nhandoff = \"semisoft\"",
+    ),
+    ("a paging area of no node", MOBILITY, "[mobility]\nkind = \"cellular-ip\"\npaging_areas = [\"fa3\"]"),
+    (
+        "a candidate that is no cell",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntrigger = { by = \"path\", sets = { bs1 = [\"bs2\"] } }",
+    ),
+    (
+        "branches that end before they are refreshed",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntree = { refresh = \"40 s\" }",
+    ),
+    (
         "a host that is nowhere",
         RADIO,
         "[radio]\nkind = \"hard\"\n[radio.measurement]\nsignal = \"positions\"",
