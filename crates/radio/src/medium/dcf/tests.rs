@@ -1,7 +1,9 @@
 //! The medium by itself, with stations that a test drives.
 
 use super::bianchi::Saturated;
+use super::timing::{Phy, Preamble};
 use super::*;
+use roamlab_engine::Bytes;
 
 const MBPS_11: Rate = Rate::from_bps(11_000_000);
 const QUIET: Duration = Duration::ZERO;
