@@ -9,8 +9,9 @@ use crate::ids::{LinkId, Location, NodeId, Side};
 use crate::link::End;
 use crate::outside::{Datagram, Egress, Payload};
 use crate::probe::Stop;
-use crate::run::{Table, conclude};
+use crate::run::conclude;
 use crate::scenario::Scenario;
+use crate::table::Table;
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, PacketId, UdpHeader};
@@ -121,7 +122,7 @@ impl Simulation {
     pub fn finish(self) -> Result<Vec<Table>, Failure> {
         self.world.check_conservation()?;
         let end = self.now();
-        Ok(conclude(self.world, end))
+        Ok(conclude(self.world, end, &Conduct::default()))
     }
 }
 

@@ -5,6 +5,15 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use std::collections::HashMap;
 
+/// A table of the result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns, with their names.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
 /// One column of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
@@ -26,11 +35,17 @@ impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
         let (mut seen, mut names) = (HashMap::new(), Vec::new());
+        // Most words are the one before: where it stands in memory says so without a look at its letters.
+        let mut last: (*const str, u32) = (std::ptr::from_ref(""), u32::MAX);
         let code = |word: &'a str| {
-            *seen.entry(word).or_insert_with(|| {
-                names.push(word.to_owned());
-                names.len() as u32 - 1
-            })
+            if !std::ptr::eq(last.0, word) || last.1 == u32::MAX {
+                let code = *seen.entry(word).or_insert_with(|| {
+                    names.push(word.to_owned());
+                    names.len() as u32 - 1
+                });
+                last = (word, code);
+            }
+            last.1
         };
         let codes = values.map(code).collect();
         Column::Words(codes, names)
@@ -103,7 +118,7 @@ plain_cells! { u64 => U64, i64 => I64, u32 => U32, f64 => F64, bool => Bool }
 
 impl Cell for Time {
     fn column(values: Vec<Time>, _: &Names) -> Column {
-        Column::U64(values.iter().map(|time| time.as_nanos()).collect())
+        Column::U64(values.into_iter().map(Time::as_nanos).collect())
     }
 }
 
@@ -121,7 +136,7 @@ impl Cell for DropReason {
 
 impl Cell for NodeId {
     fn column(values: Vec<NodeId>, names: &Names) -> Column {
-        Column::listed(values.iter().map(|node| node.0).collect(), names.nodes.len(), |code| {
+        Column::listed(values.into_iter().map(|node| node.0).collect(), names.nodes.len(), |code| {
             &names.nodes[code]
         })
     }
@@ -129,7 +144,7 @@ impl Cell for NodeId {
 
 impl Cell for LinkId {
     fn column(values: Vec<LinkId>, names: &Names) -> Column {
-        Column::listed(values.iter().map(|link| link.0).collect(), names.links.len(), |code| {
+        Column::listed(values.into_iter().map(|link| link.0).collect(), names.links.len(), |code| {
             &names.links[code]
         })
     }
@@ -138,7 +153,7 @@ impl Cell for LinkId {
 impl Cell for FlowId {
     fn column(values: Vec<FlowId>, names: &Names) -> Column {
         let last = names.flows.len().saturating_sub(1) as u32;
-        Column::listed(values.iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| {
+        Column::listed(values.into_iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| {
             &names.flows[code]
         })
     }
@@ -234,9 +249,18 @@ macro_rules! table {
                 part
             }
 
-            /// The columns, with their names.
-            pub fn into_columns(self, names: &crate::table::Names) -> Vec<(&'static str, crate::table::Column)> {
-                vec![$((stringify!($field), crate::table::Cell::column(self.$field, names)),)+]
+            /// The table of this name, with the columns that are wanted.
+            pub fn into_table(
+                self,
+                name: &'static str,
+                names: &crate::table::Names,
+                conduct: &crate::conduct::Conduct<'_>,
+            ) -> crate::table::Table {
+                let mut columns = Vec::new();
+                $(if conduct.wants_column(name, stringify!($field)) {
+                    columns.push((stringify!($field), crate::table::Cell::column(self.$field, names)));
+                })+
+                crate::table::Table { name, columns }
             }
         }
     };

@@ -3,27 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import polars as pl
 
 from roamlab.records import metrics
 from roamlab.records.metrics import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from roamlab.records.columns import Mask
     from roamlab.records.results import Results
+
+Take = TypeVar("Take", bound="Callable[..., Any]")
 
 NS = 1e9
 
+_READ: dict[Callable[..., Any], list[str]] = {}
 
-def forwarded(results: Results) -> pl.DataFrame:
-    """Packets that left an old base station's buffer, marked."""
-    return results.table("releases").filter(pl.col("forwarded"))
+
+def reads(**columns: str) -> Callable[[Take], Take]:
+    """What a measure reads of a run: the columns of each table. A run that is made for it records nothing else."""
+
+    def note(take: Take) -> Take:
+        _READ[take] = [f"{table}.{column}" for table, of in columns.items() for column in of.split()]
+        return take
+
+    return note
+
+
+def read_by(take: Callable[..., Any]) -> list[str]:
+    """What a measure, or a partial of one, reads: columns as "table.column". Raises `TypeError` if it does not say."""
+    while isinstance(take, partial):
+        take = take.func
+    if take not in _READ:
+        raise TypeError(f"{take.__qualname__} does not say what it reads: see `reads`")
+    return _READ[take]
+
+
+def forwarded(results: Results, host: str | None = None) -> NDArray[np.float64]:
+    """When marked packets, all or those for `host`, left an old base station's buffer, in s."""
+    rows = results.columns("releases")
+    chosen = rows["forwarded"] if host is None else rows["forwarded"] & rows.where("host", host)
+    return seconds(rows, chosen=chosen)
 
 
 def total(results: Results, flow: str, column: str) -> int:
@@ -66,8 +92,15 @@ class QueueTrace:
         return above / total if total else 0.0
 
 
+@reads(queue="time_ns queue packets average probability forwarded")
 def queue_trace(results: Results, queue: str) -> QueueTrace:
-    """A recorded queue."""
-    samples = results.queue(queue)
+    """A recorded queue. Raises `BadInput` if the run has no samples of it."""
+    samples = results.columns("queue")
+    found = samples.where("queue", queue)
+    if not found.any():
+        results.queue(queue)  # says what there is
+    own: Mask | slice = slice(None) if found.all() else found  # all of them without a copy
     names = ("packets", "average", "probability", "forwarded")
-    return QueueTrace(seconds(samples), *(samples[name].to_numpy().astype(np.float64) for name in names))
+    return QueueTrace(
+        seconds(samples, chosen=own), *(samples[name][own].astype(np.float64, copy=False) for name in names)
+    )
