@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from roamlab.records.columns import Mask
     from roamlab.records.results import Results
 
 Take = TypeVar("Take", bound="Callable[..., Any]")
@@ -93,14 +93,13 @@ class QueueTrace:
 
 
 @reads(queue="time_ns queue packets average probability forwarded")
-def queue_trace(results: Results, queue: str) -> QueueTrace:
-    """A recorded queue. Raises `BadInput` if the run has no samples of it."""
+def queue_trace(results: Results, queue: str, start: float = -math.inf, end: float = math.inf) -> QueueTrace:
+    """The changes of a recorded queue in [start, end) s. Raises `BadInput` if the run has no samples of it."""
     samples = results.columns("queue")
-    found = samples.where("queue", queue)
-    if not found.any():
+    own = np.flatnonzero(samples.where("queue", queue))
+    if not own.size:
         results.queue(queue)  # says what there is
-    own: Mask | slice = slice(None) if found.all() else found  # all of them without a copy
-    names = ("packets", "average", "probability", "forwarded")
-    return QueueTrace(
-        seconds(samples, chosen=own), *(samples[name][own].astype(np.float64, copy=False) for name in names)
-    )
+    times = seconds(samples, chosen=own)
+    within = slice(*np.searchsorted(times, (start, end)))
+    columns = (samples[name][own[within]] for name in ("packets", "average", "probability", "forwarded"))
+    return QueueTrace(times[within], *(values.astype(np.float64) for values in columns))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 """Which rows are meant."""
 
+Rows = Mask | NDArray[np.intp] | slice
+"""The same, or their numbers."""
+
 
 class Columns:
     """The columns of a table. A column of names holds codes into a list of names."""
@@ -69,7 +72,7 @@ class Columns:
                 chosen |= values == code
         return chosen
 
-    def words(self, column: str, rows: Mask | slice = slice(None)) -> list[str]:
+    def words(self, column: str, rows: Rows = slice(None)) -> list[str]:
         """A column of names as text, in the chosen rows."""
         known = self._names[column]
         return [known[code] for code in self._values[column][rows]]

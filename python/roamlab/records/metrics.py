@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from roamlab.records.columns import Columns, Mask
+    from roamlab.records.columns import Columns, Rows
     from roamlab.records.results import Results
 
 Values = NDArray[np.float64]
@@ -30,7 +30,7 @@ COPY_RELEASED = "copy-released"
 _NS = 1e9
 
 
-def seconds(rows: Columns, column: str = "time_ns", chosen: Mask | slice = slice(None)) -> Values:
+def seconds(rows: Columns, column: str = "time_ns", chosen: Rows = slice(None)) -> Values:
     """A column of times, in s, in the chosen rows or in all."""
     return rows[column][chosen] / _NS
 
@@ -210,9 +210,9 @@ def jain(shares: Sequence[float]) -> float:
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
     rows = results.columns("tcp")
-    times = seconds(rows)
-    chosen = rows.where("event", *REDUCTIONS) & (times >= start) & (times < end)
-    return len(np.unique(rows["flow"][chosen]))
+    cuts = np.flatnonzero(rows.where("event", *REDUCTIONS))
+    times = seconds(rows, chosen=cuts)
+    return len(np.unique(rows["flow"][cuts[(times >= start) & (times < end)]]))
 
 
 def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:

@@ -112,7 +112,7 @@ class OneHandoff:
 
 def one_handoff(results: Results, handoff: float) -> OneHandoff:
     """Measures a run with one handoff."""
-    after = queue_trace(results, AIR).within(handoff + 0.063, handoff + 1.0)
+    after = queue_trace(results, AIR, handoff + 0.063, handoff + 1.0)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
         burst=burst(results, handoff),
@@ -158,7 +158,8 @@ def three_handoffs(
     moving = total(results, "moving", "delivered_bytes")
     residents = float(results.columns("flows")["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
-    windows, _ = np.histogram(arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
+    edges = np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
+    windows = np.diff(np.searchsorted(arrivals(results, "moving"), edges))
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
         drops=tuple(drops_after(results, at) for at in visits),
