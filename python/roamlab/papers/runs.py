@@ -88,8 +88,7 @@ class Batch:
 
         def keep(job: Job, results: Results) -> None:
             for key, take in missing[job].items():
-                if key not in kept:
-                    kept.add(key, [(encode(take(results)),)])
+                kept.add(key, [(encode(take(results)),)])
 
         def read(job: Job) -> list[str]:
             return sorted({column for take in missing[job].values() for column in read_by(take)})
