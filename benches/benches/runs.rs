@@ -2,7 +2,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
-use roamlab_benches::{Network, Totals};
+use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_world::Scenario;
 
 #[global_allocator]
@@ -23,7 +23,7 @@ fn gigabit(bencher: Bencher, flows: u32) {
 }
 
 fn measure(bencher: Bencher, network: Network, flows: u32, seconds: u32) {
-    let scenario = match Scenario::parse(&network.scenario(flows, seconds), "bench") {
+    let scenario = match Scenario::parse(&network.scenario(flows, seconds, Recorded::Totals), "bench") {
         Ok(scenario) => scenario,
         Err(error) => return eprintln!("{error}"),
     };

@@ -19,6 +19,37 @@ pub enum Network {
     Ipf,
 }
 
+/// What a dumbbell records beside totals.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Recorded {
+    /// Nothing.
+    Totals,
+    /// Deliveries, senders' states and the bottleneck's queue.
+    Flows,
+    /// What happens to each packet.
+    Packets,
+}
+
+impl Recorded {
+    /// The record of this name.
+    pub fn named(name: &str) -> Option<Recorded> {
+        match name {
+            "totals" => Some(Recorded::Totals),
+            "flows" => Some(Recorded::Flows),
+            "packets" => Some(Recorded::Packets),
+            _ => None,
+        }
+    }
+
+    fn table(self) -> &'static str {
+        match self {
+            Recorded::Totals => "deliveries = false\ntcp = false\nqueues = []",
+            Recorded::Flows => "deliveries = true\ntcp = true\nqueues = [\"r1->r2\"]",
+            Recorded::Packets => "deliveries = false\ntcp = false\nqueues = []\npackets = true",
+        }
+    }
+}
+
 /// The IPF paper's network without hosts.
 const IPF: &str = include_str!("../../python/roamlab/papers/ipf/scenario.toml");
 /// Round trips of the residents, whose connections are there all the time.
@@ -37,20 +68,22 @@ impl Network {
         }
     }
 
-    /// The scenario with `flows` flows (of `Ipf`: moving hosts) that run for `seconds`, as text.
-    pub fn scenario(self, flows: u32, seconds: u32) -> String {
+    /// The scenario with `flows` flows (of `Ipf`: moving hosts) that run for `seconds`, as text. A dumbbell records
+    /// `recorded`; what `Ipf` records is the paper's.
+    pub fn scenario(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
         match self {
             Network::Ipf => ipf(flows, seconds),
-            Network::Red | Network::Gigabit => self.dumbbell(flows, seconds),
+            Network::Red | Network::Gigabit => self.dumbbell(flows, seconds, recorded),
         }
     }
 
-    fn dumbbell(self, flows: u32, seconds: u32) -> String {
+    fn dumbbell(self, flows: u32, seconds: u32, recorded: Recorded) -> String {
         let mut text = format!(
             "[run]\nduration = \"{seconds} s\"\nprofile = \"ns2-2009\"\n\n\
              [network]\nqueue = {{ kind = \"droptail\", limit = \"100000 pkt\", count_in_service = true }}\n\n\
-             [record]\ndeliveries = false\ntcp = false\nqueues = []\n\n\
+             [record]\n{}\n\n\
              [[links]]\nbetween = [\"r1\", \"r2\"]\n{}\n",
+            recorded.table(),
             self.bottleneck()
         );
         for flow in 0..flows {
@@ -185,7 +218,7 @@ mod tests {
 
     #[test]
     fn moving_hosts_move() {
-        let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60), "bench").unwrap();
+        let scenario = Scenario::parse(&Network::Ipf.scenario(5, 60, Recorded::Totals), "bench").unwrap();
         let tables = run(&scenario, Replication::default(), &Conduct::default()).unwrap();
         // Visits of the old cell count, so the first host is in its fourth after 54.5 s.
         let Some(Column::U32(visits)) = find(&tables, "handovers", "visit") else { panic!("no visits") };
@@ -199,7 +232,8 @@ mod tests {
         for (network, flows, seconds, ns2_sent) in
             [(Network::Red, 3, 60, 27_031), (Network::Gigabit, 10, 2, 113_537)]
         {
-            let scenario = Scenario::parse(&network.scenario(flows, seconds), "bench").unwrap();
+            let scenario =
+                Scenario::parse(&network.scenario(flows, seconds, Recorded::Totals), "bench").unwrap();
             let totals = Totals::of(&scenario).unwrap();
             let ratio = totals.sent as f64 / f64::from(ns2_sent);
             assert!(

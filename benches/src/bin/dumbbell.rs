@@ -1,6 +1,6 @@
-//! `dumbbell red|gigabit|ipf FLOWS SECONDS`: one run, its totals as a line of JSON. The caller takes the time.
+//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]`: one run, its totals as a line of JSON. The caller takes the time.
 
-use roamlab_benches::{Network, Totals};
+use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_world::Scenario;
 use std::process::ExitCode;
 
@@ -19,12 +19,17 @@ fn main() -> ExitCode {
 }
 
 fn measure(words: &[String]) -> Result<String, String> {
-    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS".to_owned();
+    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]".to_owned();
+    let (words, recorded) = match words {
+        [words @ .., recorded] if words.len() == 3 => (words, recorded.as_str()),
+        words => (words, "totals"),
+    };
     let [network, flows, seconds] = words else { return Err(usage()) };
+    let recorded = Recorded::named(recorded).ok_or_else(usage)?;
     let network = Network::named(network).ok_or_else(usage)?;
     let flows = flows.parse().map_err(|_| usage())?;
     let seconds = seconds.parse().map_err(|_| usage())?;
-    let text = network.scenario(flows, seconds);
+    let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
     let Totals { sent, packet_hops, events } = Totals::of(&scenario)?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());

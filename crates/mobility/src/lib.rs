@@ -131,6 +131,24 @@ pub enum L2Trigger {
     },
 }
 
+impl L2Trigger {
+    /// The base station that a host's agents are told of; `None`: they are told of something else.
+    pub fn base_station(&self) -> Option<Addr> {
+        match *self {
+            L2Trigger::LinkUp { base_station }
+            | L2Trigger::LinkDown { base_station }
+            | L2Trigger::NeighbourBetter { base_station }
+            | L2Trigger::HandoverPredicted { base_station, .. }
+            | L2Trigger::CellFound { base_station } => Some(base_station),
+            L2Trigger::HostArrived { .. }
+            | L2Trigger::HostGone { .. }
+            | L2Trigger::Drained { .. }
+            | L2Trigger::RadioLinkFailure
+            | L2Trigger::Received { .. } => None,
+        }
+    }
+}
+
 /// Where packets for a host go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Via {

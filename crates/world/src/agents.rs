@@ -1,27 +1,15 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
+use crate::cells::Cells;
 use crate::ids::{DomainId, NodeId};
-use crate::node::{Node, Resident};
+use crate::node::{Domain, Nodes, Resident};
 use crate::scenario::Scenario;
-use roamlab_engine::{Bytes, Streams};
-use roamlab_mobility::{CellSite, HostSite, MobilitySpec, Placement, Prediction, Stay, Topology};
+use roamlab_engine::Streams;
+use roamlab_mobility::{
+    CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
+};
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A mobility protocol in its part of the network.
-#[derive(Debug)]
-pub struct Domain {
-    /// Home addresses of its hosts.
-    pub hosts: BTreeSet<Addr>,
-    /// Bytes that a tunnel adds.
-    pub tunnel_overhead: Bytes,
-    /// Bytes that a tunnel from a base station adds.
-    pub forwarding_overhead: Bytes,
-    /// A packet that leaves a tunnel, or comes to the host's home, without a route is discarded.
-    pub discards_unknown: bool,
-    /// A message from a node to itself is delivered at once.
-    pub delivers_to_self: bool,
-}
 
 /// What the protocols of a run ask of the world.
 pub struct Setting {
@@ -31,17 +19,21 @@ pub struct Setting {
     pub predictions: Vec<Prediction>,
     /// The code point that marks forwarded packets.
     pub mark: Dscp,
+    /// The agents of each node with their domains, in the order of its residents.
+    pub machines: Vec<Vec<(DomainId, MobilityAgent)>>,
 }
 
 /// Gives every node its agents.
 pub fn install(
     scenario: &Scenario,
-    nodes: &mut [Node],
+    (nodes, cells): (&mut Nodes, &mut Cells),
     ids: &BTreeMap<&str, NodeId>,
     streams: &Streams,
 ) -> Setting {
-    let mut setting = Setting { domains: Vec::new(), predictions: Vec::new(), mark: Dscp::FORWARDED };
-    let address = |name: &str| nodes[ids[name].0 as usize].addr;
+    let machines = std::iter::repeat_with(Vec::new).take(nodes.len()).collect();
+    let (domains, predictions) = (Vec::new(), Vec::new());
+    let mut setting = Setting { domains, predictions, mark: Dscp::FORWARDED, machines };
+    let address = |name: &str| nodes[ids[name]].addr;
     let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
     let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
     for (number, (table, spec)) in scenario.protocols().enumerate() {
@@ -51,21 +43,21 @@ pub fn install(
         let installed = spec.install(&topology, &|component| streams.named(&format!("{prefix}{component}")));
         let id = DomainId(number as u16);
         for placement in installed.roles {
-            let node = &mut nodes[by_address[&placement.at].0 as usize];
-            node.watches_uplink |= placement.watches_uplink;
-            let Placement { role: agent, buffering, watches_uplink, .. } = placement;
-            let timers = BTreeMap::new();
-            node.agents.push(Resident { domain: id, agent, buffering, watches_uplink, timers });
+            let Placement { at, role, buffering, watches_uplink, .. } = placement;
+            let node = by_address[&at];
+            nodes[node].watches_uplink |= watches_uplink;
+            nodes[node].residents.push(Resident { domain: id, buffering, watches_uplink });
+            setting.machines[node.0 as usize].push((id, role));
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
         for host in hosts.iter().filter(|_| installed.drops_duplicates) {
-            if let Some(mobile) = &mut nodes[by_address[host].0 as usize].mobile {
-                mobile.drops_duplicates = true;
-            }
+            cells.drop_duplicates(by_address[host]);
         }
+        let base_stations = topology.cells.iter().map(|cell| topology.address(&cell.name)).collect();
         let overhead = scenario.network.tunnel_overhead;
         setting.domains.push(Domain {
             hosts,
+            base_stations,
             tunnel_overhead: installed.tunnel_overhead.unwrap_or(overhead),
             forwarding_overhead: installed.forwarding_overhead.unwrap_or(overhead),
             discards_unknown: installed.discards_unknown,

@@ -1,34 +1,36 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
-use crate::cause::CauseId;
-use crate::conduct::Conduct;
-use crate::conduct::Replication;
+use crate::cells::{Cell, Cells, Measuring, Mobile};
+use crate::conduct::{Conduct, Replication};
+use crate::control::Agents;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
+use crate::flows::Flows;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, NodeId};
 use crate::link::{End, Link, Links};
-use crate::node::{Cell, Measuring, Mobile, Node};
+use crate::network::{Network, Policer, Rules};
+use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::Wanted;
-use crate::route::{Edge, RouteTable, Ways, shortest_paths};
+use crate::route::{Edge, Ways, shortest_paths};
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
-use crate::world::{Policer, World};
+use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec,
-    Visit,
+    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Role, Schedule, Signal,
+    SignalSpec, Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The knobs of a flow that runs over TCP.
@@ -40,9 +42,10 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     let drawn = expand::draw(scenario, &streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
-    let (nodes, ids, ways) = (Vec::new(), BTreeMap::new(), Ways::default());
+    let (nodes, ids, ways) = (Nodes::default(), BTreeMap::new(), Ways::default());
     let wanted = wanted(scenario, conduct);
-    let mut builder = Builder { scenario, draw, wanted, streams, nodes, links, ids, ways };
+    let mut builder =
+        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, ways };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -82,7 +85,9 @@ struct Builder<'a> {
     draw: Replication,
     wanted: Wanted,
     streams: Streams,
-    nodes: Vec<Node>,
+    nodes: Nodes,
+    /// The mobile hosts, by their nodes.
+    mobiles: Vec<Option<Box<Mobile>>>,
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
     ways: Ways,
@@ -94,7 +99,7 @@ impl<'a> Builder<'a> {
         let next = NodeId(self.nodes.len() as u32);
         let id = *self.ids.entry(name).or_insert(next);
         if id == next {
-            self.nodes.push(blank_node(name, Addr::node(next.0)));
+            self.nodes.add(Node::new(name, Addr::node(next.0)));
         }
         id
     }
@@ -115,8 +120,8 @@ impl<'a> Builder<'a> {
             self.links.set_queue(id, TxQueue::Shared(Box::new(queue)));
         }
         if let End::Node(to) = ends.1 {
-            let neighbour = self.nodes[to.0 as usize].addr;
-            self.nodes[ends.0.0 as usize].neighbours.insert(neighbour, id);
+            let neighbour = self.nodes[to].addr;
+            self.nodes[ends.0].neighbours.insert(neighbour, id);
         }
         id
     }
@@ -162,14 +167,15 @@ impl<'a> Builder<'a> {
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
-            self.nodes[base_station.0 as usize].serves = Some(cell);
+            self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
-                self.links.join(air, medium);
+                let rng = self.streams.named(&format!("{name}/medium/{name}"));
+                self.links.join(air, medium, Role::BaseStation, rng);
             }
             let router = self.node(&spec.router);
-            self.nodes[router.0 as usize].is_access_router = true;
-            cells.push(Cell { name: name.clone(), air, base_station, hosts: Vec::new() });
+            self.nodes[router].is_access_router = true;
+            cells.push(Cell::new(name.clone(), air, base_station));
         }
         cells
     }
@@ -189,14 +195,15 @@ impl<'a> Builder<'a> {
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
+        self.mobiles.resize_with(self.nodes.len(), || None);
         for spec in &self.scenario.hosts {
             let home = self.ids[spec.home.as_str()];
             let id = NodeId(self.nodes.len() as u32);
             self.ids.insert(&spec.name, id);
-            self.nodes.push(blank_node(&spec.name, Addr::mobile(id.0)));
+            self.nodes.add(Node::new(&spec.name, Addr::mobile(id.0)));
             self.ways.add_host(home);
             let mobile = self.mobile(id, spec, cells);
-            self.nodes[id.0 as usize].mobile = Some(Box::new(mobile));
+            self.mobiles.push(Some(Box::new(mobile)));
         }
     }
 
@@ -209,31 +216,19 @@ impl<'a> Builder<'a> {
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
             let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
-            let name = format!("{}->{name}", spec.name);
-            let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
+            let uplink = format!("{}->{name}", spec.name);
+            let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
-                self.links.join(link, medium);
+                let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
+                self.links.join(link, medium, Role::Host, rng);
             }
             uplinks.insert(CellId(cell as u32), link);
         }
-        Mobile {
-            plan: self.scenario.radio.plan(spec.stays()).unwrap_or_default(),
-            next_motion: 0,
-            visits,
-            visit: 0,
-            attachments: Vec::new(),
-            left: BTreeMap::new(),
-            uplink_choice: self.scenario.radio.uplink(),
-            entering: None,
-            moved: CauseId::NONE,
-            unheard: CauseId::NONE,
-            measuring: self.measuring(spec, cells),
-            uplinks,
-            waiting: VecDeque::new(),
-            drops_duplicates: self.scenario.radio.duplicates() == Duplicates::Drop,
-            received: BTreeSet::new(),
-        }
+        let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
+        let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
+        let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
+        Mobile::new((plan, visits), uplinks, measuring, drops_duplicates)
     }
 
     /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
@@ -249,7 +244,7 @@ impl<'a> Builder<'a> {
             let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate: spec.rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
-                let addr = self.nodes[self.ids[host.name.as_str()].0 as usize].addr;
+                let addr = self.nodes[self.ids[host.name.as_str()]].addr;
                 let id = LinkId((self.links.len() + names.len()) as u32);
                 let bearer = spec.bearer_of(&host.name);
                 let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
@@ -363,7 +358,7 @@ impl<'a> Builder<'a> {
         };
         let end = |name: &String| {
             let node = self.ids[name.as_str()];
-            (node, self.nodes[node.0 as usize].addr)
+            (node, self.nodes[node].addr)
         };
         let ends = spec.path.each_ref().map(end);
         let mut flow = Flow::new(spec.name.clone(), ends, app, transport);
@@ -374,7 +369,7 @@ impl<'a> Builder<'a> {
     fn faults(&self) -> Vec<Fault> {
         let faults = self.scenario.faults.iter().map(|spec| Fault {
             message: spec.message.clone(),
-            host: spec.host.as_ref().map(|host| self.nodes[self.ids[host.as_str()].0 as usize].addr),
+            host: spec.host.as_ref().map(|host| self.nodes[self.ids[host.as_str()]].addr),
             occurrences: spec.occurrences.clone(),
             delay: spec.delay,
             seen: 0,
@@ -387,7 +382,9 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let flows = self.flows();
         let faults = self.faults();
-        let setting = agents::install(scenario, &mut self.nodes, &self.ids, &self.streams);
+        let survives = scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered;
+        let mut cells = Cells::new(cells, self.mobiles, survives);
+        let setting = agents::install(scenario, (&mut self.nodes, &mut cells), &self.ids, &self.streams);
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
@@ -395,50 +392,21 @@ impl<'a> Builder<'a> {
             cx.probes.causes.begin();
         }
         cx.probes.losses = vec![0; flows.len()];
-        schedule_start(&mut cx, &self.links, &self.nodes, &flows);
-        for (number, prediction) in setting.predictions.iter().enumerate() {
-            cx.scheduler.push(prediction.at, Event::Prediction { number: number as u32 });
-        }
-        let mut world = World {
-            cx,
-            nodes: self.nodes,
-            links: self.links,
-            bearers,
-            cells,
-            flows,
-            ways: self.ways,
-            domains: setting.domains,
+        schedule_changes(&mut cx, &self.links);
+        cells.start(&mut cx);
+        let mut flows = Flows::new(flows);
+        flows.start(&mut cx);
+        let mut agents = Agents::new(setting.machines, faults, setting.predictions);
+        agents.start(&mut cx);
+        let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
-            in_flight_survives: scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered,
             policer: policer(scenario.network.foreign_marks, setting.mark),
-            faults,
-            delayed: Vec::new(),
-            predictions: setting.predictions,
-            broken: None,
-            outside: None,
-            events: 0,
-            packet_hops: 0,
         };
-        world.mark_special();
-        (0..world.nodes.len() as u32).for_each(|node| world.start_agents(NodeId(node)));
-        world
-    }
-}
-
-fn blank_node(name: &str, addr: Addr) -> Node {
-    Node {
-        name: name.into(),
-        addr,
-        routes: RouteTable::default(),
-        neighbours: BTreeMap::new(),
-        agents: Vec::new(),
-        agent_armed: Vec::new(),
-        serves: None,
-        watches_uplink: false,
-        is_access_router: false,
-        buffers: BTreeMap::new(),
-        draining: BTreeMap::new(),
-        mobile: None,
+        let links = (self.links, bearers, self.ways);
+        let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        let special = network.mark_special(&cx);
+        flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
+        World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }
     }
 }
 
@@ -474,25 +442,11 @@ fn changes(link: &LinkSpec) -> Vec<LinkChange> {
     link.changes.iter().map(change).collect()
 }
 
-/// The changes of links, the first motion and measurement of every host and the first wake-up of every application.
-fn schedule_start(cx: &mut Cx, links: &Links, nodes: &[Node], flows: &[Flow]) {
+fn schedule_changes(cx: &mut Cx, links: &Links) {
     for (id, link) in links.iter().enumerate() {
         for (index, change) in link.changes.iter().enumerate() {
             let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };
             cx.scheduler.push(change.at, event);
-        }
-    }
-    for (id, node) in nodes.iter().enumerate() {
-        let Some(mobile) = &node.mobile else { continue };
-        let Some(&(time, _)) = mobile.plan.first() else { continue };
-        cx.scheduler.push(time, Event::Motion { node: NodeId(id as u32) });
-        if mobile.measuring.is_some() {
-            cx.scheduler.push(time, Event::Measurement { node: NodeId(id as u32) });
-        }
-    }
-    for (id, flow) in flows.iter().enumerate() {
-        if let Some(time) = flow.app.next_wake() {
-            cx.scheduler.push(time, Event::App { flow: id as u32 });
         }
     }
 }

@@ -4,7 +4,7 @@
 //! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
 
 use crate::ids::Location;
-use crate::table::{Cell, Column, Names, table};
+use crate::table::{Cell, Column, Names, table, words};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use std::collections::BTreeMap;
@@ -107,11 +107,7 @@ kinds! {
     FastRetransmit => "fast-retransmit";
 }
 
-impl Cell for Kind {
-    fn column(values: Vec<Kind>, _: &Names) -> Column {
-        Column::words(values.iter().map(|kind| kind.name()))
-    }
-}
+words!(Kind);
 
 table! {
     /// What led to what.
@@ -177,6 +173,7 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::NoRoute
         | DropReason::TtlExpired
         | DropReason::FrameLoss
+        | DropReason::RetryLimit
         | DropReason::ForcedLoss
         | DropReason::PolicedMark
         | DropReason::TunnelCongestion

@@ -1,451 +1,396 @@
 //! The control plane: mobility agents get their inputs and have their actions done.
 //!
-//! An action that its node cannot carry out violates a law: the run ends with a report. Where an action finds nothing
-//! to do instead, a comment says why that may be.
+//! Agents see the network through its methods, and no flow. An action that its node cannot carry out violates a law: the
+//! run ends with a report. Where an action finds nothing to do instead, a comment says why that may be.
 
-use crate::buffer::Mode;
 use crate::cause::{Cause, CauseId, Kind, Led};
+use crate::cx::Cx;
 use crate::event::Event;
-use crate::fault::Fate;
-use crate::ids::{DomainId, Location, NodeId, Slot};
-use crate::node::{Mobile, Resident, Served, SetBy};
-use crate::probe::{HandoverPhase, Stop};
-use crate::route::HostRoute;
-use crate::world::World;
-use roamlab_engine::Duration;
-use roamlab_mobility::{Action, Input, Keeps, L2Trigger, Message, Via};
-use roamlab_packet::{Addr, Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, PacketPool, Tos};
-use std::collections::{BTreeSet, VecDeque};
+use crate::fault::{Fate, Fault};
+use crate::ids::{CellId, DomainId, Location, NodeId, Served, Slot};
+use crate::network::{Done, Listener, Network};
+use crate::probe::Stop;
+use roamlab_engine::Time;
+use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use std::collections::BTreeMap;
 
-impl World {
-    /// Does something that `led` leads to.
-    pub(crate) fn because<T>(&mut self, led: Led, what: impl FnOnce(&mut World) -> T) -> T {
-        let before = self.cx.probes.causes.lead(led);
-        let result = what(self);
-        self.cx.probes.causes.lead(before);
-        result
+mod motion;
+
+/// What set a deadline of an agent.
+#[derive(Copy, Clone, Debug)]
+struct SetBy {
+    /// What led to it; for one that another deadline set, what led to that one.
+    cause: CauseId,
+    /// What led to the messages that the agent sent when it set it.
+    sent_by: CauseId,
+}
+
+/// A mobility agent.
+#[derive(Debug)]
+struct Agent {
+    domain: DomainId,
+    machine: MobilityAgent,
+    /// What set its pending deadlines.
+    timers: BTreeMap<Time, SetBy>,
+}
+
+/// The agents of a node.
+#[derive(Debug, Default)]
+struct AtNode {
+    /// By [`Slot`].
+    agents: Vec<Agent>,
+    /// When their pending wake-ups are due, the earliest last.
+    armed: Vec<Time>,
+}
+
+/// All mobility agents, and what waits to be told to them.
+#[derive(Debug)]
+pub struct Agents {
+    at: Vec<AtNode>,
+    /// Faults to inject into the signalling.
+    faults: Vec<Fault>,
+    /// Handovers that base stations will be told of in advance, right or wrong.
+    predictions: Vec<Prediction>,
+    /// Messages held back by a fault, with the node they are at and their domain.
+    delayed: Vec<Option<(NodeId, DomainId, PacketId)>>,
+    /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
+    draining: BTreeMap<(NodeId, Served), CauseId>,
+    /// The law that an action has violated.
+    broken: Option<String>,
+}
+
+impl Listener for Agents {
+    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx) {
+        self.input(node, slot, input, network, cx);
     }
+}
 
-    /// Gives one of a node's agents an input and does what it asks for.
-    pub(crate) fn agent_input(&mut self, node: NodeId, slot: Slot, input: Input) {
-        self.agent_input_set_by(node, slot, input, CauseId::NONE);
-    }
-
-    /// The same; the deadlines that the agent sets are put down to `set_by`, if that is a row.
-    fn agent_input_set_by(&mut self, node: NodeId, slot: Slot, input: Input, set_by: CauseId) {
-        let mut actions = Vec::new();
-        self.nodes[node.0 as usize].agents[slot.0 as usize].agent.on(input, self.cx.now, &mut actions);
-        self.arm_agent(node);
-        self.note_timers(node, slot, set_by);
-        for action in actions {
-            self.act(node, slot, action);
+impl Agents {
+    /// The agents of each node, before their first input.
+    pub fn new(
+        machines: Vec<Vec<(DomainId, MobilityAgent)>>,
+        faults: Vec<Fault>,
+        predictions: Vec<Prediction>,
+    ) -> Agents {
+        let agent = |(domain, machine)| Agent { domain, machine, timers: BTreeMap::new() };
+        let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
+            agents: machines.into_iter().map(agent).collect(),
+            armed: Vec::new(),
+        };
+        Agents {
+            at: machines.into_iter().map(at_node).collect(),
+            faults,
+            predictions,
+            delayed: Vec::new(),
+            draining: BTreeMap::new(),
+            broken: None,
         }
     }
 
-    /// Gives an input about a host to the agents of its domains at a node.
-    pub(crate) fn tell(&mut self, node: NodeId, host: Addr, input: &Input) {
-        for slot in 0..self.nodes[node.0 as usize].agents.len() {
-            let domain = self.nodes[node.0 as usize].agents[slot].domain;
-            if self.domains[domain.0 as usize].hosts.contains(&host) {
-                self.agent_input(node, Slot(slot as u16), input.clone());
+    /// Schedules the predictions and sets the first wake-ups of all agents.
+    pub fn start(&mut self, cx: &mut Cx) {
+        for (prediction, number) in self.predictions.iter().zip(0..) {
+            cx.scheduler.push(prediction.at, Event::Prediction { number });
+        }
+        for node in (0..self.at.len() as u32).map(NodeId) {
+            self.arm(node, cx);
+            for slot in self.slots(node) {
+                self.note_timers(node, slot, CauseId::START, cx);
             }
         }
     }
 
-    /// Gives a message to the agents of its domain at a node.
-    pub(crate) fn hand_over(&mut self, node: NodeId, domain: DomainId, from: Addr, message: &Message) {
-        for slot in 0..self.nodes[node.0 as usize].agents.len() {
-            if self.nodes[node.0 as usize].agents[slot].domain == domain {
+    /// Whether an action has violated a law.
+    pub fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// The law that was violated.
+    pub fn violation(&mut self) -> Option<String> {
+        self.broken.take()
+    }
+
+    /// How many messages are held back.
+    pub fn packets_delayed(&self) -> u64 {
+        self.delayed.iter().flatten().count() as u64
+    }
+
+    /// Gives one of a node's agents an input and does what it asks for.
+    fn input(&mut self, node: NodeId, slot: Slot, input: Input, net: &mut Network, cx: &mut Cx) {
+        self.input_set_by(node, slot, (input, CauseId::NONE), net, cx);
+    }
+
+    /// The same; the deadlines that the agent sets are put down to `set_by`, if that is a row.
+    fn input_set_by(
+        &mut self,
+        node: NodeId,
+        slot: Slot,
+        (input, set_by): (Input, CauseId),
+        net: &mut Network,
+        cx: &mut Cx,
+    ) {
+        let mut actions = Vec::new();
+        self.agent(node, slot).machine.on(input, cx.now, &mut actions);
+        self.arm(node, cx);
+        self.note_timers(node, slot, set_by, cx);
+        for action in actions {
+            self.act(node, slot, action, net, cx);
+        }
+    }
+
+    /// Does what an agent asks for. If it cannot be done, the run ends.
+    fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
+        if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
+            let name = net.name(node);
+            self.broken.get_or_insert_with(|| format!("an agent at \"{name}\" {problem}"));
+        }
+    }
+
+    /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
+    fn tell(&mut self, node: NodeId, host: Addr, trigger: &L2Trigger, net: &mut Network, cx: &mut Cx) {
+        let told: Vec<Slot> = net.agents_for(node, host, trigger.base_station()).collect();
+        for slot in told {
+            self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
+        }
+    }
+
+    /// Signalling has come to its node: a message for the agents of its domain there.
+    pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+        let packet = cx.pool.deliver(packet);
+        let (Some(id), from) = (packet.message(), packet.header.src) else { return };
+        let (domain, message) = cx.probes.received(cx.now, id);
+        let led = Led::By(cx.probes.causes.message_row(id));
+        cx.because(led, |cx| self.hand_over(node, (domain, from), &message, net, cx));
+    }
+
+    /// Signalling has come to all who hear a cell.
+    pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+        let packet = cx.pool.deliver(packet);
+        let (Some(id), from) = (packet.message(), packet.header.src) else { return };
+        let (domain, message) = cx.probes.received(cx.now, id);
+        for index in 0..net.cells().count_in(cell) {
+            let Some((host, moved)) = net.cells().hearer(cell, index) else { continue };
+            let led = cx.probes.causes.heard(id, net.address(host), moved);
+            cx.because(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
+        }
+    }
+
+    fn hand_over(
+        &mut self,
+        node: NodeId,
+        (domain, from): (DomainId, Addr),
+        message: &Message,
+        net: &mut Network,
+        cx: &mut Cx,
+    ) {
+        for slot in self.slots(node) {
+            if self.agent(node, slot).domain == domain {
                 let message = message.clone();
-                self.agent_input(node, Slot(slot as u16), Input::Message { from, message });
+                self.input(node, slot, Input::Message { from, message }, net, cx);
             }
         }
     }
 
     /// The deadline of some agent of a node may have come.
-    pub(crate) fn agent_wake(&mut self, node: NodeId) {
-        self.nodes[node.0 as usize].agent_armed.pop();
-        for slot in 0..self.nodes[node.0 as usize].agents.len() {
-            let deadline = self.nodes[node.0 as usize].agents[slot].agent.next_deadline();
-            if deadline.is_some_and(|deadline| deadline <= self.cx.now) {
-                let slot = Slot(slot as u16);
-                let (row, set_by) = self.timer(node, slot);
-                self.because(Led::ByThis(row), |world| {
-                    world.agent_input_set_by(node, slot, Input::Deadline, set_by)
-                });
+    pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
+        self.at[node.0 as usize].armed.pop();
+        for slot in self.slots(node) {
+            let deadline = self.agent(node, slot).machine.next_deadline();
+            if deadline.is_some_and(|deadline| deadline <= cx.now) {
+                let (row, set_by) = self.timer(node, slot, cx);
+                let input = (Input::Deadline, set_by);
+                cx.because(Led::ByThis(row), |cx| self.input_set_by(node, slot, input, net, cx));
             }
         }
-        self.arm_agent(node);
+        self.arm(node, cx);
     }
 
     /// The row for the deadline of an agent that has come, and what set it.
-    fn timer(&mut self, node: NodeId, slot: Slot) -> (Cause, CauseId) {
+    fn timer(&mut self, node: NodeId, slot: Slot, cx: &Cx) -> (Cause, CauseId) {
         let place = Location::Node(node);
-        let timers = &mut self.nodes[node.0 as usize].agents[slot.0 as usize].timers;
+        let timers = &self.agent(node, slot).timers;
         // A deadline that was there from the beginning has been set by nothing else.
         let start = SetBy { cause: CauseId::START, sent_by: CauseId::START };
         let SetBy { cause, sent_by } = timers.first_key_value().map_or(start, |(_, set_by)| *set_by);
-        let missing = self.cx.probes.causes.missing(sent_by, place);
+        let missing = cx.probes.causes.missing(sent_by, place);
         (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
     }
 
     /// Notes what set an agent's deadlines: `set_by` or, if that is no row, what led to the present input.
-    fn note_timers(&mut self, node: NodeId, slot: Slot, set_by: CauseId) {
-        if !self.cx.probes.causes.is_on() {
+    fn note_timers(&mut self, node: NodeId, slot: Slot, set_by: CauseId, cx: &mut Cx) {
+        if !cx.probes.causes.is_on() {
             return;
         }
-        let Resident { agent, timers, .. } = &self.nodes[node.0 as usize].agents[slot.0 as usize];
+        let Agent { machine, timers, .. } = self.agent(node, slot);
         let mut all = Vec::new();
-        agent.deadlines(&mut |time| all.push(time));
+        machine.deadlines(&mut |time| all.push(time));
         if all.len() == timers.len() && all.iter().all(|time| timers.contains_key(time)) {
             return;
         }
         let is_new = all.iter().any(|time| !timers.contains_key(time));
-        let sent_by = if is_new { self.cx.led() } else { CauseId::NONE };
+        let sent_by = if is_new { cx.led() } else { CauseId::NONE };
         let new = SetBy { cause: set_by.or(|| sent_by), sent_by };
-        let timers = &mut self.nodes[node.0 as usize].agents[slot.0 as usize].timers;
         timers.retain(|time, _| all.contains(time));
         for time in all {
             timers.entry(time).or_insert(new);
         }
     }
 
-    /// Sets the first wake-up of a node's agents.
-    pub(crate) fn start_agents(&mut self, node: NodeId) {
-        self.arm_agent(node);
-        for slot in 0..self.nodes[node.0 as usize].agents.len() {
-            self.note_timers(node, Slot(slot as u16), CauseId::START);
-        }
-    }
-
     /// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and
     /// serves when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind
     /// for good.
-    fn arm_agent(&mut self, node: NodeId) {
-        let state = &mut self.nodes[node.0 as usize];
-        let deadline = state.agents.iter().filter_map(|resident| resident.agent.next_deadline()).min();
-        let Some(deadline) = deadline.map(|deadline| deadline.max(self.cx.now)) else { return };
-        if state.agent_armed.last().is_none_or(|&pending| deadline < pending) {
-            state.agent_armed.push(deadline);
-            self.cx.scheduler.push(deadline, Event::Agent { node });
+    fn arm(&mut self, node: NodeId, cx: &mut Cx) {
+        let AtNode { agents, armed } = &mut self.at[node.0 as usize];
+        let deadline = agents.iter().filter_map(|agent| agent.machine.next_deadline()).min();
+        let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
+        if armed.last().is_none_or(|&pending| deadline < pending) {
+            armed.push(deadline);
+            cx.scheduler.push(deadline, Event::Agent { node });
         }
     }
 
-    /// An agent wants what its node cannot do: the run ends.
-    fn cannot(&mut self, node: NodeId, what: &str) {
-        let name = &self.nodes[node.0 as usize].name;
-        self.broken.get_or_insert_with(|| format!("an agent at \"{name}\" {what}"));
+    fn agent(&mut self, node: NodeId, slot: Slot) -> &mut Agent {
+        &mut self.at[node.0 as usize].agents[slot.0 as usize]
     }
 
-    fn act(&mut self, node: NodeId, slot: Slot, action: Action) {
-        let served = |host| Served { host, slot };
-        match action {
-            Action::Send { to, message } => self.send_message(node, slot, to, message),
-            Action::SetRoute { host, from, via, watch } => {
-                if let Some(route) = self.host_route(node, slot, (from, via, watch)) {
-                    self.nodes[node.0 as usize].routes.set_host(host, route);
-                }
-            }
-            Action::ClearRoute { host, from } => {
-                let cause = self.cx.led();
-                self.nodes[node.0 as usize].routes.note_removal(host, cause);
-                self.nodes[node.0 as usize].routes.clear_host(host, slot, from);
-            }
-            Action::AddBranch { host, from, via, watch } => {
-                if let Some(route) = self.host_route(node, slot, (from, via, watch)) {
-                    self.nodes[node.0 as usize].routes.add_branch(host, route);
-                }
-            }
-            Action::RemoveBranch { host, from, via } => {
-                let cause = self.cx.led();
-                self.nodes[node.0 as usize].routes.note_removal(host, cause);
-                self.nodes[node.0 as usize].routes.remove_branch(host, slot, from, via);
-            }
-            Action::StartBuffering { host } => self.start_buffering(node, served(host)),
-            Action::Release { host, via, mark } => self.release(node, served(host), via, mark),
-            Action::AwaitForwarded { host, wait } => self.await_forwarded(node, served(host), wait),
-            Action::ReleaseReorderQueue { host, via } => self.release_reorder_queue(node, served(host), via),
-            Action::EndBearer { host } => self.end_bearer(node, served(host)),
-            Action::DiscardBuffer { host } => self.discard_buffer(node, served(host)),
-            Action::Measure { event } if self.measures(node) => self.evaluate(node, event),
-            Action::Search if self.measures(node) => self.search(node),
-            Action::Measure { .. } | Action::Search => {
-                self.cannot(node, "wants measurements, and the node makes none");
-            }
-            Action::ReportReceived { to } => self.report_received(node, slot, to),
-            Action::AwaitDrained { host } if self.nodes[node.0 as usize].serves.is_some() => {
-                let cause = self.cx.led();
-                self.nodes[node.0 as usize].draining.insert(served(host), cause);
-                self.look_for_drained(node, host);
-            }
-            Action::AwaitDrained { .. } => self.cannot(node, "waits for the air, and the node has no cell"),
-            Action::SkipReceived { host, received } => self.skip_received(node, served(host), received),
-            Action::Leave if self.nodes[node.0 as usize].mobile.is_some() => self.leave_all(node),
-            Action::Enter { base_station, after } if self.nodes[node.0 as usize].mobile.is_some() => {
-                self.command_entry(node, base_station, after);
-            }
-            Action::Leave | Action::Enter { .. } => {
-                self.cannot(node, "changes cells, and the node is no mobile host");
-            }
-            Action::Note { host, phase } => {
-                self.note(host, phase, node);
-            }
-        }
+    fn slots(&self, node: NodeId) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.at[node.0 as usize].agents.len() as u16).map(Slot)
     }
 
-    /// The route that an agent asks for, if its node can have it.
-    fn host_route(
+    fn try_to_act(
         &mut self,
         node: NodeId,
         slot: Slot,
-        (from, via, watch): (Option<Addr>, Via, bool),
-    ) -> Option<HostRoute> {
-        let cause = self.cx.led();
-        let here = &self.nodes[node.0 as usize];
-        let resident = &here.agents[slot.0 as usize];
-        let problem = match via {
-            Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
-            Via::Neighbour(next) if !here.neighbours.contains_key(&next) => {
-                "routes to a neighbour that the node does not have"
+        action: Action,
+        net: &mut Network,
+        cx: &mut Cx,
+    ) -> Done {
+        let served = |host| Served { host, slot };
+        match action {
+            Action::Send { to, message } => self.send_message(node, slot, (to, message), net, cx),
+            Action::SetRoute { host, from, via, watch } => {
+                return net.set_route(node, served(host), (from, via, watch), false, cx);
             }
-            Via::Buffer | Via::ReorderQueue if resident.buffering.is_none() => {
-                "routes into a buffer, and has asked for none"
+            Action::ClearRoute { host, from } => net.clear_route(node, served(host), (from, None), cx),
+            Action::AddBranch { host, from, via, watch } => {
+                return net.set_route(node, served(host), (from, via, watch), true, cx);
             }
-            _ => return Some(HostRoute { from, via, watch, domain: resident.domain, slot, cause }),
-        };
-        self.cannot(node, problem);
-        None
+            Action::RemoveBranch { host, from, via } => {
+                net.clear_route(node, served(host), (from, Some(via)), cx);
+            }
+            Action::StartBuffering { host } => {
+                self.draining.remove(&(node, served(host)));
+                return net.start_buffering(node, served(host), cx);
+            }
+            Action::Release { host, via, mark } => return net.release(node, served(host), via, mark, cx),
+            Action::AwaitForwarded { host, wait } => {
+                return net.await_forwarded(node, served(host), wait, cx);
+            }
+            Action::ReleaseReorderQueue { host, via } => {
+                net.release_reorder_queue(node, served(host), via, cx);
+            }
+            Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
+            Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
+            Action::Measure { event } if net.cells().measures(node) => net.cells().evaluate(node, event),
+            Action::Search if net.cells().measures(node) => net.cells().search(node),
+            Action::Measure { .. } | Action::Search => {
+                return Err("wants measurements, and the node makes none");
+            }
+            Action::ReportReceived { to } => {
+                let received = net.cells().received(node).cloned();
+                let packets =
+                    received.ok_or("reports what it has received, and the node is no mobile host")?;
+                self.input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }), net, cx);
+            }
+            Action::AwaitDrained { .. } if net.cell_of(node).is_none() => {
+                return Err("waits for the air, and the node has no cell");
+            }
+            Action::AwaitDrained { host } => {
+                self.draining.insert((node, served(host)), cx.led());
+                self.look_for_drained(node, host, net, cx);
+            }
+            Action::SkipReceived { host, received } => {
+                return net.skip_received(node, served(host), received, cx);
+            }
+            Action::Leave | Action::Enter { .. } if !net.address(node).is_mobile() => {
+                return Err("changes cells, and the node is no mobile host");
+            }
+            Action::Leave => self.leave_all(node, net, cx),
+            Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
+            Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
+        }
+        Ok(())
     }
 
-    fn send_message(&mut self, node: NodeId, slot: Slot, to: Addr, message: Message) {
+    fn send_message(
+        &mut self,
+        node: NodeId,
+        slot: Slot,
+        (to, message): (Addr, Message),
+        net: &mut Network,
+        cx: &mut Cx,
+    ) {
         let concerned = (message.name(), message.host());
         let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last();
-        let here = &self.nodes[node.0 as usize];
-        let (src, domain) = (here.addr, here.agents[slot.0 as usize].domain);
+        let (src, domain) = (net.address(node), self.agent(node, slot).domain);
         let (size, in_band) = (message.size(), message.in_band());
         let place = Location::Node(node);
-        let row = self.cx.probes.causes.message(self.cx.now, concerned.0, (place, concerned.1));
-        let id = self.cx.probes.sent(self.cx.now, (src, to), (domain, row), message);
+        let row = cx.probes.causes.message(cx.now, concerned.0, (place, concerned.1));
+        let id = cx.probes.sent(cx.now, (src, to), (domain, row), message);
         let inner = IpHeader::new(src, to, Tos::default());
-        let packet = Packet::make(FlowId::CONTROL, inner, size, self.cx.now, Body::Signal(id));
-        let packet = self.cx.pool.create(packet.in_band(in_band));
-        self.cx.probes.message_serial(id, self.cx.pool[&packet].serial);
+        let packet = Packet::make(FlowId::CONTROL, inner, size, cx.now, Body::Signal(id));
+        let packet = cx.pool.create(packet.in_band(in_band));
+        cx.probes.message_serial(id, cx.pool[&packet].serial);
         match fate {
-            None => self.set_out(node, domain, packet),
-            Some(Fate::Lost) => self.cx.lose(packet, DropReason::ForcedLoss, place),
+            None => self.set_out(node, domain, packet, net, cx),
+            Some(Fate::Lost) => cx.lose(packet, DropReason::ForcedLoss, place),
             Some(Fate::Late(delay)) => {
-                self.cx.probes.causes.held_back(self.cx.now, id, place);
+                cx.probes.causes.held_back(cx.now, id, place);
                 let index = self.delayed.len() as u32;
                 self.delayed.push(Some((node, domain, packet)));
-                self.cx.scheduler.push(self.cx.now + delay, Event::Delayed { slot: index });
+                cx.scheduler.push(cx.now + delay, Event::Delayed { slot: index });
             }
         }
     }
 
     /// A message that a fault has held back sets out.
-    pub(crate) fn release_delayed(&mut self, slot: u32) {
+    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Cx) {
         if let Some((node, domain, packet)) = self.delayed[slot as usize].take() {
-            self.set_out(node, domain, packet);
+            self.set_out(node, domain, packet, net, cx);
         }
     }
 
-    fn set_out(&mut self, node: NodeId, domain: DomainId, packet: PacketId) {
-        let dst = self.cx.pool[&packet].header.dst;
-        let here = &self.nodes[node.0 as usize];
+    fn set_out(&mut self, node: NodeId, domain: DomainId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+        let dst = cx.pool[&packet].header.dst;
         // What a base station itself has to say to its hosts does not go where their data go.
-        if here.serves.is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
-            self.cx.trace(&packet, Stop::NodeSend, Location::Node(node));
-            self.send_air(node, packet);
-        } else if dst == here.addr && self.domains[domain.0 as usize].delivers_to_self {
-            self.cx.trace(&packet, Stop::NodeSend, Location::Node(node));
-            self.deliver(node, packet);
+        if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
+            cx.trace(&packet, Stop::NodeSend, Location::Node(node));
+            net.send_air(node, packet, cx);
+        } else if dst == net.address(node) && net.delivers_to_self(domain) {
+            cx.trace(&packet, Stop::NodeSend, Location::Node(node));
+            self.deliver(node, packet, net, cx);
         } else {
-            self.send(node, packet);
+            net.send(node, packet, self, cx);
         }
     }
 
-    /// An agent learns which packets its host has received.
-    fn report_received(&mut self, node: NodeId, slot: Slot, to: Addr) {
-        let Some(mobile) = &self.nodes[node.0 as usize].mobile else {
-            return self.cannot(node, "reports what it has received, and the node is no mobile host");
-        };
-        let packets = mobile.received.clone();
-        self.agent_input(node, slot, Input::Trigger(L2Trigger::Received { to, packets }));
+    /// Whether some agent waits for the air to be clear.
+    pub fn wait_for_air(&self) -> bool {
+        !self.draining.is_empty()
     }
 
-    /// What a host has received already is not sent to it: neither what waits for the air nor what comes to it later.
-    fn skip_received(&mut self, node: NodeId, served: Served, received: BTreeSet<u64>) {
-        let cause = self.cx.led();
-        let here = &mut self.nodes[node.0 as usize];
-        let Some(cell) = here.serves else {
-            return self.cannot(node, "skips packets on the air, and the node has no cell");
-        };
-        // Without a buffer nothing has been forwarded to here or held here that the host could have got before.
-        let Some(buffer) = here.buffers.get_mut(&served) else { return };
-        let air = self.cells[cell.0 as usize].air;
-        let known = |packet: &Packet, pool: &PacketPool| {
-            packet.header.dst == served.host && received.contains(&pool.original(packet))
-        };
-        for packet in self.links.take_matching(air, false, &known, &mut self.cx) {
-            self.cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
-        }
-        buffer.received = received;
-    }
-
-    /// Tells the agents that wait for it when nothing is left for the host on the air.
-    pub(crate) fn look_for_drained(&mut self, node: NodeId, host: Addr) {
-        let here = &mut self.nodes[node.0 as usize];
-        let Some(cell) = here.serves else { return };
-        let air = self.cells[cell.0 as usize].air;
-        if self.links.has_for(air, host, &self.cx) {
+    /// Tells the agents that wait for it when nothing is left for the host on the air of a base station.
+    pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Cx) {
+        if !net.air_is_clear(node, host, cx) {
             return;
         }
-        for slot in (0..here.agents.len()).map(|slot| Slot(slot as u16)) {
-            if let Some(cause) = self.nodes[node.0 as usize].draining.remove(&Served { host, slot }) {
+        for slot in self.slots(node) {
+            if let Some(cause) = self.draining.remove(&(node, Served { host, slot })) {
                 let drained = Input::Trigger(L2Trigger::Drained { host });
-                self.because(Led::By(cause), |world| world.agent_input(node, slot, drained));
+                cx.because(Led::By(cause), |cx| self.input(node, slot, drained, net, cx));
             }
         }
-    }
-
-    /// A host's buffer is emptied, and what comes later passes through it.
-    fn release(&mut self, node: NodeId, served: Served, via: Via, mark: Option<Dscp>) {
-        let cause = self.note_buffer(Kind::Release, "", node, served);
-        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else {
-            return self.cannot(node, "releases a buffer that it has not filled");
-        };
-        buffer.cause = cause;
-        buffer.mode = match via {
-            Via::Air => Mode::Attached,
-            _ => Mode::Released { via, mark },
-        };
-        for packet in buffer.flush() {
-            self.pass(node, packet, served, (via, mark, cause));
-        }
-    }
-
-    /// Forwarded packets go before direct ones for a while.
-    fn await_forwarded(&mut self, node: NodeId, served: Served, wait: Duration) {
-        let cause = self.note_buffer(Kind::Buffering, "await-forwarded", node, served);
-        match self.nodes[node.0 as usize].buffer_for(served) {
-            Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { wait, until: None }, cause),
-            None => self.cannot(node, "waits for forwarded packets, and has asked for no buffer"),
-        }
-    }
-
-    /// What has waited behind a host's buffer follows.
-    fn release_reorder_queue(&mut self, node: NodeId, served: Served, via: Via) {
-        // Without a buffer nothing has waited.
-        let Some(buffer) = self.nodes[node.0 as usize].buffers.get_mut(&served) else { return };
-        let packets = buffer.take_reorder_queue();
-        let cause = self.note_buffer(Kind::Release, "reorder-queue", node, served);
-        for packet in packets {
-            match via {
-                Via::Buffer => self.hold(node, packet, served),
-                _ => self.pass(node, packet, served, (via, None, cause)),
-            }
-        }
-    }
-
-    /// A buffer changes what it does with a host's packets.
-    pub(crate) fn note_buffer(
-        &mut self,
-        kind: Kind,
-        name: &'static str,
-        node: NodeId,
-        served: Served,
-    ) -> CauseId {
-        let led = self.cx.led();
-        self.cx.add_cause(Cause::of(kind, name, led).at(Location::Node(node)).about(Some(served.host)))
-    }
-
-    /// What a host's buffer holds is lost.
-    fn discard_buffer(&mut self, node: NodeId, served: Served) {
-        // A buffer that is not there holds nothing.
-        let Some(mut buffer) = self.nodes[node.0 as usize].buffers.remove(&served) else { return };
-        for packet in buffer.take_all().into_iter().chain(buffer.take_reorder_queue()) {
-            let cause = self.cx.led();
-            self.cx.lose_by(packet, DropReason::BufferExpired, Location::Node(node), cause);
-        }
-    }
-
-    /// Whatever waits for the host here is lost.
-    fn end_bearer(&mut self, node: NodeId, served: Served) {
-        let here = &mut self.nodes[node.0 as usize];
-        let mut lost = VecDeque::new();
-        if let Some(mut buffer) = here.buffers.remove(&served) {
-            lost.append(&mut buffer.take_all());
-            lost.append(&mut buffer.take_reorder_queue());
-        }
-        if let Some(cell) = here.serves {
-            let air = self.cells[cell.0 as usize].air;
-            let for_host =
-                |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
-            lost.extend(self.links.take_matching(air, false, &for_host, &mut self.cx));
-        }
-        for packet in lost {
-            let cause = self.cx.led();
-            self.cx.lose_by(packet, DropReason::BearerEnded, Location::Node(node), cause);
-        }
-    }
-
-    /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
-    /// acknowledgement what the host did not get (reading A4).
-    fn start_buffering(&mut self, node: NodeId, served: Served) {
-        let resident = &self.nodes[node.0 as usize].agents[served.slot.0 as usize];
-        let (domain, slot) = (resident.domain, served.slot);
-        let Some(keeps) = resident.buffering.as_ref().map(|buffering| buffering.keeps) else {
-            return self.cannot(node, "buffers, and has asked for no buffer");
-        };
-        let cause = self.note_buffer(Kind::Buffering, "", node, served);
-        let route = HostRoute { from: None, via: Via::Buffer, watch: true, domain, slot, cause };
-        let here = &mut self.nodes[node.0 as usize];
-        here.routes.set_host(served.host, route);
-        here.draining.remove(&served);
-        let serves = here.serves;
-        let Some(buffer) = here.buffer_for(served) else { return };
-        // What was held back to stay behind forwarded packets is younger than what has got on.
-        let held = match buffer.mode {
-            Mode::Ordering { .. } => buffer.take_all(),
-            _ => VecDeque::new(),
-        };
-        buffer.collect(self.cx.now, cause);
-        let place = Location::Node(node);
-        if let Some(cell) = serves {
-            let air = self.cells[cell.0 as usize].air;
-            let for_host =
-                |packet: &Packet, _: &PacketPool| packet.header.dst == served.host && !packet.is_signal();
-            if matches!(keeps, Keeps::Sent | Keeps::InFlight) {
-                for copy in self.links.copy_in_flight(air, &for_host, &mut self.cx) {
-                    self.cx.trace(&copy, Stop::BufferHold, place);
-                    buffer.push(copy, place, &mut self.cx);
-                }
-            }
-            let unacknowledged_too = keeps == Keeps::Unacknowledged && !self.in_flight_survives;
-            for packet in self.links.take_matching(air, unacknowledged_too, &for_host, &mut self.cx) {
-                self.cx.trace(&packet, Stop::BufferHold, place);
-                buffer.push(packet, place, &mut self.cx);
-            }
-        }
-        for packet in held {
-            buffer.push(packet, place, &mut self.cx);
-        }
-        self.watch_buffer(node, served);
-    }
-
-    /// A phase of a host's handover; its row among the causes.
-    pub(crate) fn note(&mut self, host: Addr, phase: &'static str, node: NodeId) -> CauseId {
-        let Some(id) = self.node_at(host) else {
-            self.cannot(node, "notes a phase of a host that does not exist");
-            return CauseId::NONE;
-        };
-        let led = self.cx.led();
-        let row = Cause::of(Kind::Phase, phase, led).at(Location::Node(node)).about(Some(host));
-        let cause = self.cx.add_cause(row);
-        let visit = self.nodes[id.0 as usize].mobile.as_deref().map_or(0, |mobile: &Mobile| mobile.visit);
-        let time_ns = self.cx.now;
-        self.cx.probes.handovers.push(HandoverPhase { time_ns, host: id, visit, phase, node, cause });
-        cause
     }
 }
 

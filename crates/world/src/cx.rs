@@ -1,9 +1,9 @@
 //! What everything that happens may touch: the clock, the pending events, the packets and the record.
 
-use crate::cause::{Cause, CauseId, is_root};
+use crate::cause::{Cause, CauseId, Led, is_root};
 use crate::event::Event;
 use crate::ids::Location;
-use crate::probe::{Probes, Stop};
+use crate::probe::{PacketStep, Probes, Stop};
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
@@ -41,7 +41,7 @@ impl Cx {
     pub fn lose_by(&mut self, packet: PacketId, reason: DropReason, place: Location, cause: CauseId) {
         self.trace_with(&packet, Stop::Drop, place, reason.name());
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
-        self.packet_event("drop", &packet, place, (0, cause));
+        self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
         let forwarded = self.is_forwarded(&packet);
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
@@ -57,11 +57,19 @@ impl Cx {
         self.probes.causes.led(self.now)
     }
 
+    /// Does something that `led` leads to.
+    pub fn because<T>(&mut self, led: Led, what: impl FnOnce(&mut Cx) -> T) -> T {
+        let before = self.probes.causes.lead(led);
+        let result = what(self);
+        self.probes.causes.lead(before);
+        result
+    }
+
     /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
     /// is handed. `cause`: where the chain of a loss or a retransmission begins.
     pub fn packet_event(
         &mut self,
-        event: &'static str,
+        event: PacketStep,
         packet: &PacketId,
         place: Location,
         (waiting, cause): (usize, CauseId),

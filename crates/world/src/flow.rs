@@ -55,6 +55,8 @@ pub struct Flow {
     pub src: NodeId,
     /// Where its data goes.
     pub dst: NodeId,
+    /// The nodes where its sender and its receiver take packets; of an end that is outside [`NodeId::NOWHERE`].
+    pub(crate) here: [NodeId; 2],
     /// The addresses of both.
     pub addresses: [Addr; 2],
     /// The link that what its ends send takes at once, on its shortest path; `None`: something is special about the
@@ -156,6 +158,7 @@ impl Flow {
             name,
             src,
             dst,
+            here: [src, dst],
             addresses: ends.map(|(_, address)| address),
             first_links: [None; 2],
             app,

@@ -1,14 +1,21 @@
 //! Names of the parts of a run: places in its lists.
 
-/// A node, by its place in [`World::nodes`](crate::world::World).
+use roamlab_packet::Addr;
+
+/// A node, by its place among all.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 
-/// A link, by its place in [`World::links`](crate::world::World).
+impl NodeId {
+    /// No node.
+    pub(crate) const NOWHERE: NodeId = NodeId(u32::MAX);
+}
+
+/// A link, by its place among all.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LinkId(pub u32);
 
-/// A cell, by its place in [`World::cells`](crate::world::World).
+/// A cell, by its place among all.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CellId(pub u32);
 
@@ -21,13 +28,32 @@ pub enum Side {
     Receiver,
 }
 
-/// The domain of a mobility protocol, by its place in [`World::domains`](crate::world::World).
+impl Side {
+    /// Its place in lists of both.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Side::Sender => 0,
+            Side::Receiver => 1,
+        }
+    }
+}
+
+/// The domain of a mobility protocol, by its place among all: the outermost first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DomainId(pub u16);
 
-/// An agent of a node, by its place in [`Node::agents`].
+/// An agent of a node, by its place among those there.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u16);
+
+/// A host as one agent of a node serves it.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Served {
+    /// The host's home address.
+    pub host: Addr,
+    /// The agent.
+    pub slot: Slot,
+}
 
 /// Where in the network something happened.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

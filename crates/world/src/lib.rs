@@ -1,40 +1,39 @@
 //! The assembly: the only crate that knows them all.
 //!
 //! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out; a [`Simulation`] is driven from outside. In between,
-//! [`World`](world::World) holds nodes, links and flows, and its one `match` over [`Event`](event::Event) is
+//! `World` holds flows, network and agents, and its one `match` over [`Event`](event::Event) is
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
-pub mod agents;
+mod agents;
 pub mod buffer;
 mod build;
 mod catalogue;
 pub mod cause;
+mod cells;
 mod check;
 mod conduct;
 mod control;
 pub mod cx;
-mod endpoint;
 mod estimate;
 pub mod event;
 mod expand;
-mod explain;
-pub mod fault;
-pub mod flow;
+mod fault;
+mod flow;
+mod flows;
 pub mod forced;
-mod forward;
 pub mod ids;
 pub mod link;
 pub mod locate;
-mod motion;
 mod names;
-pub mod node;
+mod network;
+mod node;
 pub mod ns2;
 mod origins;
 pub mod outside;
 pub mod probe;
 mod protocols;
 mod read;
-pub mod route;
+mod route;
 mod run;
 pub mod scenario;
 mod simulation;
@@ -44,7 +43,7 @@ pub mod topology;
 pub mod tunnel;
 pub mod tx_queue;
 mod walk;
-pub mod world;
+mod world;
 
 pub use catalogue::{catalogue, tcp_profile};
 pub use conduct::{Conduct, MemoryLimit, Progress, Replication};

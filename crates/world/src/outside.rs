@@ -3,7 +3,6 @@
 use crate::ids::NodeId;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, FlowId, TcpHeader, Tos, UdpHeader};
-use std::collections::{BTreeSet, VecDeque};
 
 /// A datagram that enters the network or leaves it.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,11 +39,4 @@ pub struct Egress {
     pub node: NodeId,
     /// The datagram.
     pub datagram: Datagram,
-}
-
-/// The ends of flows that are outside, and what has come out for them.
-#[derive(Debug, Default)]
-pub struct Outside {
-    pub(crate) ends: BTreeSet<(FlowId, NodeId)>,
-    pub(crate) egress: VecDeque<Egress>,
 }

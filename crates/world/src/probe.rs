@@ -3,11 +3,13 @@
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
 use crate::ids::{DomainId, LinkId, Location, NodeId};
-use crate::table::{Cell, Column, Names, table};
+use crate::table::{table, words};
+use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
+use roamlab_transport::TcpFactKind;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -76,11 +78,57 @@ impl Stop {
     }
 }
 
-impl Cell for Stop {
-    fn column(values: Vec<Stop>, _: &Names) -> Column {
-        Column::words(values.iter().map(|stop| stop.name()))
+/// What may happen to a packet.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum PacketStep {
+    /// Its endpoint or agent sends it.
+    Send,
+    /// It comes to a queue.
+    Enqueue,
+    /// It is lost.
+    Drop,
+}
+
+impl PacketStep {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketStep::Send => "send",
+            PacketStep::Enqueue => "enqueue",
+            PacketStep::Drop => "drop",
+        }
     }
 }
+
+/// What a packet carries.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum PacketKind {
+    /// A signalling message.
+    Signal,
+    /// A UDP datagram.
+    Datagram,
+    /// A TCP segment with data.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// The request for a connection.
+    Syn,
+}
+
+impl PacketKind {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PacketKind::Signal => "signal",
+            PacketKind::Datagram => "datagram",
+            PacketKind::Data => "data",
+            PacketKind::Ack => "ack",
+            PacketKind::Syn => "syn",
+        }
+    }
+}
+
+words!(Stop, PacketStep, PacketKind);
 
 table! {
     /// Data packets that reached their endpoint.
@@ -154,7 +202,7 @@ table! {
         /// Which flow.
         flow: FlowId,
         /// What happened.
-        event: &'static str,
+        event: TcpFactKind,
         /// Congestion window in segments, after it.
         cwnd: f64,
         /// Slow start threshold in segments, after it.
@@ -166,7 +214,7 @@ table! {
         /// The lost packet that caused it, or 0.
         cause_serial: u64,
         /// Of a timeout: whether it was genuine; otherwise empty.
-        timeout: &'static str,
+        timeout: Option<Verdict>,
         /// Where among the causes its chain begins.
         cause: CauseId,
     }
@@ -177,14 +225,14 @@ table! {
     PacketEvents, PacketEvent {
         /// When.
         time_ns: Time,
-        /// "send", "enqueue" or "drop".
-        event: &'static str,
+        /// What happened.
+        event: PacketStep,
         /// Where.
         place: Location,
         /// Which flow.
         flow: FlowId,
         /// What kind of packet.
-        kind: &'static str,
+        kind: PacketKind,
         /// Segment or datagram number; of an acknowledgement the segment expected next.
         number: u32,
         /// Size on the wire, tunnel headers included.
@@ -454,18 +502,18 @@ impl Probes {
     pub fn packet(
         &mut self,
         now: Time,
-        event: &'static str,
+        event: PacketStep,
         packet: &Packet,
         place: Location,
         (waiting, cause): (usize, CauseId),
     ) {
         let (seq, again) = (packet.seq(), packet.is_retransmission());
         let (kind, number, retransmission) = match () {
-            () if packet.is_signal() => ("signal", seq, false),
-            () if packet.is_udp() => ("datagram", seq, false),
-            () if packet.payload() > 0 => ("data", seq, again),
-            () if packet.flags().has(TcpFlags::ACK) => ("ack", packet.ack(), false),
-            () => ("syn", seq, again),
+            () if packet.is_signal() => (PacketKind::Signal, seq, false),
+            () if packet.is_udp() => (PacketKind::Datagram, seq, false),
+            () if packet.payload() > 0 => (PacketKind::Data, seq, again),
+            () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
+            () => (PacketKind::Syn, seq, again),
         };
         self.packets.push(PacketEvent {
             time_ns: now,

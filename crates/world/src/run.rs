@@ -6,10 +6,9 @@ use crate::conduct::{Conduct, Replication};
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Names, Table};
-use crate::timeouts::Verdict;
 use crate::world::{Failure, World};
-use roamlab_engine::{Duration, Time};
-use roamlab_packet::{DropReason, FlowId};
+use roamlab_engine::Time;
+use roamlab_packet::DropReason;
 
 /// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
 ///
@@ -24,49 +23,31 @@ pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Res
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    let spurious = judge_timeouts(&mut world);
+    let spurious = world.flows.judge_timeouts(&mut world.planes.cx);
     let mut tables = tables(world, end, spurious, conduct);
     tables.retain(|table| conduct.wants(table.name));
     tables
 }
 
-/// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.
-fn judge_timeouts(world: &mut World) -> Vec<u64> {
-    let World { flows, cx, .. } = world;
-    let judge = |(id, flow): (usize, &crate::flow::Flow)| {
-        let verdicts = flow.timeouts.verdicts(FlowId(id as u32), &cx.pool);
-        for &(row, verdict) in &verdicts {
-            if let Some(row) = row {
-                cx.probes.tcp.timeout[row] = verdict.name();
-            }
-        }
-        verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Spurious).count() as u64
-    };
-    flows.iter().enumerate().map(judge).collect()
-}
-
 fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) -> Vec<Table> {
+    let network = &world.planes.network;
+    let nodes = || (0..network.nodes()).map(NodeId);
     let names = Names {
-        nodes: world.nodes.iter().map(|node| node.name.clone()).collect(),
-        links: world
-            .links
-            .iter()
-            .map(|link| link.name.clone())
-            .chain(world.bearers.iter().cloned())
-            .collect(),
+        nodes: nodes().map(|node| network.name(node).to_owned()).collect(),
+        links: network.queue_names(),
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
-        addresses: world.nodes.iter().zip(0..).map(|(node, id)| (node.addr, NodeId(id))).collect(),
+        addresses: nodes().map(|node| (network.address(node), node)).collect(),
     };
     let totals = [
         ("flows", flow_table(&world, &names, end, spurious)),
-        ("links", link_table(&world)),
+        ("links", network.link_table()),
         ("census", census_table(&world)),
     ];
     let totals = totals.map(|(name, mut columns)| {
         columns.retain(|(column, _)| conduct.wants_column(name, column));
         Table { name, columns }
     });
-    let probes = world.cx.probes;
+    let probes = world.planes.cx.probes;
     let rows = [
         probes.deliveries.into_table("deliveries", &names, conduct),
         probes.queues.into_table("queue", &names, conduct),
@@ -106,7 +87,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
         ("duplicate_pkts", count(&|stats| stats.duplicates)),
         ("reordered_pkts", count(&|stats| stats.reordered)),
         ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
-        ("dropped_pkts", Column::U64(world.cx.probes.losses.clone())),
+        ("dropped_pkts", Column::U64(world.planes.cx.probes.losses.clone())),
         ("timeouts", count(&|stats| stats.timeouts)),
         ("spurious_timeouts", Column::U64(spurious)),
         ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
@@ -117,18 +98,8 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
     ]
 }
 
-fn link_table(world: &World) -> Vec<(&'static str, Column)> {
-    let links = &world.links;
-    vec![
-        ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
-        ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
-        ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
-        ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
-    ]
-}
-
 fn census_table(world: &World) -> Vec<(&'static str, Column)> {
-    let census = world.cx.pool.census();
+    let census = world.planes.cx.pool.census();
     let mut rows = vec![
         ("events", world.events),
         ("packet-hops", world.packet_hops),
@@ -137,7 +108,7 @@ fn census_table(world: &World) -> Vec<(&'static str, Column)> {
         ("delivered", census.delivered),
         ("inside", census.inside()),
     ];
-    rows.push(("odd-tunnel-ecn", world.cx.probes.odd_ecn));
+    rows.push(("odd-tunnel-ecn", world.planes.cx.probes.odd_ecn));
     rows.extend(DropReason::ALL.iter().map(|&reason| (reason.name(), census.dropped[reason as usize])));
     vec![
         ("name", Column::words(rows.iter().map(|(name, _)| *name))),

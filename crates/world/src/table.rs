@@ -3,6 +3,7 @@
 use crate::ids::{LinkId, Location, NodeId};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
+use roamlab_transport::TcpFactKind;
 use std::collections::HashMap;
 
 /// A table of the result.
@@ -51,6 +52,25 @@ impl Column {
         Column::Words(codes, names)
     }
 
+    /// A column of words of a short list, in which `place` finds a value's; names are listed in order of first appearance.
+    pub fn coded<T: Copy>(
+        values: Vec<T>,
+        place: impl Fn(T) -> usize,
+        name: impl Fn(T) -> &'static str,
+    ) -> Column {
+        let (mut codes, mut names) = ([u32::MAX; MOST_WORDS], Vec::new());
+        let code = |value: T| {
+            let code = &mut codes[place(value)];
+            if *code == u32::MAX {
+                *code = names.len() as u32;
+                names.push(name(value).to_owned());
+            }
+            *code
+        };
+        let codes = values.into_iter().map(code).collect();
+        Column::Words(codes, names)
+    }
+
     /// A column of words of which no two are equal.
     pub fn unique(values: impl Iterator<Item = String>) -> Column {
         let names: Vec<String> = values.collect();
@@ -74,6 +94,9 @@ impl Column {
         Column::Words(codes, kept)
     }
 }
+
+/// Words of a list for [`Column::coded`], at most.
+const MOST_WORDS: usize = 64;
 
 /// Names that a column lists though they do not occur, so that columns of all runs of a scenario are of one type.
 const LONG_LIST: usize = 10_000;
@@ -128,11 +151,20 @@ impl Cell for &'static str {
     }
 }
 
-impl Cell for DropReason {
-    fn column(values: Vec<DropReason>, _: &Names) -> Column {
-        Column::words(values.iter().map(|reason| reason.name()))
-    }
+/// Says that values of these types are words of a short list.
+macro_rules! words {
+    ($($type:ty),+ $(,)?) => {$(
+        impl $crate::table::Cell for $type {
+            fn column(values: Vec<$type>, _: &$crate::table::Names) -> $crate::table::Column {
+                $crate::table::Column::coded(values, |value| value as usize, <$type>::name)
+            }
+        }
+    )+};
 }
+
+pub(crate) use words;
+
+words!(DropReason, TcpFactKind);
 
 impl Cell for NodeId {
     fn column(values: Vec<NodeId>, names: &Names) -> Column {
@@ -161,8 +193,8 @@ impl Cell for FlowId {
 
 impl Cell for Location {
     fn column(values: Vec<Location>, names: &Names) -> Column {
-        let code = |&place: &Location| place_code(place, names);
-        Column::listed(values.iter().map(code).collect(), places(names), |code| place_name(code, names))
+        let code = |place: Location| place_code(place, names);
+        Column::listed(values.into_iter().map(code).collect(), places(names), |code| place_name(code, names))
     }
 }
 
@@ -198,18 +230,18 @@ impl Cell for Option<Addr> {
 impl Cell for Option<FlowId> {
     fn column(values: Vec<Option<FlowId>>, names: &Names) -> Column {
         let none = names.flows.len() as u32;
-        let code = |flow: &Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
+        let code = |flow: Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
         let name = |code: usize| names.flows.get(code).unwrap_or(&NOTHING);
-        Column::listed(values.iter().map(code).collect(), names.flows.len() + 1, name)
+        Column::listed(values.into_iter().map(code).collect(), names.flows.len() + 1, name)
     }
 }
 
 impl Cell for Option<Location> {
     fn column(values: Vec<Option<Location>>, names: &Names) -> Column {
         let none = places(names);
-        let code = |place: &Option<Location>| place.map_or(none as u32, |place| place_code(place, names));
+        let code = |place: Option<Location>| place.map_or(none as u32, |place| place_code(place, names));
         let name = |code: usize| if code == none { &NOTHING } else { place_name(code, names) };
-        Column::listed(values.iter().map(code).collect(), none + 1, name)
+        Column::listed(values.into_iter().map(code).collect(), none + 1, name)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
 
 use crate::cause::segment;
+use crate::table::{Cell, Column, Names};
 use roamlab_packet::{FlowId, Packet, PacketPool};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,13 @@ impl Verdict {
             Verdict::Spurious => "spurious",
             Verdict::Undecided => "undecided",
         }
+    }
+}
+
+impl Cell for Option<Verdict> {
+    fn column(values: Vec<Option<Verdict>>, _: &Names) -> Column {
+        let place = |verdict: Option<Verdict>| verdict.map_or(0, |verdict| 1 + verdict as usize);
+        Column::coded(values, place, |verdict| verdict.map_or("", Verdict::name))
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{LinkId, Location};
+use crate::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
 use roamlab_packet::{Addr, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
@@ -28,7 +29,7 @@ impl Queue {
     fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         if self.recorded {
             let waiting = self.qdisc.packets();
-            cx.packet_event("enqueue", &packet, Location::Link(id), (waiting, CauseId::NONE));
+            cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
         }
         self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
         cx.settle_drops(Location::Link(id));

@@ -1,72 +1,63 @@
-//! The world: all nodes, links and flows of a run, and the loop that lets things happen.
+//! The world: the parts of a run, the loop that lets things happen to them, and the laws.
+//!
+//! The parts are flows, the network and agents. Each has its data to itself; what passes from one to another is in the
+//! signatures here.
 
-use crate::agents::Domain;
-use crate::cause::{Cause, Kind};
+use crate::cause::CauseId;
 use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
+use crate::control::Agents;
 use crate::cx::Cx;
 use crate::event::Event;
-use crate::fault::Fault;
-use crate::flow::Flow;
-use crate::ids::{DomainId, LinkId, Location, NodeId, Side};
-use crate::link::{End, InFlight, Links};
-use crate::node::{Cell, Node};
-use crate::outside::Outside;
-use crate::route::Ways;
-use crate::tunnel::TunnelEcn;
+use crate::flows::{Carrier, Flows};
+use crate::ids::{LinkId, NodeId};
+use crate::link::InFlight;
+use crate::network::{Network, Up};
 use roamlab_engine::Time;
-use roamlab_mobility::Prediction;
-use roamlab_packet::{Addr, Dscp, PacketId};
+use roamlab_packet::PacketId;
 use std::fmt;
-
-/// What becomes of a mark that comes from outside.
-#[derive(Clone, Debug)]
-pub struct Policer {
-    /// The code point that is policed.
-    pub mark: Dscp,
-    /// Lose the packet; else only the mark.
-    pub drop: bool,
-}
 
 /// All of a run.
 #[derive(Debug)]
 pub struct World {
-    /// Context of events.
-    pub cx: Cx,
-    /// Nodes, by [`NodeId`].
-    pub nodes: Vec<Node>,
-    /// Links, by [`LinkId`].
-    pub links: Links,
-    /// Which of them leads where.
-    pub ways: Ways,
-    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
-    pub bearers: Vec<String>,
-    /// Cells, by [`CellId`](crate::event::CellId).
-    pub cells: Vec<Cell>,
-    /// Flows, by [`FlowId`](roamlab_packet::FlowId).
-    pub flows: Vec<Flow>,
-    /// Mobility protocols, each in its part of the network, from the outermost to the innermost.
-    pub domains: Vec<Domain>,
-    /// What happens to the ECN field in tunnels.
-    pub tunnel_ecn: TunnelEcn,
-    /// Packets in flight when a host leaves its cell still arrive.
-    pub in_flight_survives: bool,
-    /// Policing of foreign marks at the edge of the access network.
-    pub policer: Option<Policer>,
-    /// Faults to inject into the signalling.
-    pub faults: Vec<Fault>,
-    /// Handovers that base stations will be told of in advance, right or wrong.
-    pub predictions: Vec<Prediction>,
-    /// Messages held back by a fault, with the node they are at and their domain.
-    pub delayed: Vec<Option<(NodeId, DomainId, PacketId)>>,
-    /// The law that an action of an agent has violated.
-    pub broken: Option<String>,
-    /// Ends of flows that are outside.
-    pub(crate) outside: Option<Outside>,
+    pub(crate) flows: Flows,
+    pub(crate) planes: Planes,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
-    pub events: u64,
+    pub(crate) events: u64,
     /// Packets handed over by links.
-    pub packet_hops: u64,
+    pub(crate) packet_hops: u64,
+}
+
+/// Data plane and control plane: all that flows see as their [`Carrier`].
+#[derive(Debug)]
+pub(crate) struct Planes {
+    /// Context of events.
+    pub(crate) cx: Cx,
+    pub(crate) network: Network,
+    pub(crate) agents: Agents,
+}
+
+impl Carrier for Planes {
+    #[inline(always)]
+    fn cx(&mut self) -> &mut Cx {
+        &mut self.cx
+    }
+
+    #[inline(always)]
+    fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId) {
+        match first_link {
+            Some(link) => self.network.send_over(link, packet, &mut self.cx),
+            None => self.network.send(from, packet, &mut self.agents, &mut self.cx),
+        }
+    }
+
+    fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId> {
+        self.network.holder(ends, serial, &self.cx)
+    }
+
+    fn last_change(&self, node: NodeId) -> CauseId {
+        self.network.last_change(node)
+    }
 }
 
 /// A law was violated: the run ends without a result.
@@ -119,12 +110,12 @@ impl World {
     pub(crate) fn advance(&mut self, end: Time, conduct: &Conduct<'_>) -> Result<(), Failure> {
         let mut at_this_instant = 0;
         loop {
-            let before = self.cx.now;
+            let before = self.planes.cx.now;
             let happened = self.run_some(end)?;
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
                 return Ok(());
             }
-            at_this_instant = if self.cx.now > before { 0 } else { at_this_instant + happened };
+            at_this_instant = if self.planes.cx.now > before { 0 } else { at_this_instant + happened };
             if at_this_instant > EVENTS_AT_ONE_INSTANT {
                 return Err(self.violation("time stands still".into()).into());
             }
@@ -134,12 +125,12 @@ impl World {
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
     fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
-            let Some((time, event)) = self.cx.scheduler.pop_until(end) else { return Ok(happened) };
-            self.cx.now = time;
+            let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else { return Ok(happened) };
+            self.planes.cx.now = time;
             self.events += 1;
             self.dispatch(event);
-            if self.broken.is_some() {
-                let law = self.broken.take().unwrap_or_default();
+            if self.planes.agents.is_broken() {
+                let law = self.planes.agents.violation().unwrap_or_default();
                 return Err(self.violation(law));
             }
             if cfg!(debug_assertions) {
@@ -149,53 +140,26 @@ impl World {
         Ok(EVENTS_BETWEEN_LOOKS)
     }
 
-    /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask.
-    pub(crate) fn mark_special(&mut self) {
-        if self.cx.is_tracing() {
-            self.links.trace();
-        }
-        let homes: Vec<NodeId> = self.nodes.iter().filter_map(|node| self.ways.home(node.addr)).collect();
-        let mut special: Vec<bool> =
-            self.nodes.iter().map(|node| node.is_special() || self.cx.is_tracing()).collect();
-        homes.iter().for_each(|home| special[home.0 as usize] = true);
-        for id in (0..self.links.len() as u32).map(LinkId) {
-            if let End::Node(node) = self.links[id].to
-                && special[node.0 as usize]
-            {
-                self.links.end_specially(id);
-            }
-        }
-        for flow in &mut self.flows {
-            let [sender, receiver] = flow.addresses;
-            flow.first_links = [(flow.src, receiver), (flow.dst, sender)]
-                .map(|(node, to)| self.ways.link(node, to).filter(|_| !special[node.0 as usize]));
-        }
-    }
-
     fn may_go_on(&self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
-        let packets = self.cx.pool.census().inside() as usize;
+        let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
-            check_memory(self.cx.probes.parts(), packets, limit, self.cx.now)?;
+            check_memory(self.planes.cx.probes.parts(), packets, limit, self.planes.cx.now)?;
         }
-        Ok((conduct.keep_going)(Progress { now: self.cx.now, events: self.events }))
-    }
-
-    /// The node with this address.
-    pub fn node_at(&self, addr: Addr) -> Option<NodeId> {
-        let node = self.nodes.get(addr.number())?;
-        (node.addr == addr).then_some(NodeId(addr.number() as u32))
+        Ok((conduct.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
     }
 
     #[inline(always)]
     fn dispatch(&mut self, event: Event) {
         match event {
             Event::LinkTxDone { link } => {
-                let started = self.links.tx_done(link, &mut self.cx);
+                let started = self.planes.network.tx_done(link, &mut self.planes.cx);
                 self.events -= u64::from(!started);
             }
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
-                self.arrive(link, packet.retrieve());
+                let Planes { cx, network, agents } = &mut self.planes;
+                let up = network.arrive(link, packet.retrieve(), agents, cx);
+                self.hand_up(up);
             }
             other => self.dispatch_rare(other),
         }
@@ -204,44 +168,68 @@ impl World {
     /// What a plain network hardly sees stands apart: the loop over the events is a third shorter without it.
     #[inline(never)]
     fn dispatch_rare(&mut self, event: Event) {
+        let Planes { cx, network, agents } = &mut self.planes;
         match event {
             Event::LinkTxDone { .. } | Event::Arrival { .. } => unreachable!("dispatched already"),
-            Event::LinkHead { link } => {
-                if let Some(InFlight { packet, started, .. }) = self.links.arrived(link, &mut self.cx) {
-                    self.packet_hops += 1;
-                    self.arrive_generally(link, packet, started);
-                }
-            }
-            Event::Medium { medium } => self.links.medium_wake(medium, &mut self.cx),
-            Event::LinkChange { link, index } => self.change_link(link, index),
-            Event::Endpoint { flow, side } => self.endpoint_wake(flow, side),
-            Event::App { flow } => self.app_wake(flow),
-            Event::Agent { node } => self.agent_wake(node),
-            Event::Motion { node } => self.move_host(node),
-            Event::Entry { node } => self.commanded_entry(node),
-            Event::Measurement { node } => self.measure(node),
-            Event::Ordered { node } => self.order_restored(node),
-            Event::Delayed { slot } => self.release_delayed(slot),
-            Event::Prediction { number } => self.predict(number),
+            Event::LinkHead { link } => self.arrive_tracked(link),
+            Event::Medium { medium } => self.medium_wake(medium),
+            Event::LinkChange { link, index } => network.change_link(link, index, cx),
+            Event::Ordered { node } => network.order_restored(node, cx),
+            Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
+            Event::App { flow } => self.flows.app_wake(flow, &mut self.planes),
+            Event::Agent { node } => agents.wake(node, network, cx),
+            Event::Motion { node } => agents.move_host(node, network, cx),
+            Event::Entry { node } => agents.commanded_entry(node, network, cx),
+            Event::Measurement { node } => agents.measure(node, network, cx),
+            Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
+            Event::Prediction { number } => agents.predict(number, network, cx),
         }
     }
 
-    fn change_link(&mut self, link: LinkId, index: u32) {
-        let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
-        self.links[link].changed = self.cx.add_cause(row);
-        self.links.change(link, index);
+    /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
+    #[inline(always)]
+    fn arrive_tracked(&mut self, link: LinkId) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
+        self.packet_hops += 1;
+        let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
+        let up = network.arrive_generally(link, packet, started, agents, cx);
+        self.hand_up(up);
+        let Planes { cx, network, agents } = &mut self.planes;
+        if agents.wait_for_air() {
+            agents.look_for_drained(from, dst, network, cx);
+        }
+    }
+
+    /// A medium's deadline may have come. Who waits for the air of a lost packet to be clear is told after it.
+    fn medium_wake(&mut self, medium: u32) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        network.wake_medium(medium, cx.now);
+        while let Some(lost) = network.decide(medium, cx) {
+            if let Some((from, dst)) = lost {
+                agents.look_for_drained(from, dst, network, cx);
+            }
+        }
+        network.rest(medium, cx);
+    }
+
+    /// What has come to the end of its way goes to the part that it is for.
+    #[inline(always)]
+    fn hand_up(&mut self, up: Up) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        match up {
+            Up::Nothing => {}
+            Up::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
+            Up::Message(node, packet) => agents.deliver(node, packet, network, cx),
+            Up::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
+        }
     }
 
     /// `created + duplicated = delivered + dropped + inside`, with what is inside counted where it is.
     pub(crate) fn check_conservation(&self) -> Result<(), LawViolation> {
-        let links = self.links.packets_inside();
-        let waiting = |node: &Node| {
-            let buffered: usize = node.buffers.values().map(|buffer| buffer.len()).sum();
-            (buffered + node.mobile.as_ref().map_or(0, |mobile| mobile.waiting.len())) as u64
-        };
-        let nodes: u64 = self.nodes.iter().map(waiting).sum();
-        let delayed = self.delayed.iter().flatten().count() as u64;
-        let (inside, owed) = (links + nodes + delayed, self.cx.pool.census().inside());
+        let [links, nodes] = self.planes.network.packets_inside();
+        let delayed = self.planes.agents.packets_delayed();
+        let (inside, owed) = (links + nodes + delayed, self.planes.cx.pool.census().inside());
         if inside == owed {
             return Ok(());
         }
@@ -252,15 +240,7 @@ impl World {
     }
 
     fn violation(&self, law: String) -> LawViolation {
-        LawViolation { law, time: self.cx.now }
-    }
-
-    /// The pending wake-up of a flow's end, as an index into [`Flow::wakes`].
-    pub(crate) const fn side_index(side: Side) -> usize {
-        match side {
-            Side::Sender => 0,
-            Side::Receiver => 1,
-        }
+        LawViolation { law, time: self.planes.cx.now }
     }
 }
 
@@ -282,7 +262,7 @@ mod tests {
         let timeouts: u64 = world.flows.iter().map(|flow| flow.stats.timeouts).sum();
         assert!(timeouts > 10, "{timeouts}");
         let mut pending: BTreeMap<String, u32> = BTreeMap::new();
-        while let Some((_, event)) = world.cx.scheduler.pop() {
+        while let Some((_, event)) = world.planes.cx.scheduler.pop() {
             if matches!(event, Event::Endpoint { .. }) {
                 *pending.entry(format!("{event:?}")).or_default() += 1;
             }

@@ -260,6 +260,45 @@ const SENSE: &[Edit] = &[
     ("no message", "occurrences = [1]", "occurrences = []"),
 ];
 
+/// Of 802.11's medium.
+const DCF: &[Edit] = &[
+    ("an unknown physical layer", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11n\" }"),
+    ("a field that is the cell's", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", rate = \"2 Mbit/s\" }"),
+    (
+        "a rate that 802.11b does not have",
+        "\"2 Mbit/s\"\ndelay",
+        "\"3 Mbit/s\"\nmedium = { kind = \"dcf\" }\ndelay",
+    ),
+    (
+        "a bearer's rate",
+        AIR,
+        concat!(
+            "delay = \"3 ms\"\nmedium = { kind = \"dcf\" }\nscheduler = { kind = \"wfq\" }\n",
+            "bearers = { hosts = { mh = { rate = \"3 Mbit/s\" } } }",
+        ),
+    ),
+    ("no basic rate", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", basic_rate = \"9 Mbit/s\" }"),
+    (
+        "a short preamble of OFDM",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11a\", preamble = \"short\" }",
+    ),
+    ("a window that is no power of two", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_min = 30 }"),
+    ("windows the wrong way round", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_max = 15 }"),
+    (
+        "frames that are never sent",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", long_retry_limit = 0 }",
+    ),
+    ("certain loss", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", frame_loss = 1.0 }"),
+    (
+        "802.11 beacons without a pause",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_interval = \"1 us\" }",
+    ),
+    ("an empty 802.11 beacon", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_size = \"0 B\" }"),
+];
+
 /// Edits of the example of LTE.
 const LTE: &[Edit] = &[
     (
@@ -364,6 +403,11 @@ fn reports_on_names() {
 #[test]
 fn reports_on_sense() {
     insta::assert_snapshot!(reports(SENSE));
+}
+
+#[test]
+fn reports_on_dcf() {
+    insta::assert_snapshot!(reports(DCF));
 }
 
 #[test]

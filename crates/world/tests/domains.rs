@@ -159,6 +159,29 @@ fn two_protocols_share_cells_home_agents_and_routers() {
     assert_eq!((count("agent-solicitation", "a"), count("agent-solicitation", "b")), (0, 3));
 }
 
+/// Mobile IP everywhere, and inside it another one in two cells whose hosts ask each base station that they hear of.
+const NESTED: &str = r#"
+[[mobility]]
+kind = "mobile-ip"
+[[mobility]]
+kind = "mobile-ip"
+local_handoff = false
+solicitation = true
+domain = { cells = ["bs1", "bs2"] }
+"#;
+
+#[test]
+fn an_agent_hears_of_no_cell_outside_its_domain() {
+    // From the inner domain out of it, and back.
+    let tables = run(&text(NESTED, &[Host { cells: ["bs1", "bs3"], ..A }]));
+    let sent = rows(&tables, "signalling", ["message", "destination"]).into_iter();
+    let solicitations = sent.filter(|[message, _]| message == "agent-solicitation");
+    let asked: Vec<String> = solicitations.map(|[_, destination]| destination).collect();
+    assert_eq!(asked, ["bs1", "r1", "bs1", "r1"], "each base station asks its router");
+    let arrived = phases(&tables, "a", "link-up");
+    assert_eq!(arrived.len(), 3, "layer 2 is up in every cell: {arrived:?}");
+}
+
 #[test]
 fn a_list_of_one_is_the_table() {
     let table = "[mobility]\nkind = \"mobile-ip\"\n";

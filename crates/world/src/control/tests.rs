@@ -1,14 +1,13 @@
 //! Buffers at nodes that are no base station; what a node cannot do.
 
 use crate::build::build;
-use crate::conduct::Conduct;
-use crate::conduct::Replication;
-use crate::forward::Arrival;
+use crate::conduct::{Conduct, Replication};
+use crate::flows::Carrier;
 use crate::ids::{Location, NodeId, Slot};
 use crate::scenario::Scenario;
-use crate::world::{Failure, World};
+use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, Direction, EventA3, Input, Keeps, Via};
+use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
 const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
@@ -43,16 +42,22 @@ fn world_of(text: &str) -> World {
 fn run_until(world: &mut World, millis: u64) -> Result<(), Failure> {
     let end = Time::ZERO + Duration::from_millis(millis);
     let run = world.run(end, &Conduct::default());
-    world.cx.now = end;
+    world.planes.cx.now = end;
     run
 }
 
 fn node(world: &World, name: &str) -> NodeId {
-    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+    world.planes.network.node_named(name).unwrap()
 }
 
 fn address(world: &World, name: &str) -> Addr {
-    world.nodes[node(world, name).0 as usize].addr
+    world.planes.network.address(node(world, name))
+}
+
+/// The first agent of a node wants this done.
+fn act(world: &mut World, node: NodeId, action: Action) {
+    let Planes { cx, network, agents } = &mut world.planes;
+    agents.act(node, AGENT, action, network, cx);
 }
 
 /// A node sends the host as many packets, whose sizes tell them apart.
@@ -61,19 +66,20 @@ fn send(world: &mut World, from: &str, sizes: &[u64]) {
     let inner = IpHeader::new(address(world, from), host, Tos::default());
     for &size in sizes {
         let body = Body::Udp(UdpHeader::default());
-        let packet = Packet::make(FlowId(0), inner, Bytes(size), world.cx.now, body);
-        let packet = world.cx.pool.create(packet);
-        world.send(source, packet);
+        let packet = Packet::make(FlowId(0), inner, Bytes(size), world.planes.cx.now, body);
+        let packet = world.planes.cx.pool.create(packet);
+        world.planes.send(source, None, packet);
     }
 }
 
-fn held(world: &World, name: &str) -> usize {
-    world.nodes[node(world, name).0 as usize].buffers.values().map(|buffer| buffer.len()).sum()
+fn held(world: &mut World, name: &str) -> usize {
+    let at = node(world, name);
+    world.planes.network.node(at).buffers.values().map(|buffer| buffer.len()).sum()
 }
 
 /// Sizes of what left buffers of a node.
 fn released(world: &World, name: &str) -> Vec<u64> {
-    let (releases, at) = (&world.cx.probes.releases, node(world, name));
+    let (releases, at) = (&world.planes.cx.probes.releases, node(world, name));
     let rows = releases.node.iter().zip(&releases.size_bytes);
     rows.filter(|(node, _)| **node == at).map(|(_, size)| *size).collect()
 }
@@ -87,19 +93,19 @@ fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
             let mut world = world();
             let (at, host) = (node(&world, name), address(&world, "mh"));
             let shape = Buffering::plain(Packets(3), Keeps::Nothing);
-            world.nodes[at.0 as usize].agents[0].buffering = Some(Buffering { flush, ..shape });
-            world.act(at, AGENT, Action::StartBuffering { host });
+            world.planes.network.node(at).residents[0].buffering = Some(Buffering { flush, ..shape });
+            act(&mut world, at, Action::StartBuffering { host });
             send(&mut world, from, &[400, 500, 600, 700]);
             run_until(&mut world, 700).unwrap();
-            assert_eq!(held(&world, name), 3, "{name}");
-            assert_eq!(world.cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
+            assert_eq!(held(&mut world, name), 3, "{name}");
+            assert_eq!(world.planes.cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
             let next = address(&world, via);
             let via = if name == "ha" { Via::Tunnel(next) } else { Via::Neighbour(next) };
-            world.act(at, AGENT, Action::Release { host, via, mark: None });
-            assert_eq!((held(&world, name), released(&world, name)), (0, order.to_vec()));
+            act(&mut world, at, Action::Release { host, via, mark: None });
+            assert_eq!((held(&mut world, name), released(&world, name)), (0, order.to_vec()));
             run_until(&mut world, 800).unwrap();
             // They belong to no endpoint: where they end, they have arrived.
-            let drops = &world.cx.probes.drops;
+            let drops = &world.planes.cx.probes.drops;
             let arrived = drops.reason.iter().filter(|reason| **reason == DropReason::NoEndpoint).count();
             assert_eq!(arrived, 3, "{name}: {:?}", drops.reason);
         }
@@ -112,11 +118,11 @@ fn a_packet_waits_no_longer_than_it_may() {
     let (at, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
     let longest_wait = Some(Duration::from_millis(30));
-    world.nodes[at.0 as usize].agents[0].buffering = Some(Buffering { longest_wait, ..shape });
-    world.act(at, AGENT, Action::StartBuffering { host });
+    world.planes.network.node(at).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    act(&mut world, at, Action::StartBuffering { host });
     send(&mut world, "ch", &[400, 500]);
     run_until(&mut world, 800).unwrap();
-    let drops = &world.cx.probes.drops;
+    let drops = &world.planes.cx.probes.drops;
     let expired = drops.reason.iter().zip(&drops.time_ns);
     let expired: Vec<Time> =
         expired.filter(|(reason, _)| **reason == DropReason::BufferExpired).map(|(_, time)| *time).collect();
@@ -127,7 +133,7 @@ fn a_packet_waits_no_longer_than_it_may() {
 
 /// The copies of packets that reached the host, and what its layer 2 lost.
 fn reached(world: &World) -> (usize, usize) {
-    let (drops, host) = (&world.cx.probes.drops, Location::Node(node(world, "mh")));
+    let (drops, host) = (&world.planes.cx.probes.drops, Location::Node(node(world, "mh")));
     let at_host = drops.reason.iter().zip(&drops.place).filter(|(_, place)| **place == host);
     let of = |wanted| at_host.clone().filter(|(reason, _)| **reason == wanted).count();
     (of(DropReason::NoEndpoint), of(DropReason::Duplicate))
@@ -140,56 +146,35 @@ fn copies_take_the_branches_of_a_route_and_the_host_takes_or_drops_the_second() 
         let (fa1, mh, host) = (node(&world, "fa1"), node(&world, "mh"), address(&world, "mh"));
         let cells = ["bs1", "bs2"].map(|name| node(&world, name));
         // In both cells at once, with a route from the router to each.
-        world.enter(mh, world.nodes[cells[1].0 as usize].serves.unwrap());
-        world.nodes[mh.0 as usize].mobile.as_mut().unwrap().drops_duplicates = drops_duplicates;
+        let Planes { cx, network, agents } = &mut world.planes;
+        agents.enter(mh, network.cell_of(cells[1]).unwrap(), network, cx);
+        if drops_duplicates {
+            network.cells().drop_duplicates(mh);
+        }
         let branch = |via| Action::AddBranch { host, from: None, via, watch: false };
-        let ways = cells.map(|cell| Via::Neighbour(world.nodes[cell.0 as usize].addr));
-        world.act(fa1, AGENT, Action::ClearRoute { host, from: None });
+        let ways = cells.map(|cell| Via::Neighbour(world.planes.network.address(cell)));
+        act(&mut world, fa1, Action::ClearRoute { host, from: None });
         for (cell, way) in cells.into_iter().zip(ways) {
-            world.act(fa1, AGENT, branch(way));
-            world.act(cell, AGENT, branch(Via::Air));
+            act(&mut world, fa1, branch(way));
+            act(&mut world, cell, branch(Via::Air));
         }
         send(&mut world, "ha", &[400, 500, 600]);
         run_until(&mut world, 800).unwrap();
         assert_eq!(reached(&world), expected);
-        assert_eq!(world.cx.pool.census().duplicated, 3, "copies are counted as such");
-        world.act(fa1, AGENT, Action::RemoveBranch { host, from: None, via: ways[0] });
+        assert_eq!(world.planes.cx.pool.census().duplicated, 3, "copies are counted as such");
+        act(&mut world, fa1, Action::RemoveBranch { host, from: None, via: ways[0] });
         send(&mut world, "ha", &[700]);
         run_until(&mut world, 1000).unwrap();
-        assert_eq!(world.cx.pool.census().duplicated, 3, "one way is left");
+        assert_eq!(world.planes.cx.pool.census().duplicated, 3, "one way is left");
         assert_eq!(reached(&world).0, expected.0 + 1);
     }
-}
-
-#[test]
-fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
-    let mut world = world();
-    let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
-    let ends = (address(&world, "mh"), address(&world, "ch"));
-    let at_router = |from| Arrival { from, ..Arrival::default() };
-    assert!(world.uplink_inputs(fa1, ends, at_router(Some(bs1))).is_empty(), "nobody watches");
-    for node in [mh, bs1, fa1] {
-        world.nodes[node.0 as usize].agents[0].watches_uplink = true;
-    }
-    for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
-        let neighbour = from.map(|from| world.nodes[from.0 as usize].addr);
-        let inputs = world.uplink_inputs(at, ends, at_router(from));
-        let [(AGENT, Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
-            inputs.as_slice()
-        else {
-            panic!("{inputs:?}");
-        };
-        assert_eq!(((*host, *peer), *from, *tunnelled, *lost), (ends, neighbour, false, false));
-    }
-    let stranger = (Addr::mobile(4000), ends.1);
-    assert!(world.uplink_inputs(fa1, stranger, at_router(Some(bs1))).is_empty(), "a host of no domain");
 }
 
 /// What the run is ended with after an agent of a node has asked for this.
 fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
     let mut world = world();
     let (at, host) = (node(&world, name), address(&world, "mh"));
-    world.act(at, AGENT, action(host));
+    act(&mut world, at, action(host));
     match run_until(&mut world, 700) {
         Err(Failure::Law(violation)) => violation.law,
         other => panic!("{other:?}"),
@@ -231,7 +216,7 @@ fn what_finds_nothing_to_do_is_no_violation() {
     ] {
         let mut world = world();
         let (at, host) = (node(&world, name), address(&world, "mh"));
-        world.act(at, AGENT, action(host));
+        act(&mut world, at, action(host));
         assert_eq!(run_until(&mut world, 600), Ok(()), "{name}");
     }
 }

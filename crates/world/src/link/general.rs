@@ -184,7 +184,7 @@ impl Links {
             None => self.hot(id).waiting.len() as usize,
             Some(queue) => queue.packets_for(host),
         };
-        waiting > 0 || self.offers(id) || self[id].in_flight.iter().any(flies)
+        waiting > 0 || self[id].offers() || self[id].in_flight.iter().any(flies)
     }
 
     /// Packets inside all links: waiting, in service and in flight.
@@ -192,8 +192,7 @@ impl Links {
         let inside = |(hot, link): (&HotLink, &Link)| {
             let queued = link.queue.as_ref().map_or(0, TxQueue::packets);
             let listed = queued + link.overtaking.len() + link.in_flight.len();
-            let offered = link.station.as_ref().is_some_and(|station| station.offered.is_some());
-            u64::from(hot.waiting.len()) + listed as u64 + u64::from(offered)
+            u64::from(hot.waiting.len()) + listed as u64 + u64::from(link.offers())
         };
         self.in_flight + self.hot.iter().zip(&self.cold).map(inside).sum::<u64>()
     }

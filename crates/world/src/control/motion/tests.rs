@@ -2,11 +2,13 @@
 
 use super::*;
 use crate::build::build;
-use crate::conduct::Conduct;
-use crate::conduct::Replication;
+use crate::conduct::{Conduct, Replication};
+use crate::flows::Carrier;
 use crate::ids::Location;
 use crate::scenario::Scenario;
+use crate::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
+use roamlab_mobility::EventA3;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
 /// A host that turns from one cell to the other at 2 s, and out of coverage at 6 s.
@@ -58,15 +60,20 @@ fn world(text: &str) -> World {
 fn run_until(world: &mut World, millis: u64) {
     let end = Time::ZERO + Duration::from_millis(millis);
     world.run(end, &Conduct::default()).unwrap();
-    world.cx.now = end;
+    world.planes.cx.now = end;
 }
 
 fn node(world: &World, name: &str) -> NodeId {
-    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+    world.planes.network.node_named(name).unwrap()
 }
 
 fn address(world: &World, name: &str) -> Addr {
-    world.nodes[node(world, name).0 as usize].addr
+    world.planes.network.address(node(world, name))
+}
+
+fn command_entry(world: &mut World, host: NodeId, base_station: Addr, after: Duration) {
+    let Planes { cx, network, agents } = &mut world.planes;
+    agents.command_entry(host, (base_station, after), network, cx);
 }
 
 const EVENT: EventA3 = EventA3 {
@@ -79,7 +86,7 @@ const EVENT: EventA3 = EventA3 {
 
 /// The record of handovers: when, in ms, and what.
 fn phases(world: &World) -> Vec<(u64, &'static str)> {
-    let handovers = &world.cx.probes.handovers;
+    let handovers = &world.planes.cx.probes.handovers;
     let millis = handovers.time_ns.iter().map(|time| time.as_nanos() / 1_000_000);
     millis.zip(handovers.phase.iter().copied()).collect()
 }
@@ -89,7 +96,7 @@ fn event_a3_comes_when_the_schedule_has_turned_by_offset_and_hysteresis() {
     let mut world = world(SCHEDULE);
     run_until(&mut world, 100);
     let host = node(&world, "mh");
-    world.evaluate(host, EVENT);
+    world.planes.network.cells().evaluate(host, EVENT);
     run_until(&mut world, 4000);
     // 20 dB/s: more than 3 dB after 150 ms, first measured at 2.16 s, held for 80 ms. The cell is silent 1.5 s after the
     // turn, first measured at 3.52 s, and T310 later the link has failed.
@@ -102,11 +109,13 @@ fn a_commanded_host_leaves_and_enters_after_the_detach_time() {
     let mut world = world(SCHEDULE);
     run_until(&mut world, 2300);
     let (host, bs2) = (node(&world, "mh"), address(&world, "bs2"));
-    world.command_entry(host, bs2, Duration::from_millis(30));
+    command_entry(&mut world, host, bs2, Duration::from_millis(30));
     run_until(&mut world, 4000);
     assert_eq!(phases(&world), [(0, "link-up"), (2300, "link-down"), (2330, "link-up")]);
-    assert_eq!(world.cells[1].hosts, [host]);
-    assert_eq!(world.cx.probes.handovers.visit, [0, 0, 1]);
+    let cells = world.planes.network.cells();
+    let (there, cell) = (cells.count_in(CellId(1)), CellId(1));
+    assert_eq!((there, cells.hearer(cell, 0).map(|(hearer, _)| hearer)), (1, Some(host)));
+    assert_eq!(world.planes.cx.probes.handovers.visit, [0, 0, 1]);
 }
 
 #[test]
@@ -114,15 +123,16 @@ fn the_last_command_counts() {
     let mut world = world(SCHEDULE);
     run_until(&mut world, 2300);
     let (host, bs1, bs2) = (node(&world, "mh"), address(&world, "bs1"), address(&world, "bs2"));
-    world.command_entry(host, bs2, Duration::from_millis(30));
+    command_entry(&mut world, host, bs2, Duration::from_millis(30));
     run_until(&mut world, 2310);
-    world.command_entry(host, bs1, Duration::from_millis(30));
+    command_entry(&mut world, host, bs1, Duration::from_millis(30));
     run_until(&mut world, 2335);
-    world.leave_all(host);
+    let Planes { cx, network, agents } = &mut world.planes;
+    agents.leave_all(host, network, cx);
     run_until(&mut world, 3000);
     assert_eq!(phases(&world), [(0, "link-up"), (2300, "link-down")], "leaving ends every command");
     let router = address(&world, "fa");
-    world.command_entry(host, router, Duration::ZERO);
+    command_entry(&mut world, host, router, Duration::ZERO);
     run_until(&mut world, 3400);
     assert_eq!(phases(&world).len(), 2, "a node without a cell cannot be entered");
 }
@@ -132,10 +142,10 @@ fn a_cell_that_cannot_be_heard_is_not_entered_and_a_search_finds_one_that_can() 
     let mut world = world(SCHEDULE);
     run_until(&mut world, 300);
     let (host, bs2) = (node(&world, "mh"), address(&world, "bs2"));
-    world.command_entry(host, bs2, Duration::from_millis(30));
+    command_entry(&mut world, host, bs2, Duration::from_millis(30));
     run_until(&mut world, 400);
     assert_eq!(phases(&world), [(0, "link-up"), (300, "link-down")]);
-    world.search(host);
+    world.planes.network.cells().search(host);
     run_until(&mut world, 600);
     assert_eq!(phases(&world)[2..], [(440, "cell-found")]);
 }
@@ -148,18 +158,18 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let host = node(world, "mh");
         let packet = |world: &World, src, dst| {
             let header = IpHeader::new(src, dst, Tos::default());
-            Packet::make(FlowId(9), header, Bytes(500), world.cx.now, Body::Udp(UdpHeader::default()))
+            Packet::make(FlowId(9), header, Bytes(500), world.planes.cx.now, Body::Udp(UdpHeader::default()))
         };
         let (mh, ch) = (address(world, "mh"), address(world, "ch"));
         let up = packet(world, mh, ch);
-        let up = world.cx.pool.create(up);
-        world.send(host, up);
+        let up = world.planes.cx.pool.create(up);
+        world.planes.send(host, None, up);
         let down = packet(world, ch, mh);
-        let down = world.cx.pool.create(down);
-        let air = world.cells[0].air;
-        world.links.enqueue(air, down, &mut world.cx);
+        let down = world.planes.cx.pool.create(down);
+        let air = world.planes.network.cells().air(CellId(0));
+        world.planes.network.send_over(air, down, &mut world.planes.cx);
         run_until(world, millis + 100);
-        let drops = std::mem::take(&mut world.cx.probes.drops);
+        let drops = std::mem::take(&mut world.planes.cx.probes.drops);
         let at_link = |place: &Location| matches!(place, Location::Link(_));
         let on_the_way = drops.place.iter().filter(|place| at_link(place)).count();
         assert!(
@@ -177,12 +187,12 @@ fn by_position_a_host_can_enter_any_cell() {
     let mut world = world(&text);
     let host = node(&world, "mh");
     run_until(&mut world, 100);
-    world.evaluate(host, EVENT);
+    world.planes.network.cells().evaluate(host, EVENT);
     run_until(&mut world, 6000);
     // Half way after 4 s. With 37.6·log10(d) the second cell is 3 dB better 546 m from the first, after 4.46 s.
     assert_eq!(phases(&world), [(0, "link-up"), (4560, "neighbour-better")]);
     let bs2 = address(&world, "bs2");
-    world.command_entry(host, bs2, Duration::from_millis(30));
+    command_entry(&mut world, host, bs2, Duration::from_millis(30));
     run_until(&mut world, 6100);
     assert_eq!(phases(&world)[2..], [(6000, "link-down"), (6030, "link-up")]);
 }

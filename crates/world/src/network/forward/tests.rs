@@ -1,15 +1,14 @@
 //! Marks at the edge of the access network and behind the air link; what a break cuts off.
 
+use super::*;
 use crate::build::build;
-use crate::conduct::Conduct;
-use crate::conduct::Replication;
-use crate::ids::{Location, NodeId};
-use crate::probe::Stop;
+use crate::conduct::{Conduct, Replication};
+use crate::flows::Carrier;
 use crate::scenario::Scenario;
-use crate::tunnel::{self, TunnelEcn};
+use crate::tunnel::TunnelEcn;
 use crate::world::World;
-use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_packet::{Body, DropReason, Dscp, FlowId, IpHeader, Packet, PacketId, Tos, UdpHeader};
+use roamlab_engine::{Bytes, Duration};
+use roamlab_packet::{Body, FlowId, Packet, Tos, UdpHeader};
 
 /// Two access routers and a server around a core router; a host in the cell of each.
 const SCENARIO: &str = r#"
@@ -53,33 +52,33 @@ fn world(marks: &str, fate: &str) -> World {
 fn run_until(world: &mut World, micros: u64) {
     let end = Time::ZERO + Duration::from_micros(micros);
     world.run(end, &Conduct::default()).unwrap();
-    world.cx.now = end;
+    world.planes.cx.now = end;
 }
 
 fn node(world: &World, name: &str) -> NodeId {
-    NodeId(world.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+    world.planes.network.node_named(name).unwrap()
 }
 
 /// A packet that bears the mark of forwarded packets and belongs to no flow, so that it ends at its destination
 /// as a loss on record.
 fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
-    let addr = |name| world.nodes[node(world, name).0 as usize].addr;
+    let addr = |name| world.planes.network.nodes[node(world, name)].addr;
     let tos = Tos::default().with_dscp(Dscp::FORWARDED);
     let inner = IpHeader::new(addr(from), addr(to), tos);
     let body = Body::Udp(UdpHeader::default());
-    let packet = Packet::make(FlowId(0), inner, Bytes(512), world.cx.now, body);
-    let packet = world.cx.pool.create(packet);
-    world.cx.probes.traced = Some(world.cx.pool[&packet].serial);
+    let packet = Packet::make(FlowId(0), inner, Bytes(512), world.planes.cx.now, body);
+    let packet = world.planes.cx.pool.create(packet);
+    world.planes.cx.probes.traced = Some(world.planes.cx.pool[&packet].serial);
     packet
 }
 
 /// Where and why a packet ended, and whether it still bore the mark.
 fn end(world: &mut World) -> (String, DropReason, bool) {
     run_until(world, 900_000);
-    let drops = &world.cx.probes.drops;
+    let drops = &world.planes.cx.probes.drops;
     let place = match drops.place.last().unwrap() {
-        Location::Node(node) => world.nodes[node.0 as usize].name.clone(),
-        Location::Link(link) => world.links[*link].name.clone(),
+        Location::Node(node) => world.planes.network.nodes[*node].name.clone(),
+        Location::Link(link) => world.planes.network.links[*link].name.clone(),
     };
     (place, *drops.reason.last().unwrap(), *drops.forwarded.last().unwrap())
 }
@@ -88,7 +87,7 @@ fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
     let mut world = world(marks, "delivered");
     let packet = marked(&mut world, from, to);
     let from = node(&world, from);
-    world.send(from, packet);
+    world.planes.send(from, None, packet);
     end(&mut world)
 }
 
@@ -123,11 +122,11 @@ fn the_record_says_who_policed_what() {
     ] {
         let mut world = world(marks, "delivered");
         let packet = marked(&mut world, from, to);
-        let (serial, source) = (world.cx.pool[&packet].serial, node(&world, from));
-        world.send(source, packet);
+        let (serial, source) = (world.planes.cx.pool[&packet].serial, node(&world, from));
+        world.planes.send(source, None, packet);
         end(&mut world);
-        let record = &world.cx.probes.policing;
-        let who = record.node.first().map(|node| world.nodes[node.0 as usize].name.as_str());
+        let record = &world.planes.cx.probes.policing;
+        let who = record.node.first().map(|node| world.planes.network.nodes[*node].name.as_str());
         assert_eq!(who.zip(record.action.first().copied()), expected, "{marks}, {from} to {to}");
         assert!(record.serial.iter().all(|&policed| policed == serial), "once, and no other packet");
         assert!(record.serial.len() <= 1);
@@ -143,8 +142,8 @@ fn spoofed_on_the_air(marks: &str, mobility: &str) -> (u64, u64) {
     let scenario = Scenario::parse(&format!("{text}{flow}"), "lab.toml").unwrap();
     let mut world = build(&scenario, Replication::default(), &Conduct::default());
     run_until(&mut world, 600_000);
-    let air = world.links.iter().position(|link| link.name == "bs1/air").unwrap();
-    world.links.offered().nth(air).unwrap()
+    let air = world.planes.network.links.iter().position(|link| link.name == "bs1/air").unwrap();
+    world.planes.network.links.offered().nth(air).unwrap()
 }
 
 #[test]
@@ -179,11 +178,16 @@ fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
     let mut world = world(marks, "delivered");
     let packet = marked(&mut world, "ch", "server");
     let (src, fa1) = (node(&world, from), node(&world, "fa1"));
-    let ends = (world.nodes[src.0 as usize].addr, world.nodes[fa1.0 as usize].addr);
-    let packet =
-        tunnel::encap(packet, ends, (Bytes(20), TunnelEcn::Normal), Location::Node(src), &mut world.cx)
-            .unwrap();
-    world.send(src, packet);
+    let ends = (world.planes.network.nodes[src].addr, world.planes.network.nodes[fa1].addr);
+    let packet = tunnel::encap(
+        packet,
+        ends,
+        (Bytes(20), TunnelEcn::Normal),
+        Location::Node(src),
+        &mut world.planes.cx,
+    )
+    .unwrap();
+    world.planes.send(src, None, packet);
     end(&mut world)
 }
 
@@ -212,7 +216,7 @@ fn a_break_cuts_packets_off_both_ways_if_so_asked() {
         run_until(&mut world, 599_000);
         let packet = marked(&mut world, from, to);
         let source = node(&world, from);
-        world.send(source, packet);
+        world.planes.send(source, None, packet);
         let expected = match fate {
             "lost" => ("mh->bs1".to_owned(), DropReason::Detached),
             _ => (to.to_owned(), DropReason::NoEndpoint),
@@ -228,10 +232,38 @@ fn with_layer_2_acknowledgement_a_packet_cut_off_on_the_downlink_is_buffered() {
     run_until(&mut world, 599_000);
     let packet = marked(&mut world, "bs1", "mh");
     let source = node(&world, "bs1");
-    world.send(source, packet);
+    world.planes.send(source, None, packet);
     run_until(&mut world, 650_000);
-    assert!(world.cx.probes.trace.stop.contains(&Stop::BufferHold));
-    assert!(!world.cx.probes.trace.stop.contains(&Stop::LinkArrive));
-    let held: usize = world.nodes[source.0 as usize].buffers.values().map(|buffer| buffer.len()).sum();
+    assert!(world.planes.cx.probes.trace.stop.contains(&Stop::BufferHold));
+    assert!(!world.planes.cx.probes.trace.stop.contains(&Stop::LinkArrive));
+    let held: usize = world.planes.network.nodes[source].buffers.values().map(|buffer| buffer.len()).sum();
     assert_eq!(held, 1);
+}
+
+#[test]
+fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
+    let mut world = world("honour", "delivered");
+    let address = |world: &World, name| world.planes.network.nodes[node(world, name)].addr;
+    let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
+    let ends = (address(&world, "mh"), address(&world, "ch"));
+    let at_router = |from| Arrival { from, ..Arrival::default() };
+    assert!(world.planes.network.uplink_inputs(fa1, ends, at_router(Some(bs1))).is_empty(), "nobody watches");
+    for node in [mh, bs1, fa1] {
+        world.planes.network.nodes[node].residents[0].watches_uplink = true;
+    }
+    for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
+        let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
+        let inputs = world.planes.network.uplink_inputs(at, ends, at_router(from));
+        let [(Slot(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
+            inputs.as_slice()
+        else {
+            panic!("{inputs:?}");
+        };
+        assert_eq!(((*host, *peer), *from, *tunnelled, *lost), (ends, neighbour, false, false));
+    }
+    let stranger = (Addr::mobile(4000), ends.1);
+    assert!(
+        world.planes.network.uplink_inputs(fa1, stranger, at_router(Some(bs1))).is_empty(),
+        "a host of no domain"
+    );
 }

@@ -1,32 +1,31 @@
 //! Where flows meet the network: applications wake, endpoints send and receive.
 
+use super::{Carrier, Flows};
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
 use crate::ids::{LinkId, Location, NodeId, Side};
-use crate::probe::{Delivery, Probes, Stop, TcpChange};
+use crate::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
-use crate::world::World;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, Body, DropReason, Ecn, FlowId, Packet, PacketId, UdpHeader};
 use roamlab_traffic::Offer;
 use roamlab_transport::{Segment, TcpFact, TcpFactKind};
 
-impl World {
+impl Flows {
     /// An application wakes.
-    pub(crate) fn app_wake(&mut self, flow: u32) {
-        let now = self.cx.now;
+    pub(crate) fn app_wake(&mut self, flow: u32, net: &mut impl Carrier) {
+        let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
         let offer = state.app.wake();
         if let Some(next) = state.app.next_wake() {
-            self.cx.scheduler.push(next, Event::App { flow });
+            net.cx().scheduler.push(next, Event::App { flow });
         }
         let Some(offer) = offer else { return };
-        if self.sends_from_outside(flow) {
+        if state.here[Side::Sender.index()] == NodeId::NOWHERE {
             return;
         }
-        let state = &mut self.flows[flow as usize];
         state.offered = now;
         state.stats.started.get_or_insert(now);
         match (&mut state.transport, offer) {
@@ -48,19 +47,19 @@ impl World {
             (Transport::Udp { sender, .. }, Offer::Bytes(bytes)) => {
                 let (header, size) = sender.datagram(bytes);
                 state.stats.sent += 1;
-                return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct);
+                return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct, net);
             }
             (Transport::Udp { .. }, Offer::Unlimited | Offer::Segments(_) | Offer::Stop) => {}
         }
-        self.pump(flow, Side::Sender);
+        self.pump(flow, Side::Sender, net);
     }
 
     /// An endpoint's deadline may have come. A wake-up that an earlier one has replaced is none: it must not set
     /// another, or each deadline that was ever brought forward would leave one more wake-up going for good.
-    pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side) {
-        let now = self.cx.now;
+    pub(crate) fn endpoint_wake(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
+        let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
-        let wake = &mut state.wakes[World::side_index(side)];
+        let wake = &mut state.wakes[side.index()];
         if wake.armed != now {
             return;
         }
@@ -73,118 +72,120 @@ impl World {
                 Side::Receiver if receiver.next_deadline().is_some_and(|deadline| deadline <= now) => {
                     receiver.on_deadline(now);
                 }
-                Side::Sender | Side::Receiver => return self.arm(flow, side),
+                Side::Sender | Side::Receiver => return self.arm(flow, side, net.cx()),
             }
         }
-        self.pump(flow, side);
+        self.pump(flow, side, net);
     }
 
     /// A data packet or an acknowledgement reaches the node of its endpoint.
-    pub(crate) fn deliver_data(&mut self, node: NodeId, packet: PacketId) {
-        let FlowId(flow) = self.cx.pool[&packet].flow;
+    pub(crate) fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut impl Carrier) {
+        let cx = net.cx();
+        let FlowId(flow) = cx.pool[&packet].flow;
         let side = match self.flows.get(flow as usize) {
-            Some(state) if node == state.dst => Side::Receiver,
-            Some(state) if node == state.src => Side::Sender,
-            _ => return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node)),
+            Some(state) if node == state.here[1] => Side::Receiver,
+            Some(state) if node == state.here[0] => Side::Sender,
+            _ => return self.let_out(node, packet, cx),
         };
-        if !self.cx.is_tracing()
-            && let Some(header) = self.cx.pool.bare_tcp(&packet)
+        if !cx.is_tracing()
+            && let Some(header) = cx.pool.bare_tcp(&packet)
             && let Transport::Tcp { sender, receiver, .. } = &mut self.flows[flow as usize].transport
         {
             // The ends' straight path: they take the segment here if it is the expected one and nothing unusual is on.
             if side == Side::Sender {
-                if sender.on_bare_ack(&header, self.cx.now) {
-                    self.cx.pool.deliver(packet);
-                    return self.send_permitted(flow);
+                if sender.on_bare_ack(&header, cx.now) {
+                    cx.pool.deliver(packet);
+                    return self.send_permitted(flow, net);
                 }
-            } else if let Some(ack_due) = receiver.on_bare_segment(&header, self.cx.now) {
-                return self.arrived_in_order(flow, packet, ack_due);
+            } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
+                return self.arrived_in_order(flow, packet, ack_due, net);
             }
         }
         match side {
-            Side::Sender => self.take_acknowledgement(flow, node, packet),
-            Side::Receiver => self.take_data(flow, node, packet),
+            Side::Sender => self.take_acknowledgement(flow, node, packet, cx),
+            Side::Receiver => self.take_data(flow, node, packet, cx),
         }
-        self.pump(flow, side);
+        self.pump(flow, side, net);
     }
 
     /// The next segment that the receiver expects has arrived, and it has taken it.
     #[inline(always)]
-    fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool) {
+    fn arrived_in_order(&mut self, flow: u32, packet: PacketId, ack_due: bool, net: &mut impl Carrier) {
         let state = &mut self.flows[flow as usize];
-        let data = self.cx.pool.deliver(packet);
+        let cx = net.cx();
+        let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, data.serial);
-        note_delivery(state, data, (true, u64::from(data.payload())), self.cx.now, &mut self.cx.probes);
+        note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
         if ack_due && let Transport::Tcp { receiver, .. } = &state.transport {
             let (header, size) = receiver.bare_ack();
-            self.emit_bare(flow, Side::Receiver, &header, size);
+            self.emit_bare(flow, Side::Receiver, &header, size, net);
         }
         let state = &mut self.flows[flow as usize];
         if let Transport::Tcp { receiver, .. } = &state.transport {
             let event = Event::Endpoint { flow, side: Side::Receiver };
-            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, &mut self.cx);
+            set_wake(&mut state.wakes[1], receiver.next_deadline(), event, net.cx());
         }
     }
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
     #[inline(always)]
-    fn send_permitted(&mut self, flow: u32) {
+    fn send_permitted(&mut self, flow: u32, net: &mut impl Carrier) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
         let size = sender.segment_size();
         for seq in sender.take_permitted() {
             let state = &mut self.flows[flow as usize];
             let Transport::Tcp { sender, .. } = &mut state.transport else { return };
-            let header = sender.bare_segment(seq, self.cx.now);
+            let header = sender.bare_segment(seq, net.cx().now);
             state.stats.sent += 1;
             if header.retransmission {
                 state.stats.retransmitted += 1;
-                self.cx.probes.causes.sent_again(FlowId(flow), seq);
+                net.cx().probes.causes.sent_again(FlowId(flow), seq);
             }
-            self.emit_bare(flow, Side::Sender, &header, size);
+            self.emit_bare(flow, Side::Sender, &header, size, net);
         }
-        if self.cx.probes.wanted.tcp {
-            self.take_facts(flow, self.cx.pool.last_serial());
+        if net.cx().probes.wanted.tcp {
+            self.take_facts(flow, net.cx().pool.last_serial(), net);
         }
         let state = &mut self.flows[flow as usize];
         if let Transport::Tcp { sender, .. } = &mut state.transport {
             sender.forget_growth();
             let event = Event::Endpoint { flow, side: Side::Sender };
-            set_wake(&mut state.wakes[0], sender.next_deadline(), event, &mut self.cx);
+            set_wake(&mut state.wakes[0], sender.next_deadline(), event, net.cx());
         }
     }
 
-    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId) {
+    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
-            return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
-        if !self.cx.pool[&packet].is_tcp() {
-            return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        if !cx.pool[&packet].is_tcp() {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         }
-        self.cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
-        let header = self.cx.pool.tcp_header(&packet);
-        let ecn = self.cx.pool.deliver(packet).header.tos.ecn();
-        sender.on_segment(&header, ecn, self.cx.now);
+        cx.trace(&packet, Stop::TcpOnSegment, Location::Node(node));
+        let header = cx.pool.tcp_header(&packet);
+        let ecn = cx.pool.deliver(packet).header.tos.ecn();
+        sender.on_segment(&header, ecn, cx.now);
     }
 
-    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId) {
-        let now = self.cx.now;
+    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
+        let now = cx.now;
         let state = &mut self.flows[flow as usize];
-        let header = self.cx.pool[&packet].header;
-        let size = self.cx.pool[&packet].wire_size();
-        let is_tcp = self.cx.pool[&packet].is_tcp();
+        let header = cx.pool[&packet].header;
+        let size = cx.pool[&packet].wire_size();
+        let is_tcp = cx.pool[&packet].is_tcp();
         let (receipt, payload, stop) = match &mut state.transport {
             Transport::Tcp { receiver, .. } if is_tcp => {
-                let tcp = self.cx.pool.tcp_header(&packet);
+                let tcp = cx.pool.tcp_header(&packet);
                 let receipt = receiver.on_segment(&tcp, header.tos.ecn(), now);
                 (receipt, u64::from(tcp.payload), Stop::TcpOnSegment)
             }
             Transport::Udp { receiver, .. } if !is_tcp => {
                 let payload = size.0 - u64::from(UDP_HEADERS);
-                let seq = self.cx.pool[&packet].seq();
+                let seq = cx.pool[&packet].seq();
                 (receiver.on_datagram(&UdpHeader { seq }), payload, Stop::UdpOnDatagram)
             }
             Transport::Tcp { .. } | Transport::Udp { .. } => {
-                return self.cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+                return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
             }
         };
         let is_data = stop == Stop::UdpOnDatagram || payload > 0; // a SYN is not
@@ -194,40 +195,40 @@ impl World {
             true if is_data && !deliverable => "out-of-order",
             true => "",
         };
-        self.cx.trace_with(&packet, stop, Location::Node(node), detail);
+        cx.trace_with(&packet, stop, Location::Node(node), detail);
         if deliverable {
-            self.cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+            cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
         }
-        let original = self.cx.pool.original(&self.cx.pool[&packet]);
-        let data = self.cx.pool.deliver(packet);
+        let original = cx.pool.original(&cx.pool[&packet]);
+        let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, original);
         if is_data {
-            note_delivery(state, data, (receipt.fresh, payload), now, &mut self.cx.probes);
+            note_delivery(state, data, (receipt.fresh, payload), now, &mut cx.probes);
         }
     }
 
     /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
-    fn pump(&mut self, flow: u32, side: Side) {
-        let last_serial = self.cx.pool.last_serial();
-        while let Some(segment) = self.poll_transmit(flow, side) {
+    fn pump(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
+        let last_serial = net.cx().pool.last_serial();
+        while let Some(segment) = self.poll_transmit(flow, side, net.cx()) {
             if segment.header.retransmission {
-                self.take_facts(flow, last_serial);
-                self.cx.probes.causes.sent_again(FlowId(flow), segment.header.seq);
+                self.take_facts(flow, last_serial, net);
+                net.cx().probes.causes.sent_again(FlowId(flow), segment.header.seq);
             }
-            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn);
+            self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
         }
         if side == Side::Sender {
-            self.take_facts(flow, last_serial);
+            self.take_facts(flow, last_serial, net);
         }
-        self.arm(flow, side);
+        self.arm(flow, side, net.cx());
     }
 
-    fn poll_transmit(&mut self, flow: u32, side: Side) -> Option<Segment> {
+    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Cx) -> Option<Segment> {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return None };
         let segment = match side {
-            Side::Sender => sender.poll_transmit(self.cx.now)?,
-            Side::Receiver => return receiver.poll_transmit(self.cx.now),
+            Side::Sender => sender.poll_transmit(cx.now)?,
+            Side::Receiver => return receiver.poll_transmit(cx.now),
         };
         if segment.header.payload > 0 {
             state.stats.sent += 1;
@@ -237,87 +238,94 @@ impl World {
     }
 
     /// Makes a packet and sends it from the end of the flow on this side.
-    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn) {
+    fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
         let (header, start) = (state.header(side, ecn), state.start(side));
-        let packet = self.cx.pool.create(Packet::make(FlowId(flow), header, size, self.cx.now, body));
-        self.send_first(start, side, packet);
+        let cx = net.cx();
+        let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
+        self.send_first(start, side, packet, net);
     }
 
     /// The same with a segment without options.
     #[inline(always)]
-    fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes) {
+    fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
         let (header, start) = (state.header(side, Ecn::NotEct), state.start(side));
-        let packet = self.cx.pool.create_bare_tcp(FlowId(flow), header, size, self.cx.now, tcp);
-        self.send_first(start, side, packet);
+        let cx = net.cx();
+        let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
+        self.send_first(start, side, packet, net);
     }
 
     /// Sends a new packet from where this end of its flow is.
     #[inline(always)]
-    fn send_first(&mut self, (here, first_link): (NodeId, Option<LinkId>), side: Side, packet: PacketId) {
-        if self.cx.is_watching() {
-            self.record_start(&packet, here, side);
+    fn send_first(
+        &mut self,
+        (here, first_link): (NodeId, Option<LinkId>),
+        side: Side,
+        packet: PacketId,
+        net: &mut impl Carrier,
+    ) {
+        if net.cx().is_watching() {
+            self.record_start(&packet, here, side, net.cx());
         }
-        match first_link {
-            Some(link) => self.links.enqueue(link, packet, &mut self.cx),
-            None => self.send(here, packet),
-        }
+        net.send(here, first_link, packet);
     }
 
     /// The first stops of a packet in the trace, and its first event in the record.
     #[cold]
-    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side) {
-        let FlowId(flow) = self.cx.pool[packet].flow;
+    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Cx) {
+        let FlowId(flow) = cx.pool[packet].flow;
         if side == Side::Sender {
-            let now = std::mem::replace(&mut self.cx.now, self.flows[flow as usize].offered);
-            self.cx.trace(packet, Stop::AppOffer, Location::Node(node));
-            self.cx.now = now;
+            let now = std::mem::replace(&mut cx.now, self.flows[flow as usize].offered);
+            cx.trace(packet, Stop::AppOffer, Location::Node(node));
+            cx.now = now;
         }
-        let made = if self.cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
-        self.cx.trace(packet, made, Location::Node(node));
-        let packet_state = &self.cx.pool[packet];
+        let made = if cx.pool[packet].is_udp() { Stop::UdpDatagram } else { Stop::TcpPollTransmit };
+        cx.trace(packet, made, Location::Node(node));
+        let packet_state = &cx.pool[packet];
         let cause = match packet_state.is_retransmission() {
             true => {
-                let lost = self.cx.probes.causes.fate(FlowId(flow), packet_state.seq()).loss;
+                let lost = cx.probes.causes.fate(FlowId(flow), packet_state.seq()).loss;
                 lost.or(|| self.flows[flow as usize].cause)
             }
             false => CauseId::NONE,
         };
-        self.cx.packet_event("send", packet, Location::Node(node), (0, cause));
+        cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.
-    fn take_facts(&mut self, flow: u32, last_serial: u64) {
+    fn take_facts(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
         while let Some(fact) = self.poll_fact(flow) {
+            let cx = net.cx();
             let is_timeout = fact.kind == TcpFactKind::Timeout;
             let state = &mut self.flows[flow as usize];
             state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
             if is_timeout && let Transport::Tcp { receiver, .. } = &state.transport {
                 state.stats.timeouts += 1;
-                let row = self.cx.probes.wanted.tcp.then_some(self.cx.probes.tcp.time_ns.len());
+                let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.time_ns.len());
                 state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
             }
             let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;
             state.cwnd = fact.cwnd;
-            let cause = if opens { CauseId::NONE } else { self.why_reduced(flow, &fact) };
-            if self.cx.probes.wanted.tcp {
+            let cause = if opens { CauseId::NONE } else { self.why_reduced(flow, &fact, net) };
+            let cx = net.cx();
+            if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
-                        self.cx.probes.causes.fate(FlowId(flow), fact.seq).serial
+                        cx.probes.causes.fate(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
                 };
-                self.cx.probes.tcp.push(TcpChange {
-                    time_ns: self.cx.now,
+                cx.probes.tcp.push(TcpChange {
+                    time_ns: cx.now,
                     flow: FlowId(flow),
-                    event: fact.kind.name(),
+                    event: fact.kind,
                     cwnd: fact.cwnd,
                     ssthresh: fact.ssthresh,
                     rto_ns: fact.rto.as_nanos(),
                     seq: fact.seq,
                     cause_serial,
-                    timeout: if is_timeout { Verdict::Undecided.name() } else { "" },
+                    timeout: is_timeout.then_some(Verdict::Undecided),
                     cause,
                 });
             }
@@ -332,15 +340,15 @@ impl World {
     }
 
     /// Sets the wake-up of an end of a flow by its deadline.
-    fn arm(&mut self, flow: u32, side: Side) {
+    fn arm(&mut self, flow: u32, side: Side, cx: &mut Cx) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
         let deadline = match side {
             Side::Sender => sender.next_deadline(),
             Side::Receiver => receiver.next_deadline(),
         };
-        let wake = &mut state.wakes[World::side_index(side)];
-        set_wake(wake, deadline, Event::Endpoint { flow, side }, &mut self.cx);
+        let wake = &mut state.wakes[side.index()];
+        set_wake(wake, deadline, Event::Endpoint { flow, side }, cx);
     }
 }
 

@@ -1,0 +1,114 @@
+//! Hosts move, as their plan says or as their agents command, and agents learn of it.
+
+use super::Agents;
+use crate::cause::{Cause, Kind, Led};
+use crate::cx::Cx;
+use crate::ids::{CellId, Location, NodeId};
+use crate::network::Network;
+use roamlab_engine::Duration;
+use roamlab_mobility::{L2Trigger, Prediction};
+use roamlab_packet::Addr;
+use roamlab_radio::{Finding, Motion};
+
+impl Agents {
+    /// The next motion of a host's plan.
+    pub fn move_host(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+        let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
+        let led = Led::By(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
+        cx.because(led, |cx| match motion {
+            Motion::Leave { .. } => self.leave(host, cell, net, cx),
+            Motion::Enter { .. } => self.enter(host, cell, net, cx),
+        });
+    }
+
+    /// The host's agent wants it in a cell.
+    pub(super) fn command_entry(
+        &mut self,
+        host: NodeId,
+        (base_station, after): (Addr, Duration),
+        net: &mut Network,
+        cx: &mut Cx,
+    ) {
+        let cause = cx.led();
+        let cell = net.node_at(base_station).and_then(|station| net.cell_of(station));
+        self.leave_all(host, net, cx);
+        if let Some(cell) = cell {
+            net.cells().command(host, (cell, cx.now + after), cause, cx);
+        }
+    }
+
+    /// The host has synchronised with the cell that its agent wants it in, unless it has another command by now.
+    pub fn commanded_entry(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+        if let Some((cell, cause)) = net.cells().commanded(host, cx.now) {
+            cx.because(Led::By(cause), |cx| self.enter(host, cell, net, cx));
+        }
+    }
+
+    /// The host measures its cells, and its agent learns what that reveals.
+    pub fn measure(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
+        let host = net.address(node);
+        for finding in net.cells().measure(node, cx) {
+            let base_station = |cell: usize| net.base_station(CellId(cell as u32)).1;
+            let (phase, trigger) = match finding {
+                Finding::Better(cell) => {
+                    ("neighbour-better", L2Trigger::NeighbourBetter { base_station: base_station(cell) })
+                }
+                Finding::RadioLinkFailure => ("radio-link-failure", L2Trigger::RadioLinkFailure),
+                Finding::Found(cell) => {
+                    ("cell-found", L2Trigger::CellFound { base_station: base_station(cell) })
+                }
+            };
+            let root = cx.add_cause(Cause::root(Kind::Measurement).about(Some(host)));
+            cx.because(Led::By(root), |cx| {
+                let phase = net.cells().note(node, phase, node, cx);
+                cx.because(Led::By(phase), |cx| self.tell(node, host, &trigger, net, cx));
+            });
+        }
+    }
+
+    /// The base station that has a host, if one has, is told where the host is expected.
+    pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) {
+        let Prediction { host, base_station, .. } = self.predictions[number as usize];
+        let Some(cell) = net.cells().newest_cell(host) else { return };
+        let trigger = L2Trigger::HandoverPredicted { host, base_station };
+        let (station, _) = net.base_station(cell);
+        let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
+        let led = Led::By(cx.add_cause(row));
+        cx.because(led, |cx| self.tell(station, host, &trigger, net, cx));
+    }
+
+    /// The host leaves all cells, and goes to none that its agent has sent it to.
+    pub(super) fn leave_all(&mut self, host: NodeId, net: &mut Network, cx: &mut Cx) {
+        for cell in net.cells().stop(host) {
+            self.leave(host, cell, net, cx);
+        }
+    }
+
+    /// The host leaves a cell: its layer 2 and the base station's report it.
+    fn leave(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) {
+        let Some(row) = net.leave(node, cell, cx) else { return };
+        let (host, (station, base_station)) = (net.address(node), net.base_station(cell));
+        let down = L2Trigger::LinkDown { base_station };
+        cx.because(Led::By(row), |cx| {
+            self.tell(node, host, &down, net, cx);
+            self.tell(station, host, &L2Trigger::HostGone { host }, net, cx);
+        });
+    }
+
+    /// The host enters a cell, or turns back to one that it is in still: its layer 2 reports either, and the base
+    /// station's only the first.
+    pub(super) fn enter(&mut self, node: NodeId, cell: CellId, net: &mut Network, cx: &mut Cx) {
+        let Some((stays, row)) = net.enter(node, cell, cx) else { return };
+        let (host, (station, base_station)) = (net.address(node), net.base_station(cell));
+        let up = L2Trigger::LinkUp { base_station };
+        cx.because(Led::By(row), |cx| {
+            if !stays {
+                self.tell(station, host, &L2Trigger::HostArrived { host }, net, cx);
+            }
+            self.tell(node, host, &up, net, cx);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Flows: all of them, and their ends that are outside.
+//!
+//! Flows see of what carries their packets a [`Carrier`], and nothing else: no node, link, cell or agent.
+
+use crate::cause::CauseId;
+use crate::cx::Cx;
+use crate::event::Event;
+use crate::flow::Flow;
+use crate::ids::{LinkId, Location, NodeId, Side};
+use crate::outside::{Datagram, Egress, Payload};
+use crate::probe::{PacketStep, Stop};
+use crate::timeouts::Verdict;
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
+use std::collections::VecDeque;
+
+mod endpoint;
+mod explain;
+
+/// What carries the packets of flows.
+pub trait Carrier {
+    /// The clock, the pending events, the packets and the record.
+    fn cx(&mut self) -> &mut Cx;
+    /// A packet sets out from a node; over `first_link` at once, if that is known.
+    fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId);
+    /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
+    fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId>;
+    /// The row of the causes of a node's last change of cells; none, if it has made none.
+    fn last_change(&self, node: NodeId) -> CauseId;
+}
+
+/// All flows, by [`FlowId`].
+#[derive(Debug)]
+pub struct Flows {
+    flows: Vec<Flow>,
+    /// What has come out for ends that are outside.
+    egress: VecDeque<Egress>,
+}
+
+impl Flows {
+    /// Flows that have not begun.
+    pub fn new(flows: Vec<Flow>) -> Flows {
+        Flows { flows, egress: VecDeque::new() }
+    }
+
+    /// Schedules the first wake-up of every application.
+    pub fn start(&self, cx: &mut Cx) {
+        for (flow, id) in self.flows.iter().zip(0..) {
+            if let Some(time) = flow.app.next_wake() {
+                cx.scheduler.push(time, Event::App { flow: id });
+            }
+        }
+    }
+
+    /// Says which link leads from a node towards an address, where what a flow sends there takes it at once.
+    pub fn set_first_links(&mut self, link: impl Fn(NodeId, Addr) -> Option<LinkId>) {
+        for flow in &mut self.flows {
+            let [sender, receiver] = flow.addresses;
+            flow.first_links = [link(flow.src, receiver), link(flow.dst, sender)];
+        }
+    }
+
+    /// The flows, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Flow> {
+        self.flows.iter()
+    }
+
+    /// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.
+    pub fn judge_timeouts(&self, cx: &mut Cx) -> Vec<u64> {
+        let judge = |(flow, id): (&Flow, u32)| {
+            let verdicts = flow.timeouts.verdicts(FlowId(id), &cx.pool);
+            for &(row, verdict) in &verdicts {
+                if let Some(row) = row {
+                    cx.probes.tcp.timeout[row] = Some(verdict);
+                }
+            }
+            verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Spurious).count() as u64
+        };
+        self.flows.iter().zip(0..).map(judge).collect()
+    }
+
+    /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.
+    pub fn take_out(&mut self, flow: FlowId, side: Side) {
+        self.flows[flow.0 as usize].here[side.index()] = NodeId::NOWHERE;
+    }
+
+    /// A datagram sets out from a node.
+    pub fn inject(&mut self, node: NodeId, datagram: &Datagram, net: &mut impl Carrier) {
+        let Datagram { flow, source, destination, tos, size, payload } = *datagram;
+        let header = IpHeader::new(source, destination, tos);
+        let body = match payload {
+            Payload::Tcp(tcp) => Body::Tcp(tcp),
+            Payload::Udp(udp) => Body::Udp(udp),
+        };
+        let cx = net.cx();
+        let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
+        cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
+        net.send(node, None, packet);
+    }
+
+    /// The next datagram that came out.
+    pub fn poll_egress(&mut self) -> Option<Egress> {
+        self.egress.pop_front()
+    }
+
+    /// A packet has come to a node where no end of its flow takes it: its end there is outside, or there is none.
+    #[cold]
+    fn let_out(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
+        let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);
+        if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
+        let payload = match cx.pool[&packet].is_udp() {
+            true => Payload::Udp(UdpHeader { seq: cx.pool[&packet].seq() }),
+            false => Payload::Tcp(cx.pool.tcp_header(&packet)),
+        };
+        cx.trace(&packet, Stop::AppDeliver, Location::Node(node));
+        let size = cx.pool[&packet].wire_size();
+        let Packet { header: IpHeader { src: source, dst: destination, tos, .. }, flow, .. } =
+            *cx.pool.deliver(packet);
+        let datagram = Datagram { flow, source, destination, tos, size, payload };
+        self.egress.push_back(Egress { time: cx.now, node, datagram });
+    }
+}

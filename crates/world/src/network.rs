@@ -1,0 +1,304 @@
+//! The network: what carries packets. Nodes, links, the ways between them, and cells.
+//!
+//! It knows neither flows nor agents. What comes to the end of its way is handed up as a value ([`Up`]), and one trait
+//! ([`Listener`]) lets agents hear of data packets that they watch, before these go on.
+
+use crate::buffer::HostBuffer;
+use crate::cause::{Cause, CauseId, Kind};
+use crate::cells::Cells;
+use crate::cx::Cx;
+use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
+use crate::link::{End, InFlight, Links};
+use crate::node::{Domain, Node, Nodes, Resident};
+use crate::route::Ways;
+use crate::table::Column;
+use crate::tunnel::TunnelEcn;
+use roamlab_engine::Duration;
+use roamlab_mobility::Input;
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
+use roamlab_radio::UplinkChoice;
+
+mod air;
+mod forward;
+mod holding;
+
+/// What becomes of a mark that comes from outside.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    /// The code point that is policed.
+    pub mark: Dscp,
+    /// Lose the packet; else only the mark.
+    pub drop: bool,
+}
+
+/// What a network is made of.
+#[derive(Debug)]
+pub struct Network {
+    links: Links,
+    /// Which of them leads where.
+    ways: Ways,
+    nodes: Nodes,
+    cells: Cells,
+    /// The mobility protocols, from the outermost to the innermost.
+    domains: Vec<Domain>,
+    rules: Rules,
+    /// Names of the queues behind schedulers; their numbers in records follow those of the links.
+    bearers: Vec<String>,
+}
+
+/// What holds for all of a network.
+#[derive(Debug)]
+pub struct Rules {
+    /// What happens to the ECN field in tunnels.
+    pub tunnel_ecn: TunnelEcn,
+    /// Policing of foreign marks at the edge of the access network.
+    pub policer: Option<Policer>,
+}
+
+/// What a packet's way through the network has led to.
+#[derive(Debug)]
+#[must_use]
+pub enum Up {
+    /// Nothing: it is on its way still, waits, or is lost.
+    Nothing,
+    /// Data have come to a node that they are for, and are in no tunnel.
+    Data(NodeId, PacketId),
+    /// The same of signalling.
+    Message(NodeId, PacketId),
+    /// Signalling has come to all who hear a cell.
+    Broadcast(CellId, PacketId),
+}
+
+/// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes
+/// then, open buffers or send messages, and the packet goes on as things are after that.
+pub trait Listener {
+    /// An agent of a node gets an input.
+    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx);
+}
+
+/// What an agent wants cannot be done at its node, which says why.
+pub type Done<T = ()> = Result<T, &'static str>;
+
+impl Network {
+    /// A network through which nothing has come yet.
+    pub fn new(
+        (links, bearers, ways): (Links, Vec<String>, Ways),
+        nodes: Nodes,
+        cells: Cells,
+        domains: Vec<Domain>,
+        rules: Rules,
+    ) -> Network {
+        Network { links, ways, nodes, cells, domains, rules, bearers }
+    }
+
+    /// The names of all queues: those of the links, and behind them those of bearers.
+    pub fn queue_names(&self) -> Vec<String> {
+        self.links.iter().map(|link| link.name.clone()).chain(self.bearers.iter().cloned()).collect()
+    }
+
+    /// The table of the links: what they were offered, and how long they were busy.
+    pub fn link_table(&self) -> Vec<(&'static str, Column)> {
+        let links = &self.links;
+        vec![
+            ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
+            ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
+            ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
+            ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
+        ]
+    }
+
+    /// The cells and the hosts in them.
+    pub fn cells(&mut self) -> &mut Cells {
+        &mut self.cells
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// A node's name.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.nodes[node].name
+    }
+
+    /// The node of this name.
+    pub fn node_named(&self, name: &str) -> Option<NodeId> {
+        (0..self.nodes()).map(NodeId).find(|&node| self.nodes[node].name == name)
+    }
+
+    /// A node, to be looked into by tests.
+    #[cfg(test)]
+    pub(crate) fn node(&mut self, node: NodeId) -> &mut Node {
+        &mut self.nodes[node]
+    }
+
+    /// A node's address.
+    pub fn address(&self, node: NodeId) -> Addr {
+        self.nodes[node].addr
+    }
+
+    /// The node with this address.
+    pub fn node_at(&self, addr: Addr) -> Option<NodeId> {
+        self.nodes.at(addr)
+    }
+
+    /// The cell of a base station.
+    pub fn cell_of(&self, node: NodeId) -> Option<CellId> {
+        self.nodes[node].serves
+    }
+
+    /// The base station of a cell, and its address.
+    pub fn base_station(&self, cell: CellId) -> (NodeId, Addr) {
+        let node = self.cells.base_station(cell);
+        (node, self.nodes[node].addr)
+    }
+
+    /// The agents at a node whose domains have this host, and this base station if one is named.
+    pub fn agents_for(
+        &self,
+        node: NodeId,
+        host: Addr,
+        base_station: Option<Addr>,
+    ) -> impl Iterator<Item = Slot> {
+        self.slots(node, move |resident| {
+            let domain = &self.domains[resident.domain.0 as usize];
+            domain.hosts.contains(&host)
+                && base_station.is_none_or(|station| domain.base_stations.contains(&station))
+        })
+    }
+
+    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> impl Iterator<Item = Slot> {
+        let residents = self.nodes[node].residents.iter().zip(0..);
+        residents.filter(move |(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot))
+    }
+
+    /// Whether a protocol wants a message from a node to itself delivered at once.
+    pub fn delivers_to_self(&self, domain: DomainId) -> bool {
+        self.domains[domain.0 as usize].delivers_to_self
+    }
+
+    /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask. The
+    /// nodes that are special.
+    pub fn mark_special(&mut self, cx: &Cx) -> Vec<bool> {
+        if cx.is_tracing() {
+            self.links.trace();
+        }
+        let mut special: Vec<bool> =
+            self.nodes.iter().map(|node| node.is_special() || cx.is_tracing()).collect();
+        for home in self.nodes.iter().filter_map(|node| self.ways.home(node.addr)) {
+            special[home.0 as usize] = true;
+        }
+        for id in (0..self.links.len() as u32).map(LinkId) {
+            if let End::Node(node) = self.links[id].to
+                && special[node.0 as usize]
+            {
+                self.links.end_specially(id);
+            }
+        }
+        special
+    }
+
+    /// The link that leads from a node towards an address.
+    pub fn way(&self, node: NodeId, to: Addr) -> Option<LinkId> {
+        self.ways.link(node, to)
+    }
+
+    /// A link has put its packet on the wire and may take the next; whether there was one.
+    #[inline(always)]
+    pub fn tx_done(&mut self, link: LinkId, cx: &mut Cx) -> bool {
+        self.links.tx_done(link, cx)
+    }
+
+    /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
+        self.links.arrived(link, cx)
+    }
+
+    /// The node where a link begins.
+    pub fn beginning(&self, link: LinkId) -> NodeId {
+        self.links[link].from
+    }
+
+    /// A link changes as the scenario says.
+    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
+        let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
+        self.links[link].changed = cx.add_cause(row);
+        self.links.change(link, index);
+    }
+
+    /// A packet sets out from a node over this link.
+    #[inline(always)]
+    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+        self.links.enqueue(link, packet, cx);
+    }
+
+    /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row of the causes
+    /// that says so; `None`: it was not in it.
+    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<CauseId> {
+        if let Some(uplink) = self.cells.detach(host, cell)? {
+            let waiting = self.links.take_matching(uplink, false, &|_, _| true, cx);
+            match self.cells.uplink_choice(host) {
+                None => self.cells.wait_on(host, waiting),
+                // There are copies of them on the other links.
+                Some(UplinkChoice::All) => {
+                    for packet in waiting {
+                        cx.lose(packet, DropReason::CopyReleased, Location::Node(host));
+                    }
+                }
+                Some(UplinkChoice::Newest | UplinkChoice::Oldest) => {
+                    waiting.into_iter().for_each(|packet| self.send_uplink(host, packet, cx));
+                }
+            }
+        }
+        Some(self.cells.note_change(host, "link-down", Some(cell), cx))
+    }
+
+    /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
+    /// causes that says that it has come.
+    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<(bool, CauseId)> {
+        let (stays, waiting) = self.cells.attach(host, cell)?;
+        let row = self.cells.note_change(host, "link-up", None, cx);
+        for packet in waiting {
+            self.send_uplink(host, packet, cx);
+        }
+        Some((stays, row))
+    }
+
+    /// A phase of a host's handover, noted at a node; its row among the causes.
+    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Cx) -> Done<CauseId> {
+        let host = self
+            .nodes
+            .at(host)
+            .filter(|&host| self.nodes[host].is_host())
+            .ok_or("notes a phase of a host that does not exist")?;
+        Ok(self.cells.note(host, phase, node, cx))
+    }
+
+    /// Whether a node has a cell, and nothing is left for a host on the air there.
+    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Cx) -> bool {
+        self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
+    }
+
+    /// What led to the buffer that holds a packet, or to one of these hosts waiting for a link with it.
+    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Cx) -> Option<CauseId> {
+        if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
+            return Some(self.last_change(host).or(|| CauseId::START));
+        }
+        let mut buffers = self.nodes.iter().flat_map(|node| node.buffers.values());
+        let holder = buffers.find(|buffer| buffer.holds(serial, &cx.pool));
+        holder.map(|buffer| buffer.cause).filter(|&cause| cause != CauseId::NONE)
+    }
+
+    /// The row of the causes of a node's last change of cells; none, if it is no mobile host or was in none.
+    pub fn last_change(&self, node: NodeId) -> CauseId {
+        self.cells.last_change(node)
+    }
+
+    /// Packets inside: in links, and at nodes.
+    pub fn packets_inside(&self) -> [u64; 2] {
+        let buffered = |node: &Node| node.buffers.values().map(HostBuffer::len).sum::<usize>();
+        let at_nodes = self.nodes.iter().map(buffered).sum::<usize>() + self.cells.packets_waiting();
+        [self.links.packets_inside(), at_nodes as u64]
+    }
+}

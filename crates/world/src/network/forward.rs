@@ -1,0 +1,404 @@
+//! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
+
+use super::{Listener, Network, Up};
+use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
+use crate::cx::Cx;
+use crate::ids::{CellId, LinkId, Location, NodeId, Served, Slot};
+use crate::link::{End, Link};
+use crate::node::Resident;
+use crate::probe::Stop;
+use crate::route::Taken;
+use crate::tunnel::{self, Exit};
+use roamlab_engine::Time;
+use roamlab_mobility::{Direction, Input, Via};
+use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
+
+/// How a packet came to a node.
+#[derive(Copy, Clone, Default)]
+struct Arrival {
+    /// The adjacent node it comes from; `None`: it starts here.
+    from: Option<NodeId>,
+    /// Where the tunnel began that it left here last.
+    tunnel: Option<Addr>,
+    /// Agents whose tunnels it has entered here, only to leave them at once.
+    taken: Taken,
+}
+
+impl Network {
+    /// A packet comes out of a link that does not keep track of those in flight. This and [`Links::enqueue`] are the whole
+    /// way of a plain packet through a plain router.
+    ///
+    /// [`Links::enqueue`]: crate::link::Links::enqueue
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        link: LinkId,
+        packet: PacketId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        let Some(node) = self.links.landed(link) else {
+            return self.arrive_generally(link, packet, Time::ZERO, listener, cx);
+        };
+        let header = &mut cx.pool[&packet].header;
+        if header.dst == Addr::node(node.0) {
+            return self.receive_plainly(node, packet, link, listener, cx);
+        }
+        if header.ttl <= 1 {
+            cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+            return Up::Nothing;
+        }
+        header.ttl -= 1;
+        match self.ways.link(node, header.dst) {
+            Some(next) => self.links.enqueue(next, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+        Up::Nothing
+    }
+
+    #[inline(always)]
+    fn receive_plainly(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        link: LinkId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        let arriving = &cx.pool[&packet];
+        if arriving.tunnels() > 0 {
+            return self.receive(node, packet, self.links[link].from, listener, cx);
+        }
+        if arriving.is_signal() { Up::Message(node, packet) } else { Up::Data(node, packet) }
+    }
+
+    /// A packet whose transmission began at `started` comes out of a link.
+    pub fn arrive_generally(
+        &mut self,
+        link: LinkId,
+        packet: PacketId,
+        started: Time,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
+        let &Link { from, to, up, changed, .. } = &self.links[link];
+        if !up {
+            cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
+            return Up::Nothing;
+        }
+        match to {
+            End::Node(node) => {
+                let cell = self.nodes[node].serves;
+                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, started)) {
+                    let cause = self.cells.why_unheard(from, cell, cx);
+                    cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                    return Up::Nothing;
+                }
+                self.receive(node, packet, from, listener, cx)
+            }
+            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => Up::Broadcast(cell, packet),
+            End::Cell(cell) => self.arrive_by_air((link, cell), packet, started, listener, cx),
+        }
+    }
+
+    /// A packet that is for one host comes to the end of an air link.
+    fn arrive_by_air(
+        &mut self,
+        (link, cell): (LinkId, CellId),
+        packet: PacketId,
+        started: Time,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
+        self.keep_copy(from, &packet, dst, cx);
+        let host = self.nodes.at(dst);
+        let Some(hearing) = host.filter(|&host| self.cells.hears(host, cell, started)) else {
+            let cause = host.map_or(CauseId::START, |host| self.cells.why_unheard(host, cell, cx));
+            cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+            return Up::Nothing;
+        };
+        let arrived = &cx.pool[&packet];
+        if !arrived.is_signal() && self.cells.is_duplicate(hearing, cx.pool.original(arrived)) {
+            let cause = self.cells.moved(dst);
+            cx.lose_by(packet, DropReason::Duplicate, Location::Node(hearing), cause);
+            return Up::Nothing;
+        }
+        // The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
+        cx.pool[&packet].set_inner_dscp(Dscp::default());
+        self.receive(hearing, packet, from, listener, cx)
+    }
+
+    fn receive(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        from: NodeId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
+        let Some(packet) = self.police(node, packet, from, cx) else { return Up::Nothing };
+        let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
+        let addr = self.nodes[node].addr;
+        loop {
+            let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+            if dst != addr {
+                if let Some(packet) = spend_hop(node, packet, cx) {
+                    self.route(node, packet, arrival, listener, cx);
+                }
+                return Up::Nothing;
+            }
+            match tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) {
+                Exit::Bare if cx.pool[&packet].is_signal() => return Up::Message(node, packet),
+                Exit::Bare => return Up::Data(node, packet),
+                Exit::Left => arrival.tunnel = Some(src),
+                Exit::Congested => {
+                    cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
+                    return Up::Nothing;
+                }
+            }
+        }
+    }
+
+    /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
+    /// other foreign agents. Anything else is policed where it enters ([ipf] §III, reading A13).
+    fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Cx) -> Option<PacketId> {
+        let Some(policer) = &self.rules.policer else { return Some(packet) };
+        if cx.pool[&packet].inner_tos().dscp() != policer.mark {
+            return Some(packet);
+        }
+        let (here, from) = (&self.nodes[node], &self.nodes[from]);
+        let at_edge =
+            (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.is_host());
+        if !at_edge {
+            return Some(packet);
+        }
+        let outer = cx.pool[&packet].header;
+        let from_agent = self.nodes.at(outer.src).is_some_and(|src| self.nodes[src].is_access_router);
+        if from_agent && cx.pool[&packet].tunnels() > 0 {
+            return Some(packet);
+        }
+        let action = if policer.drop { "dropped" } else { "cleared" };
+        cx.probes.policed(cx.now, node, &cx.pool[&packet], action);
+        if policer.drop {
+            cx.lose(packet, DropReason::PolicedMark, Location::Node(node));
+            return None;
+        }
+        cx.pool.clear_dscp(&packet);
+        Some(packet)
+    }
+
+    /// A node sends a packet of its own.
+    pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
+        cx.trace(&packet, Stop::NodeSend, Location::Node(node));
+        self.route(node, packet, Arrival::default(), listener, cx);
+    }
+
+    fn route(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        let signal = cx.pool[&packet].is_signal();
+        if self.nodes[node].watches_uplink && src.is_mobile() && !signal {
+            for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
+                let row = data_row(node, &packet, self.cells.moved(src), cx).about(Some(src));
+                cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+            }
+        }
+        if self.nodes[node].is_host() {
+            return self.send_uplink(node, packet, cx);
+        }
+        let here = &self.nodes[node];
+        let from = || arrival.from.map(|from| self.nodes[from].addr);
+        let data = |lost| Input::Data {
+            host: dst,
+            peer: src,
+            direction: Direction::Down,
+            from: from(),
+            tunnelled: arrival.tunnel.is_some(),
+            lost,
+        };
+        if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
+            let branches = here.routes.has_branches().then(|| here.routes.branches(dst, &route));
+            if route.watch && !signal {
+                let (input, row) = (data(false), data_row(node, &packet, route.cause, cx));
+                cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
+            }
+            let served = Served { host: dst, slot: route.slot };
+            let Some(branches) = branches else {
+                return self.follow(node, packet, (served, route.via), arrival, listener, cx);
+            };
+            let copies: Vec<(Via, PacketId)> =
+                branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
+            self.follow(node, packet, (served, route.via), arrival, listener, cx);
+            for (via, copy) in copies {
+                self.follow(node, copy, (served, via), arrival, listener, cx);
+            }
+            return;
+        }
+        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
+        let at_home = self.ways.home(dst) == Some(node);
+        if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
+            let removed = here.routes.removed(dst).or(|| self.cells.moved(dst));
+            if !signal {
+                let (input, row) = (data(true), data_row(node, &packet, removed, cx));
+                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
+                cx.because(Led::ByThis(row), |cx| {
+                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
+                });
+            }
+            return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
+        }
+        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        let by_wire = arrival.from.is_some_and(|from| !self.nodes[from].is_host());
+        if here.serves.is_some() && by_wire && dst.is_mobile() {
+            let cause = self.cells.moved(dst);
+            return cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
+        }
+        match self.ways.link(node, dst) {
+            Some(link) if !at_home => self.links.enqueue(link, packet, cx),
+            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// A packet takes a host route, or a branch of one.
+    fn follow(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        (served, via): (Served, Via),
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        match via {
+            // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
+            Via::Tunnel(end) if end == self.nodes[node].addr => {
+                let taken = arrival.taken.with(served.slot);
+                self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival }, listener, cx);
+            }
+            via => self.send_via(node, packet, served, via, cx),
+        }
+    }
+
+    /// What agents of a node are told of a packet from a mobile host: those of its domain that watch the uplink.
+    fn uplink_inputs(
+        &self,
+        node: NodeId,
+        (host, peer): (Addr, Addr),
+        arrival: Arrival,
+    ) -> Vec<(Slot, Input)> {
+        let watches = |resident: &Resident| {
+            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&host)
+        };
+        let input = Input::Data {
+            host,
+            peer,
+            direction: Direction::Up,
+            from: arrival.from.map(|from| self.nodes[from].addr),
+            tunnelled: arrival.tunnel.is_some(),
+            lost: false,
+        };
+        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+    }
+
+    /// Whether an agent of a node has asked that packets for a host without a route end there.
+    fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
+        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
+        let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
+        domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
+    }
+
+    pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
+        for link in self.cells.copy_uplinks(host) {
+            let copy = cx.pool.duplicate(&packet);
+            self.links.enqueue(link, copy, cx);
+        }
+        match self.cells.uplink(host) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => self.cells.wait(host, packet, cx),
+        }
+    }
+
+    /// Sends a packet for a host the way its agent says.
+    pub(super) fn send_via(&mut self, node: NodeId, packet: PacketId, served: Served, via: Via, cx: &mut Cx) {
+        let here = &self.nodes[node];
+        match via {
+            Via::Neighbour(next) => match here.neighbours.get(&next) {
+                Some(&link) => self.links.enqueue(link, packet, cx),
+                None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+            },
+            Via::Air => self.send_air(node, packet, cx),
+            Via::Buffer => self.hold(node, packet, served, cx),
+            Via::ReorderQueue => self.hold_in_reorder_queue(node, packet, served, cx),
+            Via::Tunnel(end) => {
+                let ends = (here.addr, end);
+                let domain = &self.domains[here.resident(served.slot).domain.0 as usize];
+                let overhead = match here.serves {
+                    Some(_) => domain.forwarding_overhead,
+                    None => domain.tunnel_overhead,
+                };
+                let shape = (overhead, self.rules.tunnel_ecn);
+                match tunnel::encap(packet, ends, shape, Location::Node(node), cx) {
+                    Ok(packet) => self.route_tunnel(node, packet, end, cx),
+                    Err(packet) => cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
+                }
+            }
+        }
+    }
+
+    fn route_tunnel(&mut self, node: NodeId, packet: PacketId, end: Addr, cx: &mut Cx) {
+        match self.ways.link(node, end) {
+            Some(link) if end != self.nodes[node].addr => self.links.enqueue(link, packet, cx),
+            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// A base station sends a packet into its cell.
+    pub fn send_air(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
+        let here = &self.nodes[node];
+        let Some(cell) = here.serves else {
+            return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
+        };
+        let (original, serial) = (cx.pool.original(&cx.pool[&packet]), cx.pool[&packet].serial);
+        let dst = cx.pool[&packet].header.dst;
+        let known = |slot: usize| {
+            let served = Served { host: dst, slot: Slot(slot as u16) };
+            here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
+        };
+        if original != serial && (0..here.residents.len()).any(known) {
+            let cause = self.cells.moved(dst);
+            return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+        }
+        self.links.enqueue(self.cells.air(cell), packet, cx);
+    }
+}
+
+/// A packet that is forwarded has one hop less to live; `None`: it had none left and is lost.
+fn spend_hop(node: NodeId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
+    cx.trace(&packet, Stop::NodeForward, Location::Node(node));
+    let header = &mut cx.pool[&packet].header;
+    header.ttl = header.ttl.saturating_sub(1);
+    if header.ttl > 0 {
+        return Some(packet);
+    }
+    cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+    None
+}
+
+/// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
+fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
+    let packet = &cx.pool[packet];
+    let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
+    Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
+}
+
+#[cfg(test)]
+mod tests;

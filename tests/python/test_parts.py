@@ -1,0 +1,90 @@
+"""The parts of the world: none imports more of another than `docs/architecture.md` says, and none shows its data."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rust_imports import Crate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HEAD = "| part | modules | holds | sees of the others |\n"
+# What each part may import of another: a module that is the other's interface.
+_INTERFACES = {
+    "Flows": set[str](),
+    "Network": {"crate::cells"},
+    "Cells": set[str](),
+    "Agents": {"crate::network"},
+}
+# The modules where parts are put together, or taken apart when a run is over.
+_ASSEMBLY = {f"crate::{module}" for module in ("world", "build", "agents", "run", "simulation")}
+
+
+def _parts(root: Path) -> dict[str, set[str]]:
+    """The modules of each part, as the page lists them."""
+    page = (root / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = page.split(_HEAD)[1].split("\n\n")[0].splitlines()[1:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    return {row[0].strip("`"): {f"crate::{name}" for name in re.findall(r"`(\w+)`", row[1])} for row in cells}
+
+
+def _wrong(source: Path, parts: dict[str, set[str]]) -> list[str]:
+    """Imports of a part that it may not have."""
+    owners = {module: part for part, modules in parts.items() for module in modules}
+    assembly = {module: "the assembly" for module in _ASSEMBLY}
+    found = []
+    for module, imports in Crate(source).imports().items():
+        part = owners.get("::".join(module.split("::")[:2]))
+        for wanted in imports if part else ():
+            other = {**owners, **assembly}.get("::".join(wanted.split("::")[:2]), part)
+            if other != part and wanted not in _INTERFACES[part or ""]:
+                found.append(f"{module} of {part} imports {wanted} of {other}")
+    return found
+
+
+def test_the_page_lists_the_parts_and_their_modules(root: Path) -> None:
+    parts = _parts(root)
+    assert parts.keys() == _INTERFACES.keys()
+    modules = Crate(root / "crates/world/src").imports().keys()
+    assert {module for names in parts.values() for module in names} <= modules
+
+
+def test_a_part_imports_of_another_only_its_interface(root: Path) -> None:
+    assert _wrong(root / "crates/world/src", _parts(root)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("flows/endpoint", "use crate::node::Node;"),
+        ("flows/explain", "use crate::network::Network;"),
+        ("flow", "fn f(links: &crate::link::Links) {}"),
+        ("network/forward", "use crate::flow::Flow;"),
+        ("network/holding", "use crate::control::Agents;"),
+        ("cells/motion", "use crate::network::Network;"),
+        ("control/motion", "use crate::cells::Cells;"),
+        ("control", "use crate::world::{Planes, World};"),
+    ],
+)
+def test_an_import_of_another_part_is_found(root: Path, tmp_path: Path, module: str, line: str) -> None:
+    source = tmp_path / "src"
+    shutil.copytree(root / "crates/world/src", source)
+    path = source / f"{module}.rs"
+    path.write_text(f"{line}\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert [found.split(" ")[0] for found in _wrong(source, _parts(root))] == [
+        "crate::" + module.replace("/", "::")
+    ]
+
+
+@pytest.mark.parametrize("part", _INTERFACES)
+def test_the_data_of_a_part_are_its_own(root: Path, part: str) -> None:
+    (module,) = (name for name in ("flows", "network", "cells", "control") if f"crate::{name}" in _parts(root)[part])
+    text = (root / f"crates/world/src/{module}.rs").read_text(encoding="utf-8")
+    fields = text.split(f"pub struct {part} {{\n")[1].split("\n}\n")[0]
+    assert len(re.findall(r"^    \w+: ", fields, re.MULTILINE)) >= 2
+    assert not re.search(r"^    pub", fields, re.MULTILINE)
