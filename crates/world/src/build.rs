@@ -53,19 +53,30 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     builder.finish(cells)
 }
 
-/// Tables with a column that leads to the causes, and these.
-const WITH_CAUSES: [&str; 7] = ["causes", "drops", "tcp", "packets", "handovers", "releases", "signalling"];
+/// Columns that lead to the causes, or are read off what is kept for them.
+const OF_CAUSES: [(&str, &str); 7] = [
+    ("drops", "cause"),
+    ("tcp", "cause"),
+    ("tcp", "cause_serial"),
+    ("packets", "cause"),
+    ("handovers", "cause"),
+    ("releases", "cause"),
+    ("signalling", "cause"),
+];
 
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
+    let packets = record.packets && conduct.wants("packets");
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
-        packets: record.packets && conduct.wants("packets"),
-        queues: conduct.wants("queue"),
+        packets,
+        // What is handed to a recorded queue is told of by packets too.
+        queues: conduct.wants("queue") || packets,
         drops: conduct.wants("drops"),
-        causes: WITH_CAUSES.iter().any(|table| conduct.wants(table)),
+        causes: conduct.wants("causes")
+            || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
     }
 }
 
