@@ -71,7 +71,10 @@ def alone(base: rl.Scenario, runs: int) -> float:
     """CPU seconds of runs whose results nobody takes."""
     start = time.process_time()
     _roamlab.run_many(
-        ((base.text, base.name, 1, run) for run in range(runs)), 1, lambda *_: None, Measurement().tables
+        ((base.text, base.name, 1, run) for run in range(runs)),
+        1,
+        lambda *_: None,
+        lambda _: Measurement().tables,
     )
     return time.process_time() - start
 

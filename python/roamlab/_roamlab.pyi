@@ -66,13 +66,15 @@ def run_many(
     jobs: Iterable[tuple[str, str, int, int]],
     threads: int,
     sink: Callable[[int, Tables], None],
-    wanted: list[str] | None = None,
+    wanted: Callable[[int], list[str] | None] | None = None,
     memory: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
     `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
-    called as each run ends, in any order, with the tables that `wanted` names, or all: no others are recorded. Stops
-    promptly when either raises. `memory` and `tell` are those of `run`, for each run and for one under way.
+    called as each run ends, in any order. `wanted(index)`, asked when a job is handed out, lists what of its record is
+    wanted, tables by their names and columns as "table.column", or is None for all of it; other tables are not
+    recorded, other columns left out. Stops promptly when any of the three raises. `memory` and `tell` are those of
+    `run`, for each run and for one under way.
     """

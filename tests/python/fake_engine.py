@@ -136,10 +136,11 @@ def run_many(
     jobs: Iterable[tuple[str, str, int, int]],
     threads: int,
     sink: Callable[[int, dict[str, Any]], None],
-    wanted: list[str] | None = None,
+    wanted: Callable[[int], list[str] | None] | None = None,
     *_limits: object,
 ) -> None:
     assert threads >= 1
     for index, job in reversed(list(enumerate(jobs))):
         tables = run(*job, None)
-        sink(index, {name: tables[name] for name in tables if wanted is None or name in (*wanted, "names")})
+        named = wanted(index) if wanted else None
+        sink(index, {name: tables[name] for name in tables if named is None or name in (*named, "names")})

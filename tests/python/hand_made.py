@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from roamlab.records.columns import Columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,11 +18,14 @@ def ns(*seconds: float) -> list[int]:
 class FakeResults:
     """Tables by name."""
 
-    def __init__(self, **tables: pl.DataFrame) -> None:
-        self.tables = tables
+    def __init__(self, manifest: Any = None, **tables: pl.DataFrame) -> None:
+        self.tables, self.manifest = tables, manifest
 
     def __getattr__(self, name: str) -> pl.DataFrame:
         return self.tables[name]
 
     def table(self, name: str) -> pl.DataFrame:
         return self.tables[name]
+
+    def columns(self, name: str) -> Columns:
+        return Columns.of(self.tables[name])

@@ -130,7 +130,7 @@ def test_jobs_are_asked_for_as_threads_fall_idle(short: Scenario) -> None:
         ended += 1
         most_ahead = max(most_ahead, given - ended)
 
-    _roamlab.run_many(jobs(), 2, sink, ["flows"])
+    _roamlab.run_many(jobs(), 2, sink, lambda _: ["flows"])
     assert (given, ended) == (60, 60)
     assert most_ahead <= 4
 

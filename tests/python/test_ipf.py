@@ -11,6 +11,7 @@ import pytest
 from conftest import check_figures, reproduced
 from roamlab.papers.ipf import claims, evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
+from roamlab.records.results import rows_of
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def test_with_marks_m_red_spares_what_red_would_drop() -> None:
         )
         samples = results.queue(experiments.AIR)
         assert samples["forwarded"].max() >= 32
-        at_air = measures.lost_at_air(results)
+        at_air = rows_of(results.drops, "place", experiments.AIR)
         lost[queue] = int(at_air["forwarded"].sum())
         reasons = set(at_air.filter(pl.col("forwarded"))["reason"].cast(pl.String))
         assert queue == "red" or reasons <= {"forwarded-overflow"}

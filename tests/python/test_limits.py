@@ -46,7 +46,12 @@ def test_a_metric_needs_no_other_tables_than_it_names(metric: str) -> None:
     some: list[object] = []
     jobs = [job.as_tuple()]
     for wanted in (measurement.tables, None):
-        _roamlab.run_many(jobs, 1, lambda _, tables: some.append(measurement.of(job, tables)), wanted)
+        _roamlab.run_many(
+            jobs,
+            1,
+            lambda _, tables: some.append(measurement.of(job, tables)),
+            lambda _, named=wanted: named,
+        )
     assert repr(some[0]) == repr(some[1])
     assert set(_MADE_OF) == {*_OF_FLOW, *_OF_RUN}
 

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hand_made import ns
+from hand_made import FakeResults, ns
 from roamlab.records import metrics
 
 
 def _record(**tables: Any) -> Any:
     """A run of 10 s with these tables."""
     manifest = SimpleNamespace(parameters={"run": {"duration": "10 s"}})
-    return SimpleNamespace(manifest=manifest, **{name: pl.DataFrame(table) for name, table in tables.items()})
+    return FakeResults(manifest, **{name: pl.DataFrame(table) for name, table in tables.items()})
 
 
 FLOWS = {

@@ -30,6 +30,7 @@ _PAGES = {
     "crates/radio/src/scheduler": "scheduler.md",
     "crates/radio/src/measurement": "measurement.md",
     "crates/radio/src/signal": "measurement.md",
+    "crates/radio/src/medium/dcf": "dcf.md",
     "crates/radio/src/medium": "medium.md",
     "crates/radio/src/": "radio.md",
     "crates/world/src/cells": "radio.md",
@@ -184,6 +185,9 @@ def defaults() -> dict[str, dict[str, Any]]:
         "medium.md default": Scenario(
             _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "shared" }')
         ).parameters["cells"]["bs"]["medium"],
+        "dcf.md default": Scenario(
+            _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }')
+        ).parameters["cells"]["bs"]["medium"],
         "radio.md hard": filled["radio"],
         "radio.md soft": Scenario(f'{_SMALLEST}[radio]\nkind = "soft"\n').parameters["radio"],
         "measurement.md default": protocols["lte-x2"]["radio"]["measurement"],
@@ -237,6 +241,7 @@ def _says(cell: str, value: Any) -> bool:
         ("red.md", "ns2"),
         ("network.md", "default"),
         ("medium.md", "default"),
+        ("dcf.md", "default"),
         ("radio.md", "hard"),
         ("radio.md", "soft"),
         ("measurement.md", "default"),

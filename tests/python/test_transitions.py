@@ -1,7 +1,7 @@
 """The transition tables of the mobility protocols' roles say what the code does.
 
-Each role's file begins with its table; the snapshots of every state and input are what the role does. The page
-the page of the protocol ends with the tables: `python tests/python/test_transitions.py` writes them anew.
+Each role's file begins with its table; the snapshots of every state and input are what the role does. The page of
+the protocol ends with the tables: `python tests/python/test_transitions.py` writes them anew.
 """
 
 from __future__ import annotations

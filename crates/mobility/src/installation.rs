@@ -18,8 +18,9 @@ pub struct Installation<R> {
     pub drops_duplicates: bool,
     /// Base stations are told of these handovers in advance, right or wrong.
     pub predictions: Vec<Prediction>,
-    /// At a node with a role, a packet that leaves a tunnel, or comes to the host's home, without a route is
-    /// discarded and not routed home, from where it would come back for ever (RFC 5944 §3.7.2.2).
+    /// At a node with a role, a packet that leaves a tunnel, comes to the host's home, or comes from the router that it would
+    /// go back to, without a route is discarded and not routed home, from where it would come back for ever (RFC 5944
+    /// §3.7.2.2).
     pub discards_unknown: bool,
     /// A message from a node to itself is delivered at once.
     pub delivers_to_self: bool,
@@ -34,7 +35,8 @@ pub struct Placement<R> {
     pub role: R,
     /// The buffers that it has there; `None`: it asks for none.
     pub buffering: Option<Buffering>,
-    /// It is told of each data packet that a host of its domain sends through there ([`Input::Data`](crate::Input)).
+    /// It is told of each data packet that a host of its domain sends through there, and at the host itself of each that
+    /// arrives ([`Input::Data`](crate::Input)).
     pub watches_uplink: bool,
 }
 

@@ -8,11 +8,14 @@ use roamlab_packet::{Addr, Dscp};
 use std::collections::BTreeSet;
 
 mod backoff;
+pub mod blocks;
+pub mod cellular_ip;
 mod domain;
 pub mod event_a3;
 mod identification;
 mod installation;
 pub mod lte_x2;
+pub mod mandm;
 pub mod mobile_ip;
 mod protocol;
 mod roles;
@@ -29,7 +32,7 @@ pub use protocol::{Help, Protocol, Refusal, Signal, Step};
 use protocol::{check_sizes, phases};
 use roles::roles;
 pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
-pub use topology::{CellSite, HostSite, Stay, Topology};
+pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -46,7 +49,8 @@ pub enum Input<M = Message> {
     /// The time that `next_deadline` gave has come, or has passed. An early wake-up is a no-op.
     Deadline,
     /// A data packet (never a signalling message) passes this node. One for the host met a watched route, or no route at
-    /// all; one from the host passes where the role watches uplinks ([`Placement::watches_uplink`]).
+    /// all; one from the host passes where the role watches uplinks ([`Placement::watches_uplink`]), and at the host itself
+    /// one to it arrives.
     Data {
         /// The mobile host.
         host: Addr,
@@ -239,6 +243,16 @@ pub enum Action<M = Message, P = &'static str> {
         /// How long.
         wait: Duration,
     },
+    /// Packets that are routed to [`Via::Buffer`] leave the host's buffer this way, each `wait` after it came, until the
+    /// buffer is released.
+    Delay {
+        /// The host's home address.
+        host: Addr,
+        /// Where to.
+        via: Via,
+        /// How long each waits.
+        wait: Duration,
+    },
     /// (At a base station) empty the reorder queue behind the host's buffer, in order, that way.
     ReleaseReorderQueue {
         /// The host's home address.
@@ -330,6 +344,7 @@ impl<M, P> Action<M, P> {
             Action::StartBuffering { host } => Action::StartBuffering { host },
             Action::Release { host, via, mark } => Action::Release { host, via, mark },
             Action::AwaitForwarded { host, wait } => Action::AwaitForwarded { host, wait },
+            Action::Delay { host, via, wait } => Action::Delay { host, via, wait },
             Action::ReleaseReorderQueue { host, via } => Action::ReleaseReorderQueue { host, via },
             Action::DiscardBuffer { host } => Action::DiscardBuffer { host },
             Action::EndBearer { host } => Action::EndBearer { host },

@@ -112,7 +112,6 @@ macro_rules! protocols {
         }
 
         /// A role of any mobility protocol at one node, with the protocol's parameters.
-        #[expect(clippy::large_enum_variant, reason = "nodes hold them in lists")]
         #[derive(Clone, Debug)]
         pub enum MobilityAgent {
             $(
@@ -174,6 +173,10 @@ protocols! {
         "Mobile IPv4 with route optimisation, smooth and local handoff, and buffering at base stations",
     "lte-x2" => lte_x2 as LteX2:
         "LTE handover over X2 with data forwarding; standard, fast and predictive path switch",
+    "cellular-ip" => cellular_ip as CellularIp:
+        "Cellular IP: route and paging caches set by packets from hosts; hard and semisoft handoff",
+    "mandm" => mandm as Mandm:
+        "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
 }
 
 impl<'de> Deserialize<'de> for MobilitySpec {

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub struct Topology {
     /// Nodes that links join, in the order of their names.
     pub routers: Vec<String>,
+    /// Wired links, without the backhauls of cells.
+    pub links: Vec<LinkSite>,
     /// The node where packets for the hosts come in, if the scenario says so.
     pub gateway: Option<String>,
     /// Cells of the domain, in the order of their names.
@@ -25,6 +27,15 @@ pub struct Topology {
     pub overlap: Duration,
     /// The address of every node; empty while a scenario is checked.
     pub addresses: BTreeMap<String, Addr>,
+}
+
+/// A wired link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkSite {
+    /// Its ends.
+    pub between: [String; 2],
+    /// Its one-way delay.
+    pub delay: Duration,
 }
 
 /// A cell with its base station, which has the same name.

@@ -82,6 +82,7 @@ impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
             Action::Release { via, mark, .. } => {
                 format!("release: {}{}", self.via(via), if mark.is_some() { ", marked" } else { "" })
             }
+            Action::Delay { via, wait, .. } => format!("delay by {wait}: {}", self.via(via)),
             Action::AwaitForwarded { .. } => "await forwarded packets".into(),
             Action::ReleaseReorderQueue { via, .. } => format!("release reorder queue: {}", self.via(via)),
             Action::DiscardBuffer { .. } => "discard buffer".into(),

@@ -56,6 +56,8 @@ drop_reasons! {
     CopyReleased => "copy-released",
     /// It was sent over a shared medium and not received.
     FrameLoss => "frame-loss",
+    /// It was sent over a shared medium as often as its station may, and never acknowledged, though its receiver was there.
+    RetryLimit => "retry-limit",
     /// The scenario asked for this loss.
     ForcedLoss => "forced-loss",
     /// A mark from outside was policed by dropping the packet.

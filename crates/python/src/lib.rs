@@ -3,7 +3,7 @@
 mod pool;
 
 use numpy::IntoPyArray;
-use pool::{Source, Terms, each_result};
+use pool::{Source, each_result};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -126,14 +126,14 @@ fn run<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let jobs = PyList::new(py, [(text, name, seed, run)])?;
     let result = PyDict::new(py);
-    let source = Source::new(&jobs, trace)?;
+    let source = Source::new(&jobs, trace, None)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
-    each_result(py, source, 1, &Terms { tables: None, memory }, take, teller(tell))?;
+    each_result(py, source, 1, memory, take, teller(tell))?;
     Ok(result)
 }
 
-/// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. Of its
-/// tables those that `wanted` names are recorded, or all. `memory`: bytes that the record of one run may take.
+/// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
+/// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
 /// `tell(now_ns, events)` is called now and then, with the progress of a run under way.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None))]
@@ -142,13 +142,13 @@ fn run_many<'py>(
     jobs: Bound<'py, PyAny>,
     threads: usize,
     sink: Bound<'py, PyAny>,
-    wanted: Option<Vec<String>>,
+    wanted: Option<Bound<'py, PyAny>>,
     memory: Option<u64>,
     tell: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    let source = Source::new(&jobs, None)?;
+    let source = Source::new(&jobs, None, wanted)?;
     let take = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, &Terms { tables: wanted, memory }, take, teller(tell))
+    each_result(py, source, threads, memory, take, teller(tell))
 }
 
 /// Passes progress on, if somebody wants it.

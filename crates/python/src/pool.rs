@@ -24,18 +24,11 @@ struct Job {
     scenario: Arc<Scenario>,
     name: String,
     draw: Replication,
+    /// What of its record is wanted, or all.
+    wanted: Option<Vec<String>>,
 }
 
 type Finished = (usize, Result<Vec<Table>, PyErr>);
-
-/// What all runs of a call have in common.
-#[derive(Clone, Default)]
-pub struct Terms {
-    /// The tables that are wanted, or all.
-    pub tables: Option<Vec<String>>,
-    /// What the record of one run may take in memory, or what there is.
-    pub memory: Option<u64>,
-}
 
 /// Of the runs under way the one begun last: its instant in nanoseconds, and its events.
 #[derive(Default)]
@@ -55,13 +48,19 @@ impl Watch {
 pub struct Source<'py> {
     jobs: Bound<'py, PyIterator>,
     trace: Option<u64>,
+    wanted: Option<Bound<'py, PyAny>>,
     given: usize,
 }
 
 impl<'py> Source<'py> {
-    /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced.
-    pub fn new(jobs: &Bound<'py, PyAny>, trace: Option<u64>) -> PyResult<Source<'py>> {
-        Ok(Source { jobs: jobs.try_iter()?, trace, given: 0 })
+    /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced. `wanted(index)` lists what
+    /// of a job's record is wanted, or gives `None` for all of it, as of all jobs without `wanted`.
+    pub fn new(
+        jobs: &Bound<'py, PyAny>,
+        trace: Option<u64>,
+        wanted: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Source<'py>> {
+        Ok(Source { jobs: jobs.try_iter()?, trace, wanted, given: 0 })
     }
 
     fn next(&mut self) -> PyResult<Option<Job>> {
@@ -72,18 +71,23 @@ impl<'py> Source<'py> {
         seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
         self.given += 1;
-        Ok(Some(Job { index, scenario, name, draw: Replication { seed, run, trace: self.trace } }))
+        let draw = Replication { seed, run, trace: self.trace };
+        let wanted = match &self.wanted {
+            Some(of) => of.call1((index,))?.extract()?,
+            None => None,
+        };
+        Ok(Some(Job { index, scenario, name, draw, wanted }))
     }
 }
 
 /// Runs all jobs on `threads` other threads and gives each result to `take` on this one, until all are done, one
 /// fails, `take` fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
-/// under way.
+/// under way. `memory`: bytes that the record of one run may take.
 pub fn each_result<'py>(
     py: Python<'py>,
     source: Source<'py>,
     threads: usize,
-    terms: &Terms,
+    memory: Option<u64>,
     mut take: impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
     tell: impl Fn(u64, u64) -> PyResult<()>,
 ) -> PyResult<()> {
@@ -97,7 +101,7 @@ pub fn each_result<'py>(
         let (waiting, jobs) = mpsc::sync_channel(ahead);
         let (results, arriving) = mpsc::sync_channel(ahead);
         let arriving = Mutex::new(arriving);
-        scope.spawn(|| pool.install(|| perform(jobs, results, terms, (&stop, &watch))));
+        scope.spawn(|| pool.install(|| perform(jobs, results, memory, (&stop, &watch))));
         let mut desk = Desk { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
         let outcome = desk.serve(py, &mut take, || {
             tell(watch.now.load(Ordering::Relaxed), watch.events.load(Ordering::Relaxed))
@@ -113,19 +117,18 @@ pub fn each_result<'py>(
 fn perform(
     jobs: mpsc::Receiver<Job>,
     results: mpsc::SyncSender<Finished>,
-    terms: &Terms,
+    memory: Option<u64>,
     (stop, watch): (&AtomicBool, &Watch),
 ) {
     let keep_going = |progress: Progress| {
         watch.note(progress);
         !stop.load(Ordering::Relaxed)
     };
-    let Terms { tables, memory } = terms;
-    let conduct =
-        || Conduct { keep_going: &keep_going, memory: memory.map(Bytes), tables: tables.as_deref() };
     jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
         if !stop.load(Ordering::Relaxed) {
-            let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct());
+            let (memory, tables) = (memory.map(Bytes), job.wanted.as_deref());
+            let conduct = Conduct { keep_going: &keep_going, memory, tables };
+            let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct);
             let outcome = outcome.map_err(|failure| error(&job, &failure));
             let _ = results.send((job.index, outcome));
         }

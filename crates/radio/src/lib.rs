@@ -18,7 +18,9 @@ pub use handover::{
     UplinkChoice,
 };
 pub use measurement::{A3, Finding, Meter};
-pub use medium::{AnyMedium, Dedicated, Frame, MEDIA, Medium, MediumSpec, Outcome};
+pub use medium::{
+    AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
+};
 pub use plan::{Cells, Course, PLANS, PlanSpec};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};

@@ -6,7 +6,7 @@ use crate::node::{Domain, Nodes, Resident};
 use crate::scenario::Scenario;
 use roamlab_engine::Streams;
 use roamlab_mobility::{
-    CellSite, HostSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
+    CellSite, HostSite, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
 };
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,7 +92,10 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
             .map(|visit| Stay { cell: visit.cell.clone(), at: visit.at, until: visit.until })
             .collect(),
     });
+    let links = scenario.links.iter();
+    let links = links.map(|link| LinkSite { between: link.between.clone(), delay: link.delay });
     Topology {
+        links: links.collect(),
         routers: routers.into_iter().cloned().collect(),
         gateway: domain.gateway.clone(),
         cells: cells.collect(),

@@ -7,7 +7,7 @@ use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::Location;
 use roamlab_engine::{Duration, Time};
-use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Via};
+use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,6 +25,13 @@ pub enum Mode {
         wait: Duration,
         /// Until when; `None`: none has come.
         until: Option<Time>,
+    },
+    /// Each packet waits for a constant time, and then passes.
+    Delaying {
+        /// Where to.
+        via: Via,
+        /// How long.
+        wait: Duration,
     },
     /// Packets pass through, marked if so asked.
     Released {
@@ -85,10 +92,12 @@ impl HostBuffer {
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
-    /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies make room, oldest first.
+    /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies of what the base station has
+    /// sent make room, oldest first; where it keeps none, a copy is one for this branch and as good as any other packet.
     pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
         let is_copy = |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
         if self.len() >= self.limit()
+            && self.shape.keeps != Keeps::Nothing
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)
             && let Some(copy) = self.packets.remove(oldest_copy)
         {
@@ -122,8 +131,11 @@ impl HostBuffer {
         Some(Held { since: cx.now, packet })
     }
 
-    /// When the first packet will have waited too long.
+    /// When the first packet will have waited too long, or long enough.
     pub fn next_expiry(&self) -> Option<Time> {
+        if let Mode::Delaying { wait, .. } = self.mode {
+            return self.packets.front().map(|held| held.since + wait);
+        }
         let longest = self.shape.longest_wait.filter(|_| self.mode != Mode::Attached)?;
         let first = [self.packets.front(), self.reorder_queue.front()].into_iter().flatten();
         first.map(|held| held.since + longest).min()
@@ -141,6 +153,13 @@ impl HostBuffer {
                 cx.lose_by(held.packet, DropReason::BufferExpired, place, cause);
             }
         }
+    }
+
+    /// The first packet and its way, if it has been delayed for as long as it should.
+    pub fn take_delayed(&mut self, now: Time) -> Option<(Via, PacketId)> {
+        let Mode::Delaying { via, wait } = self.mode else { return None };
+        self.packets.front().filter(|held| held.since + wait <= now)?;
+        self.packets.pop_front().map(|held| (via, held.packet))
     }
 
     /// The host has left now: packets wait, and copies that were kept begin to.
@@ -191,7 +210,6 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use roamlab_engine::{Bytes, Packets, Time};
-    use roamlab_mobility::Keeps;
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
     const HERE: Location = Location::Node(NodeId(0));
@@ -243,6 +261,19 @@ mod tests {
         assert_eq!(cx.probes.drops.serial, [4, 5, 6, 9]);
         assert_eq!(cx.probes.drops.reason, [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
         assert_eq!(inside(&mut buffer, &cx), [(7, 7), (8, 8)]);
+    }
+
+    #[test]
+    fn copies_for_this_branch_make_room_for_nobody() {
+        let shape = Buffering::plain(Packets(2), Keeps::Nothing);
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
+        for original in packets(3, &mut cx) {
+            let copy = cx.pool.duplicate(&original);
+            cx.lose(original, DropReason::CopyReleased, HERE);
+            buffer.push(copy, HERE, &mut cx);
+        }
+        assert_eq!(inside(&mut buffer, &cx), [(4, 1), (5, 2)]);
+        assert_eq!(cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
     }
 
     #[test]

@@ -25,8 +25,8 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Schedule, Signal, SignalSpec,
-    Visit,
+    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Role, Schedule, Signal,
+    SignalSpec, Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -53,19 +53,30 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     builder.finish(cells)
 }
 
-/// Tables with a column that leads to the causes, and these.
-const WITH_CAUSES: [&str; 7] = ["causes", "drops", "tcp", "packets", "handovers", "releases", "signalling"];
+/// Columns that lead to the causes, or are read off what is kept for them.
+const OF_CAUSES: [(&str, &str); 7] = [
+    ("drops", "cause"),
+    ("tcp", "cause"),
+    ("tcp", "cause_serial"),
+    ("packets", "cause"),
+    ("handovers", "cause"),
+    ("releases", "cause"),
+    ("signalling", "cause"),
+];
 
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
+    let packets = record.packets && conduct.wants("packets");
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
-        packets: record.packets && conduct.wants("packets"),
-        queues: conduct.wants("queue"),
+        packets,
+        // What is handed to a recorded queue is told of by packets too.
+        queues: conduct.wants("queue") || packets,
         drops: conduct.wants("drops"),
-        causes: WITH_CAUSES.iter().any(|table| conduct.wants(table)),
+        causes: conduct.wants("causes")
+            || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
     }
 }
 
@@ -159,7 +170,8 @@ impl<'a> Builder<'a> {
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
-                self.links.join(air, medium);
+                let rng = self.streams.named(&format!("{name}/medium/{name}"));
+                self.links.join(air, medium, Role::BaseStation, rng);
             }
             let router = self.node(&spec.router);
             self.nodes[router].is_access_router = true;
@@ -204,11 +216,12 @@ impl<'a> Builder<'a> {
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
             let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
-            let name = format!("{}->{name}", spec.name);
-            let link = self.link(name, ends, shape, &self.scenario.network.uplink_queue, false);
+            let uplink = format!("{}->{name}", spec.name);
+            let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
-                self.links.join(link, medium);
+                let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
+                self.links.join(link, medium, Role::Host, rng);
             }
             uplinks.insert(CellId(cell as u32), link);
         }

@@ -173,6 +173,7 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::NoRoute
         | DropReason::TtlExpired
         | DropReason::FrameLoss
+        | DropReason::RetryLimit
         | DropReason::ForcedLoss
         | DropReason::PolicedMark
         | DropReason::TunnelCongestion

@@ -31,7 +31,8 @@ pub struct Conduct<'a> {
     pub keep_going: &'a dyn Fn(Progress) -> bool,
     /// What record and packets may take in memory; `None`: what there is.
     pub memory: Option<Bytes>,
-    /// The tables that are wanted; `None`: all. No others are recorded.
+    /// What is wanted: tables by their names, columns as `table.column`; `None`: everything. No other tables are
+    /// recorded, and of those in which not all columns are wanted the others are left out.
     pub tables: Option<&'a [String]>,
 }
 
@@ -49,9 +50,23 @@ impl fmt::Debug for Conduct<'_> {
 }
 
 impl Conduct<'_> {
-    /// Whether this table is wanted.
+    /// Whether this table is wanted, or a column of it.
     pub fn wants(&self, table: &str) -> bool {
-        self.tables.is_none_or(|tables| tables.iter().any(|name| name == table))
+        self.any(|name, _| name == table)
+    }
+
+    /// Whether this column is wanted.
+    pub fn wants_column(&self, table: &str, column: &str) -> bool {
+        self.any(|name, only| name == table && only.is_none_or(|only| only == column))
+    }
+
+    /// Whether everything is wanted, or one of what is satisfies `is`: a table, and the column if only that is wanted.
+    fn any(&self, is: impl Fn(&str, Option<&str>) -> bool) -> bool {
+        let parts = |name: &'_ str| match name.split_once('.') {
+            Some((table, column)) => is(table, Some(column)),
+            None => is(name, None),
+        };
+        self.tables.is_none_or(|tables| tables.iter().any(|name| parts(name)))
     }
 }
 

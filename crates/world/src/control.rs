@@ -287,6 +287,7 @@ impl Agents {
             Action::AwaitForwarded { host, wait } => {
                 return net.await_forwarded(node, served(host), wait, cx);
             }
+            Action::Delay { host, via, wait } => return net.delay(node, served(host), via, wait, cx),
             Action::ReleaseReorderQueue { host, via } => {
                 net.release_reorder_queue(node, served(host), via, cx);
             }

@@ -53,8 +53,35 @@ pub struct InFlight {
 struct Station {
     /// Place of the medium in [`Links::media`].
     medium: u32,
-    /// The packet that it has offered to the medium.
-    offered: Option<PacketId>,
+    offered: Offered,
+}
+
+/// What a station has offered to its medium.
+#[derive(Debug)]
+enum Offered {
+    /// Nothing: it is free.
+    Nothing,
+    /// A packet, which waits or is on the air.
+    Packet(PacketId),
+    /// A packet that is received, though its exchange is not over.
+    Sent,
+}
+
+impl Offered {
+    fn packet(&self) -> Option<&PacketId> {
+        match self {
+            Offered::Packet(packet) => Some(packet),
+            Offered::Nothing | Offered::Sent => None,
+        }
+    }
+
+    /// The packet; what stays is `after`.
+    fn take(&mut self, after: Offered) -> Option<PacketId> {
+        match std::mem::replace(self, after) {
+            Offered::Packet(packet) => Some(packet),
+            Offered::Nothing | Offered::Sent => None,
+        }
+    }
 }
 
 /// A medium that links share.
@@ -63,6 +90,8 @@ struct SharedMedium {
     medium: AnyMedium,
     /// When its pending wake-up is due.
     armed: Option<Time>,
+    /// It is being asked what it has decided, and needs no wake-up.
+    awake: bool,
 }
 
 /// What is special about a link.

@@ -18,6 +18,7 @@ use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
 
+mod air;
 mod forward;
 mod holding;
 
@@ -219,11 +220,6 @@ impl Network {
     /// The node where a link begins.
     pub fn beginning(&self, link: LinkId) -> NodeId {
         self.links[link].from
-    }
-
-    /// A medium may have decided something.
-    pub fn medium_wake(&mut self, medium: u32, cx: &mut Cx) {
-        self.links.medium_wake(medium, cx);
     }
 
     /// A link changes as the scenario says.

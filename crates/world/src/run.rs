@@ -5,19 +5,10 @@ use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
-use crate::table::{Column, Names};
+use crate::table::{Column, Names, Table};
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
-
-/// A table of the result.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Table {
-    /// Its name.
-    pub name: &'static str,
-    /// Its columns, with their names.
-    pub columns: Vec<(&'static str, Column)>,
-}
 
 /// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
 ///
@@ -27,18 +18,18 @@ pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Res
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
     world.run(end, conduct)?;
-    let mut tables = conclude(world, end);
-    tables.retain(|table| conduct.wants(table.name));
-    Ok(tables)
+    Ok(conclude(world, end, conduct))
 }
 
-/// The tables of a run that ends now.
-pub(crate) fn conclude(mut world: World, end: Time) -> Vec<Table> {
+/// The tables of a run that ends now, of which those that `conduct` wants.
+pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
     let spurious = world.flows.judge_timeouts(&mut world.planes.cx);
-    tables(world, end, spurious)
+    let mut tables = tables(world, end, spurious, conduct);
+    tables.retain(|table| conduct.wants(table.name));
+    tables
 }
 
-fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
+fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) -> Vec<Table> {
     let network = &world.planes.network;
     let nodes = || (0..network.nodes()).map(NodeId);
     let names = Names {
@@ -47,27 +38,30 @@ fn tables(world: World, end: Time, spurious: Vec<u64>) -> Vec<Table> {
         flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
         addresses: nodes().map(|node| (network.address(node), node)).collect(),
     };
-    let flows = flow_table(&world, &names, end, spurious);
-    let census = census_table(&world);
-    let links = network.link_table();
+    let totals = [
+        ("flows", flow_table(&world, &names, end, spurious)),
+        ("links", network.link_table()),
+        ("census", census_table(&world)),
+    ];
+    let totals = totals.map(|(name, mut columns)| {
+        columns.retain(|(column, _)| conduct.wants_column(name, column));
+        Table { name, columns }
+    });
     let probes = world.planes.cx.probes;
-    let table = |name, columns| Table { name, columns };
-    vec![
-        table("flows", flows),
-        table("links", links),
-        table("census", census),
-        table("deliveries", probes.deliveries.into_columns(&names)),
-        table("queue", probes.queues.into_columns(&names)),
-        table("drops", probes.drops.into_columns(&names)),
-        table("tcp", probes.tcp.into_columns(&names)),
-        table("packets", probes.packets.into_columns(&names)),
-        table("handovers", probes.handovers.into_columns(&names)),
-        table("releases", probes.releases.into_columns(&names)),
-        table("policing", probes.policing.into_columns(&names)),
-        table("signalling", probes.signalling.into_columns(&names)),
-        table("trace", probes.trace.into_columns(&names)),
-        table("causes", probes.causes.rows.into_columns(&names)),
-    ]
+    let rows = [
+        probes.deliveries.into_table("deliveries", &names, conduct),
+        probes.queues.into_table("queue", &names, conduct),
+        probes.drops.into_table("drops", &names, conduct),
+        probes.tcp.into_table("tcp", &names, conduct),
+        probes.packets.into_table("packets", &names, conduct),
+        probes.handovers.into_table("handovers", &names, conduct),
+        probes.releases.into_table("releases", &names, conduct),
+        probes.policing.into_table("policing", &names, conduct),
+        probes.signalling.into_table("signalling", &names, conduct),
+        probes.trace.into_table("trace", &names, conduct),
+        probes.causes.rows.into_table("causes", &names, conduct),
+    ];
+    totals.into_iter().chain(rows).collect()
 }
 
 fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Vec<(&'static str, Column)> {

@@ -5,8 +5,9 @@ use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::ids::{NodeId, Side};
 use crate::outside::{Datagram, Egress};
-use crate::run::{Table, conclude};
+use crate::run::conclude;
 use crate::scenario::Scenario;
+use crate::table::Table;
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
@@ -97,6 +98,6 @@ impl Simulation {
     pub fn finish(self) -> Result<Vec<Table>, Failure> {
         self.world.check_conservation()?;
         let end = self.now();
-        Ok(conclude(self.world, end))
+        Ok(conclude(self.world, end, &Conduct::default()))
     }
 }

@@ -6,6 +6,15 @@ use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_transport::TcpFactKind;
 use std::collections::HashMap;
 
+/// A table of the result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns, with their names.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
 /// One column of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
@@ -27,11 +36,17 @@ impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
         let (mut seen, mut names) = (HashMap::new(), Vec::new());
+        // Most words are the one before: where it stands in memory says so without a look at its letters.
+        let mut last: (*const str, u32) = (std::ptr::from_ref(""), u32::MAX);
         let code = |word: &'a str| {
-            *seen.entry(word).or_insert_with(|| {
-                names.push(word.to_owned());
-                names.len() as u32 - 1
-            })
+            if !std::ptr::eq(last.0, word) || last.1 == u32::MAX {
+                let code = *seen.entry(word).or_insert_with(|| {
+                    names.push(word.to_owned());
+                    names.len() as u32 - 1
+                });
+                last = (word, code);
+            }
+            last.1
         };
         let codes = values.map(code).collect();
         Column::Words(codes, names)
@@ -266,9 +281,18 @@ macro_rules! table {
                 part
             }
 
-            /// The columns, with their names.
-            pub fn into_columns(self, names: &crate::table::Names) -> Vec<(&'static str, crate::table::Column)> {
-                vec![$((stringify!($field), crate::table::Cell::column(self.$field, names)),)+]
+            /// The table of this name, with the columns that are wanted.
+            pub fn into_table(
+                self,
+                name: &'static str,
+                names: &crate::table::Names,
+                conduct: &crate::conduct::Conduct<'_>,
+            ) -> crate::table::Table {
+                let mut columns = Vec::new();
+                $(if conduct.wants_column(name, stringify!($field)) {
+                    columns.push((stringify!($field), crate::table::Cell::column(self.$field, names)));
+                })+
+                crate::table::Table { name, columns }
             }
         }
     };

@@ -172,7 +172,7 @@ impl World {
         match event {
             Event::LinkTxDone { .. } | Event::Arrival { .. } => unreachable!("dispatched already"),
             Event::LinkHead { link } => self.arrive_tracked(link),
-            Event::Medium { medium } => network.medium_wake(medium, cx),
+            Event::Medium { medium } => self.medium_wake(medium),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),
@@ -199,6 +199,18 @@ impl World {
         if agents.wait_for_air() {
             agents.look_for_drained(from, dst, network, cx);
         }
+    }
+
+    /// A medium's deadline may have come. Who waits for the air of a lost packet to be clear is told after it.
+    fn medium_wake(&mut self, medium: u32) {
+        let Planes { cx, network, agents } = &mut self.planes;
+        network.wake_medium(medium, cx.now);
+        while let Some(lost) = network.decide(medium, cx) {
+            if let Some((from, dst)) = lost {
+                agents.look_for_drained(from, dst, network, cx);
+            }
+        }
+        network.rest(medium, cx);
     }
 
     /// What has come to the end of its way goes to the part that it is for.

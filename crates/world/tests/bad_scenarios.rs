@@ -217,6 +217,22 @@ const SENSE: &[Edit] = &[
     ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
     ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
     (
+        "nobody to send the semisoft packet",
+        MOBILITY,
+        "[mobility]\nkind = \"cellular-ip\"\nhandoff = \"semisoft\"",
+    ),
+    ("a paging area of no node", MOBILITY, "[mobility]\nkind = \"cellular-ip\"\npaging_areas = [\"fa3\"]"),
+    (
+        "a candidate that is no cell",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntrigger = { by = \"path\", sets = { bs1 = [\"bs2\"] } }",
+    ),
+    (
+        "branches that end before they are refreshed",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntree = { refresh = \"40 s\" }",
+    ),
+    (
         "a host that is nowhere",
         RADIO,
         "[radio]\nkind = \"hard\"\n[radio.measurement]\nsignal = \"positions\"",
@@ -258,6 +274,45 @@ const SENSE: &[Edit] = &[
     ),
     ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
     ("no message", "occurrences = [1]", "occurrences = []"),
+];
+
+/// Of 802.11's medium.
+const DCF: &[Edit] = &[
+    ("an unknown physical layer", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11n\" }"),
+    ("a field that is the cell's", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", rate = \"2 Mbit/s\" }"),
+    (
+        "a rate that 802.11b does not have",
+        "\"2 Mbit/s\"\ndelay",
+        "\"3 Mbit/s\"\nmedium = { kind = \"dcf\" }\ndelay",
+    ),
+    (
+        "a bearer's rate",
+        AIR,
+        concat!(
+            "delay = \"3 ms\"\nmedium = { kind = \"dcf\" }\nscheduler = { kind = \"wfq\" }\n",
+            "bearers = { hosts = { mh = { rate = \"3 Mbit/s\" } } }",
+        ),
+    ),
+    ("no basic rate", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", basic_rate = \"9 Mbit/s\" }"),
+    (
+        "a short preamble of OFDM",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11a\", preamble = \"short\" }",
+    ),
+    ("a window that is no power of two", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_min = 30 }"),
+    ("windows the wrong way round", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_max = 15 }"),
+    (
+        "frames that are never sent",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", long_retry_limit = 0 }",
+    ),
+    ("certain loss", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", frame_loss = 1.0 }"),
+    (
+        "802.11 beacons without a pause",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_interval = \"1 us\" }",
+    ),
+    ("an empty 802.11 beacon", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_size = \"0 B\" }"),
 ];
 
 /// Edits of the example of LTE.
@@ -364,6 +419,11 @@ fn reports_on_names() {
 #[test]
 fn reports_on_sense() {
     insta::assert_snapshot!(reports(SENSE));
+}
+
+#[test]
+fn reports_on_dcf() {
+    insta::assert_snapshot!(reports(DCF));
 }
 
 #[test]

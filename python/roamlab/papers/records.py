@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import polars as pl
 
 from roamlab.records import metrics
 from roamlab.records.metrics import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from roamlab.records.results import Results
 
+Take = TypeVar("Take", bound="Callable[..., Any]")
+
 NS = 1e9
 
+_READ: dict[Callable[..., Any], list[str]] = {}
 
-def forwarded(results: Results) -> pl.DataFrame:
-    """Packets that left an old base station's buffer, marked."""
-    return results.table("releases").filter(pl.col("forwarded"))
+
+def reads(**columns: str) -> Callable[[Take], Take]:
+    """What a measure reads of a run: the columns of each table. A run that is made for it records nothing else."""
+
+    def note(take: Take) -> Take:
+        _READ[take] = [f"{table}.{column}" for table, of in columns.items() for column in of.split()]
+        return take
+
+    return note
+
+
+def read_by(take: Callable[..., Any]) -> list[str]:
+    """What a measure, or a partial of one, reads: columns as "table.column". Raises `TypeError` if it does not say."""
+    while isinstance(take, partial):
+        take = take.func
+    if take not in _READ:
+        raise TypeError(f"{take.__qualname__} does not say what it reads: see `reads`")
+    return _READ[take]
+
+
+def forwarded(results: Results, host: str | None = None) -> NDArray[np.float64]:
+    """When marked packets, all or those for `host`, left an old base station's buffer, in s."""
+    rows = results.columns("releases")
+    chosen = rows["forwarded"] if host is None else rows["forwarded"] & rows.where("host", host)
+    return seconds(rows, chosen=chosen)
 
 
 def total(results: Results, flow: str, column: str) -> int:
@@ -66,8 +92,14 @@ class QueueTrace:
         return above / total if total else 0.0
 
 
-def queue_trace(results: Results, queue: str) -> QueueTrace:
-    """A recorded queue."""
-    samples = results.queue(queue)
-    names = ("packets", "average", "probability", "forwarded")
-    return QueueTrace(seconds(samples), *(samples[name].to_numpy().astype(np.float64) for name in names))
+@reads(queue="time_ns queue packets average probability forwarded")
+def queue_trace(results: Results, queue: str, start: float = -math.inf, end: float = math.inf) -> QueueTrace:
+    """The changes of a recorded queue in [start, end) s. Raises `BadInput` if the run has no samples of it."""
+    samples = results.columns("queue")
+    own = np.flatnonzero(samples.where("queue", queue))
+    if not own.size:
+        results.queue(queue)  # says what there is
+    times = seconds(samples, chosen=own)
+    within = slice(*np.searchsorted(times, (start, end)))
+    columns = (samples[name][own[within]] for name in ("packets", "average", "probability", "forwarded"))
+    return QueueTrace(times[within], *(values.astype(np.float64) for values in columns))

@@ -11,6 +11,7 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.papers.keeping import decode, encode, name_of
+from roamlab.papers.records import read_by
 from roamlab.records.manifest import hash_text, schema_hash
 from roamlab.records.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
@@ -50,9 +51,10 @@ class Batch:
         """`take` of so many runs of each scenario, in lists that `make` fills.
 
         Run n draws from the same streams in every scenario. `take` is a function of a module, or a partial of one, so
-        that what it gave is found again; it gives what `keeping.encode` takes.
+        that what it gave is found again; it says with `reads` what it reads, and gives what `keeping.encode` takes.
         """
         name = name_of(take)
+        read_by(take)
         found: dict[K, list[T]] = {case: [] for case in scenarios}
         for case, (scenario, runs) in scenarios.items():
             for run in range(runs):
@@ -76,16 +78,22 @@ class Batch:
                     found.append(decode(texts[keys[job][name]]))
 
     def _make_missing(self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int) -> None:
-        missing = [job for job, of_job in keys.items() if any(key not in kept for key in of_job.values())]
+        missing: dict[Job, dict[str, Callable[[Results], Any]]] = {}
+        for job, wanted in self._wanted.items():
+            takes = {key: wanted[name][0] for name, key in keys[job].items() if key not in kept}
+            if takes:
+                missing[job] = takes
         if len(missing) < len(keys):
             print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
 
         def keep(job: Job, results: Results) -> None:
-            for name, (take, _) in self._wanted[job].items():
-                if keys[job][name] not in kept:
-                    kept.add(keys[job][name], [(encode(take(results)),)])
+            for key, take in missing[job].items():
+                kept.add(key, [(encode(take(results)),)])
 
-        measure(missing, keep, threads)
+        def read(job: Job) -> list[str]:
+            return sorted({column for take in missing[job].values() for column in read_by(take)})
+
+        measure(list(missing), keep, threads, read)
 
 
 def _key(job: Job, name: str) -> str:

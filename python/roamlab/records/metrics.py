@@ -11,14 +11,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
-
-from roamlab.records.results import rows_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from roamlab.records.columns import Columns, Rows
     from roamlab.records.results import Results
 
 Values = NDArray[np.float64]
@@ -32,14 +30,9 @@ COPY_RELEASED = "copy-released"
 _NS = 1e9
 
 
-def text(column: str) -> pl.Expr:
-    """A column of names, to be compared with text."""
-    return pl.col(column).cast(pl.String)
-
-
-def seconds(frame: pl.DataFrame, column: str = "time_ns") -> Values:
-    """A column of times, in s."""
-    return frame[column].to_numpy().astype(np.float64) / _NS
+def seconds(rows: Columns, column: str = "time_ns", chosen: Rows = slice(None)) -> Values:
+    """A column of times, in s, in the chosen rows or in all."""
+    return rows[column][chosen] / _NS
 
 
 def count(times: Values, start: float, end: float) -> int:
@@ -49,14 +42,14 @@ def count(times: Values, start: float, end: float) -> int:
 
 def total(results: Results, flow: str, column: str) -> float:
     """A total of a flow at the end of the run, from the table `flows`."""
-    return float(results.flows[column].to_numpy()[where(results.flows, "flow", flow)].item())
+    flows = results.columns("flows")
+    return float(flows[column][flows.where("flow", flow)].item())
 
 
 def arrivals(results: Results, flow: str) -> Values:
     """When data packets of `flow` were delivered for the first time, in s."""
-    rows = results.deliveries
-    times: Values = seconds(rows)[where(rows, "flow", flow) & rows["fresh"].to_numpy()]
-    return times
+    rows = results.columns("deliveries")
+    return seconds(rows, chosen=rows.where("flow", flow) & rows["fresh"])
 
 
 def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
@@ -69,15 +62,15 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
 def loss_ratio(results: Results, flow: str) -> float:
     """Data packets lost over data packets sent, retransmissions counted in both."""
     sent = total(results, flow, "sent_pkts")
-    lost = rows_of(results.drops, "flow", flow).filter(
-        (pl.col("seq") > 0) & (text("reason") != COPY_RELEASED)
-    )
-    return lost.height / sent if sent else math.nan
+    drops = results.columns("drops")
+    lost = drops.where("flow", flow) & (drops["seq"] > 0) & ~drops.where("reason", COPY_RELEASED)
+    return int(np.count_nonzero(lost)) / sent if sent else math.nan
 
 
 def duplicates_pkts(results: Results, flow: str) -> int:
     """Data packets whose payload had been delivered before."""
-    return rows_of(results.deliveries, "flow", flow).filter(~pl.col("fresh")).height
+    rows = results.columns("deliveries")
+    return int(np.count_nonzero(rows.where("flow", flow) & ~rows["fresh"]))
 
 
 def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
@@ -97,25 +90,35 @@ def reordering_extents(order: Sequence[int] | NDArray[np.integer]) -> list[int]:
 
 def reordering_extent(results: Results, flow: str) -> int:
     """The largest extent of the flow's data packets; a retransmission is a packet of its own."""
-    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
-    return max(reordering_extents(serials), default=0)
+    return max(reordering_extents(_serials(results, flow)), default=0)
 
 
 def reordered_ratio(results: Results, flow: str) -> float:
     """Data packets that arrived after one that was sent later, over all that arrived (RFC 4737, section 4.1)."""
-    serials = rows_of(results.deliveries, "flow", flow)["serial"].to_numpy()
-    extents = reordering_extents(serials)
+    extents = reordering_extents(_serials(results, flow))
     return sum(extent > 0 for extent in extents) / len(extents) if extents else math.nan
+
+
+def _serials(results: Results, flow: str) -> NDArray[np.integer]:
+    rows = results.columns("deliveries")
+    serials: NDArray[np.integer] = rows["serial"][rows.where("flow", flow)]
+    return serials
 
 
 def rto_count(results: Results, flow: str, start: float = 0.0, end: float = math.inf) -> int:
     """Expiries of the retransmission timer in the span."""
-    return count(seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout")), start, end)
+    return count(_timeouts(results, flow), start, end)
+
+
+def _timeouts(results: Results, flow: str) -> Values:
+    rows = results.columns("tcp")
+    return seconds(rows, chosen=rows.where("flow", flow) & rows.where("event", "timeout"))
 
 
 def handover_times(results: Results, host: str) -> Values:
     """When the host left a cell, in s."""
-    return seconds(results.handovers.filter((text("host") == host) & (text("phase") == "link-down")))
+    rows = results.columns("handovers")
+    return seconds(rows, chosen=rows.where("host", host) & rows.where("phase", "link-down"))
 
 
 def disruption_s(times: Values, handover: float, end: float, settle: float = 1.0) -> float:
@@ -145,8 +148,9 @@ def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -
 
 def flow_handovers(results: Results, flow: str) -> list[float]:
     """When a host at either end of `flow` left a cell, in s, in order of time."""
-    row = rows_of(results.flows, "flow", flow)
-    ends = {str(row[end].cast(pl.String).item()) for end in ("source", "destination")}
+    flows = results.columns("flows")
+    row = flows.where("flow", flow)
+    ends = {name for end in ("source", "destination") for name in flows.words(end, row)}
     return sorted(float(at) for host in ends for at in handover_times(results, host))
 
 
@@ -167,7 +171,7 @@ def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float
     if not breaks or not (record.get("tcp", True) and record.get("deliveries", True)):
         return math.nan
     arrived, stop = arrivals(results, flow), duration_s(results)
-    timeouts = seconds(rows_of(rows_of(results.tcp, "flow", flow), "event", "timeout"))
+    timeouts = _timeouts(results, flow)
     explained = np.zeros(timeouts.size, dtype=bool)
     for at in breaks:
         silence = silence_s(arrived, at, stop, settle)
@@ -189,9 +193,10 @@ def span_s(text: str) -> float:
 
 def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
     """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
-    arrived = results.deliveries.filter(text("flow").is_in(list(flows)))
+    arrived = results.columns("deliveries")
     times = seconds(arrived)
-    bits = 8.0 * float(arrived["bytes"].to_numpy()[(times >= start) & (times < end)].sum())
+    chosen = arrived.where("flow", *flows) & (times >= start) & (times < end)
+    bits = 8.0 * float(arrived["bytes"][chosen].sum())
     return bits / (rate_bps * (end - start))
 
 
@@ -204,9 +209,10 @@ def jain(shares: Sequence[float]) -> float:
 
 def cutting_flows(results: Results, start: float, end: float) -> int:
     """How many flows cut their window in the span."""
-    times = seconds(results.tcp)
-    chosen = where(results.tcp, "event", *REDUCTIONS) & (times >= start) & (times < end)
-    return results.tcp["flow"].filter(pl.Series(chosen, dtype=pl.Boolean)).n_unique()
+    rows = results.columns("tcp")
+    cuts = np.flatnonzero(rows.where("event", *REDUCTIONS))
+    times = seconds(rows, chosen=cuts)
+    return len(np.unique(rows["flow"][cuts[(times >= start) & (times < end)]]))
 
 
 def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:
@@ -214,8 +220,9 @@ def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -
 
     max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
     """
-    cuts = results.tcp.filter(text("event").is_in(REDUCTIONS) & text("flow").is_in(list(flows)))
-    names, times = cuts["flow"].cast(pl.String).to_list(), seconds(cuts)
+    rows = results.columns("tcp")
+    cuts = rows.where("event", *REDUCTIONS) & rows.where("flow", *flows)
+    names, times = rows["flow"][cuts].tolist(), seconds(rows, chosen=cuts)
     most = 0
     for first, at in enumerate(times):
         last = int(np.searchsorted(times, at + round_trip, side="right"))
@@ -238,11 +245,12 @@ def window_correlation(
     first change. One that never changes correlates with nothing: 0.
     """
     grid = np.arange(start, end, step)
+    rows = results.columns("tcp")
     windows = []
     for flow in flows:
-        own = where(results.tcp, "flow", flow)
-        cwnd = np.concatenate([[1.0], results.tcp["cwnd"].to_numpy()[own]])
-        at = np.searchsorted(seconds(results.tcp)[own], grid, side="right")
+        own = rows.where("flow", flow)
+        cwnd = np.concatenate([[1.0], rows["cwnd"][own]])
+        at = np.searchsorted(seconds(rows, chosen=own), grid, side="right")
         windows.append(np.minimum(cwnd[at], largest))
     pairs = [_correlation(left, right) for left, right in combinations(windows, 2)]
     return float(np.mean(pairs)) if pairs else math.nan

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.records.columns import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,8 @@ class Results:
 
     manifest: Manifest
     loaders: Mapping[str, Callable[[], pl.DataFrame]]
+    tables: Tables | None = None
+    """The engine's columns, while this process has them."""
 
     def __repr__(self) -> str:
         made = self.manifest
@@ -51,6 +54,12 @@ class Results:
                 remedy="see docs/tables.md",
             )
         return self.loaders[name]()
+
+    def columns(self, name: str) -> Columns:
+        """A table as arrays, for what is measured of many runs."""
+        if self.tables is None or name not in self.loaders:
+            return Columns.of(self.table(name))
+        return Columns.from_engine(self.tables, name)
 
     @property
     def warnings(self) -> list[str]:
@@ -196,7 +205,7 @@ def from_engine(tables: Tables, manifest: Manifest) -> Results:
             ]
         )
 
-    return Results(manifest, {table: once(frame, table) for table in tables if table != "names"})
+    return Results(manifest, {table: once(frame, table) for table in tables if table != "names"}, tables)
 
 
 def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Results:

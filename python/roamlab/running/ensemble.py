@@ -67,11 +67,11 @@ def measure(
     jobs: Sequence[Job],
     take: Callable[[Job, Results], T],
     threads: int | None = None,
-    tables: list[str] | None = None,
+    wanted: Callable[[Job], list[str]] | None = None,
 ) -> list[T]:
     """`take(job, results)` of every job, in their order. Each run is let go once it is measured.
 
-    Only the `tables` named are recorded, if any are; `take` finds no others.
+    `wanted(job)` lists the tables, or columns as "table.column", that `take` finds; all without it.
     """
     measured: dict[int, T] = {}
     with _progress(jobs) as advance:
@@ -81,7 +81,7 @@ def measure(
             measured[index] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
             advance(job.scenario)
 
-        _run_many(jobs, threads or processors(), keep, tables)
+        _run_many(jobs, threads or processors(), keep, wanted and (lambda index: wanted(jobs[index])))
     return [measured[index] for index in range(len(jobs))]
 
 
@@ -95,11 +95,11 @@ def _run_many(
     jobs: Sequence[Job],
     threads: int,
     keep: Callable[[int, Tables], None],
-    tables: list[str] | None = None,
+    wanted: Callable[[int], list[str] | None] | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> None:
     memory = memory_per_run(threads)
-    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, tables, memory, tell)
+    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, wanted, memory, tell)
 
 
 def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> dict[str, Results]:

@@ -55,7 +55,7 @@ class LocalPool:
             summary = measurement.of(under_way.pop(index), found)
             sink(index, summary, found if tables else None)
 
-        wanted = None if tables else measurement.tables
+        wanted = None if tables else (lambda _: measurement.tables)
         _roamlab.run_many(hand_out(), self.threads, keep, wanted, memory_per_run(self.threads))
 
 

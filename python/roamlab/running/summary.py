@@ -64,7 +64,7 @@ def _flows(results: Results) -> list[str]:
 
 def _round_trip(results: Results) -> float:
     """Twice the mean one-way delay of data packets, in s."""
-    arrived = results.deliveries
+    arrived = results.columns("deliveries")
     delays = metrics.seconds(arrived) - metrics.seconds(arrived, "sent_ns")
     return 2 * float(delays.mean()) if delays.size else 0.0
 

@@ -1,4 +1,7 @@
-"""95 % intervals. SciPy does the arithmetic; this module settles what to do at the edges."""
+"""95 % intervals. SciPy does the arithmetic; this module settles what to do at the edges.
+
+`scipy.stats` is imported where it is called: to load it takes longer than most that is done with an interval.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats as scipy_stats
+from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +70,14 @@ def student(values: Sequence[float]) -> Interval:
 @cache
 def _student_bounds(freedom: int) -> tuple[float, float]:
     """Student's t of so many degrees of freedom lies between them at the confidence level."""
-    low, high = scipy_stats.t.interval(CONFIDENCE, freedom)
+    low, high = special.stdtrit(freedom, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
 def bootstrap(values: Sequence[float]) -> Interval:
     """The mean and its percentile bootstrap interval, for skewed measures. Resamples alike each time."""
+    from scipy import stats as scipy_stats
+
     sample = _sample(values)
     mean = float(sample.mean())
     if len(sample) == 1:
@@ -95,6 +100,8 @@ def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
 
 def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     """Difference of the means of two sets of different runs, with Welch's interval. Needs two runs in each."""
+    from scipy import stats as scipy_stats
+
     after, before = _sample(treatment), _sample(baseline)
     difference = float(after.mean() - before.mean())
     runs = len(after) + len(before)
@@ -108,6 +115,8 @@ def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
 
 def proportion(successes: int, trials: int) -> Interval:
     """A share of runs with its exact interval (Clopper and Pearson 1934). Raises `ValueError` without trials."""
+    from scipy import stats as scipy_stats
+
     if not 0 <= successes <= trials or trials == 0:
         raise ValueError(f"expected 0 to {trials} successes in at least one trial, got {successes}")
     share = successes / trials
@@ -117,6 +126,8 @@ def proportion(successes: int, trials: int) -> Interval:
 
 def p_value(values: Sequence[float]) -> float:
     """Student's two-sided test of a mean of 0. One value alone says nothing: 1."""
+    from scipy import stats as scipy_stats
+
     sample = _sample(values)
     if np.ptp(sample) == 0.0:
         return 1.0 if len(sample) == 1 or sample[0] == 0.0 else 0.0

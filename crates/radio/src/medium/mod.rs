@@ -2,12 +2,14 @@
 //!
 //! A station is one direction of a link. It offers the frame at the head of its queue and waits; the medium says when the
 //! frame has been sent or lost, and then the station may offer the next. A medium keeps no clock: `now` is an argument,
-//! and [`Medium::next_deadline`] says when it wants to be asked again.
+//! and [`Medium::next_deadline`] says when it wants to be asked again. Nor does it know who is where: it asks whether a
+//! frame reaches its receiver.
 
+mod dcf;
 mod shared;
 
 use roamlab_engine::tagged::{self, Family};
-use roamlab_engine::{Bytes, Rate, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -20,17 +22,55 @@ pub struct Frame {
     pub size: Bytes,
     /// The rate that the station sends at.
     pub rate: Rate,
+    /// It is for all who hear it, and nobody acknowledges it.
+    pub broadcast: bool,
 }
 
-/// What has become of a frame.
+/// A station's place in its cell.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The base station's downlink.
+    BaseStation,
+    /// A host's uplink.
+    Host,
+}
+
+/// Whether the frame of this station, which it began to send at this time, gets across to its receiver.
+pub type Reached<'a> = &'a dyn Fn(u32, Time) -> bool;
+
+/// What has become of a frame. One that is acknowledged has two: it is received, and later its station is free.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Whose frame it was. The station may offer its next one.
+    /// Whose frame it was.
     pub station: u32,
     /// When its transmission began: the last one, if there were several.
     pub started: Time,
-    /// It was received; otherwise it is lost.
-    pub arrived: bool,
+    /// What became of it; `None`: that is known already.
+    pub fate: Option<Fate>,
+    /// How long the medium was taken by it, as far as this has not been told.
+    pub air: Duration,
+    /// The station may offer its next frame.
+    pub free: bool,
+}
+
+/// Whether a frame has arrived.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It has.
+    Received,
+    /// It never will.
+    Lost(Loss),
+}
+
+/// Why a frame is lost.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// It was sent once, and not received.
+    OnAir,
+    /// It was sent as often as its station may, and never acknowledged.
+    RetryLimit,
+    /// Its station has given it up before that: it was not wanted any more, or its receiver is known to be gone.
+    GivenUp,
 }
 
 /// A medium that stations share.
@@ -41,17 +81,20 @@ pub trait Medium: Sized {
     /// A silent medium. `rng` is its own stream.
     fn new(params: &Self::Params, rng: Rng) -> Self;
 
+    /// A station that may offer frames from now on. `rng` is its own stream.
+    fn join(&mut self, station: u32, role: Role, rng: Rng);
+
     /// A station wants to send a frame; it has none here yet.
     fn offer(&mut self, frame: Frame, now: Time);
 
-    /// Takes back a frame that is not being sent; whether it was one.
+    /// Takes back a frame that is not being sent; whether there was one. One that is being sent is not sent again.
     fn withdraw(&mut self, station: u32, now: Time) -> bool;
 
     /// When [`on_deadline`](Self::on_deadline) is to be called; `None`: not before the next frame.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// The deadline has come: what has been decided, if anything.
-    fn on_deadline(&mut self, now: Time) -> Option<Outcome>;
+    /// The deadline has come: what has been decided, if anything. To be asked until there is nothing.
+    fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome>;
 }
 
 /// Each direction of each host's link sends by itself. It has no parameters.
@@ -107,11 +150,19 @@ macro_rules! media {
                 }
             }
 
+            /// Why stations cannot send data at this rate; `None`: they can.
+            pub fn refuses_rate(&self, rate: Rate) -> Option<String> {
+                match self {
+                    MediumSpec::Dedicated(_) => None,
+                    $(MediumSpec::$type(params) => params.refuses_rate(rate),)+
+                }
+            }
+
             /// The medium, silent; `None`: stations share nothing.
             pub fn build(&self, rng: Rng) -> Option<AnyMedium> {
                 match self {
                     MediumSpec::Dedicated(_) => None,
-                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Medium::new(params, rng))),)+
+                    $(MediumSpec::$type(params) => Some(AnyMedium::$type(Box::new(Medium::new(params, rng)))),)+
                 }
             }
         }
@@ -121,11 +172,18 @@ macro_rules! media {
         pub enum AnyMedium {
             $(
                 #[doc = $summary]
-                $type($module::$type),
+                $type(Box<$module::$type>),
             )+
         }
 
         impl AnyMedium {
+            /// See [`Medium::join`].
+            pub fn join(&mut self, station: u32, role: Role, rng: Rng) {
+                match self {
+                    $(AnyMedium::$type(medium) => medium.join(station, role, rng),)+
+                }
+            }
+
             /// See [`Medium::offer`].
             pub fn offer(&mut self, frame: Frame, now: Time) {
                 match self {
@@ -148,9 +206,9 @@ macro_rules! media {
             }
 
             /// See [`Medium::on_deadline`].
-            pub fn on_deadline(&mut self, now: Time) -> Option<Outcome> {
+            pub fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome> {
                 match self {
-                    $(AnyMedium::$type(medium) => medium.on_deadline(now),)+
+                    $(AnyMedium::$type(medium) => medium.on_deadline(now, reached),)+
                 }
             }
         }
@@ -160,6 +218,8 @@ macro_rules! media {
 media! {
     "shared" => shared::Shared:
         "One frame at a time, up or down, in the order in which the stations ask: medium access without cost",
+    "dcf" => dcf::Dcf:
+        "IEEE 802.11 DCF: carrier sense, random backoff, acknowledgements, retries, RTS/CTS and beacons",
 }
 
 impl Default for MediumSpec {

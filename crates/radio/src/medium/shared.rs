@@ -1,7 +1,7 @@
 //! A half-duplex medium with perfect access: the bound that contention falls short of.
 
-use super::{Frame, Medium, Outcome};
-use roamlab_engine::{Duration, Rng, Time};
+use super::{Fate, Frame, Loss, Medium, Outcome, Reached, Role};
+use roamlab_engine::{Duration, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -24,6 +24,11 @@ impl Params {
         }
         let message = format!("{} is no probability below 1; write for example 0.01", self.frame_loss);
         Err(("frame_loss", message))
+    }
+
+    /// Any rate is as good as another.
+    pub(super) fn refuses_rate(&self, _: Rate) -> Option<String> {
+        None
     }
 }
 
@@ -53,6 +58,8 @@ impl Medium for Shared {
         Shared { params: params.clone(), rng, waiting: VecDeque::new(), sending: None, remainder: 0 }
     }
 
+    fn join(&mut self, _: u32, _: Role, _: Rng) {}
+
     fn offer(&mut self, frame: Frame, now: Time) {
         if self.sending.is_some() {
             return self.waiting.push_back(frame);
@@ -71,28 +78,29 @@ impl Medium for Shared {
         self.sending.map(|(_, _, end)| end)
     }
 
-    fn on_deadline(&mut self, now: Time) -> Option<Outcome> {
+    fn on_deadline(&mut self, now: Time, _: Reached<'_>) -> Option<Outcome> {
         let (frame, started, _) = self.sending.take_if(|(_, _, end)| *end <= now)?;
         if let Some(next) = self.waiting.pop_front() {
             self.start(next, now);
         }
         // Without losses no number is drawn.
         let arrived = self.params.frame_loss == 0.0 || self.rng.uniform() >= self.params.frame_loss;
-        Some(Outcome { station: frame.station, started, arrived })
+        let fate = Some(if arrived { Fate::Received } else { Fate::Lost(Loss::OnAir) });
+        Some(Outcome { station: frame.station, started, fate, air: now.since(started), free: true })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roamlab_engine::{Bytes, Rate};
+    use roamlab_engine::Bytes;
 
     fn medium(params: Params) -> Shared {
         Shared::new(&params, Rng::named(1, 0, "medium"))
     }
 
     fn frame(station: u32, bytes: u64) -> Frame {
-        Frame { station, size: Bytes(bytes), rate: Rate::from_bps(8_000_000) }
+        Frame { station, size: Bytes(bytes), rate: Rate::from_bps(8_000_000), broadcast: false }
     }
 
     /// Who sent when, in microseconds, until nobody wants to.
@@ -100,7 +108,7 @@ mod tests {
         let micros = |time: Time| time.as_nanos() / 1000;
         std::iter::from_fn(|| {
             let end = medium.next_deadline()?;
-            let outcome = medium.on_deadline(end)?;
+            let outcome = medium.on_deadline(end, &|_, _| true)?;
             Some((outcome.station, micros(outcome.started), micros(end)))
         })
         .collect()
@@ -126,7 +134,8 @@ mod tests {
         for _ in 0..10_000 {
             medium.offer(frame(1, 100), now);
             now = medium.next_deadline().unwrap();
-            lost += u32::from(!medium.on_deadline(now).unwrap().arrived);
+            let outcome = medium.on_deadline(now, &|_, _| true).unwrap();
+            lost += u32::from(outcome.fate == Some(Fate::Lost(Loss::OnAir)));
         }
         // 2500 and four standard deviations.
         assert!((2_327..=2_673).contains(&lost), "{lost}");

@@ -62,6 +62,9 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         if let Err((field, message)) = cell.medium.check() {
             return Err(Problem::told(at(&format!("medium.{field}")), &message));
         }
+        if let Some(message) = cell.medium.refuses_rate(cell.rate) {
+            return Err(Problem::told(at("rate"), &message));
+        }
         let Some(transmitter) = &cell.transmitter else { continue };
         if !by_position {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
@@ -96,6 +99,9 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
             let problem = Problem::at(at(""), format!("no host \"{host}\" enters this cell"));
             let hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
             return Err(problem.help(known(host, hosts)));
+        }
+        if let Some(message) = bearer.rate.and_then(|rate| cell.medium.refuses_rate(rate)) {
+            return Err(Problem::told(at(".rate"), &message));
         }
         if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
             let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));

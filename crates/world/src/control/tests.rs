@@ -170,6 +170,31 @@ fn copies_take_the_branches_of_a_route_and_the_host_takes_or_drops_the_second() 
     }
 }
 
+#[test]
+fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
+    let mut world = world();
+    let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
+    let shape = Buffering::plain(Packets(9), Keeps::Nothing);
+    world.planes.network.node(fa1).residents[0].buffering = Some(shape);
+    let (via, wait) = (Via::Neighbour(address(&world, "bs1")), Duration::from_millis(30));
+    act(&mut world, fa1, Action::Delay { host, via, wait });
+    act(&mut world, fa1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
+    send(&mut world, "ch", &[400, 500]);
+    let times = |world: &World| {
+        let times = world.planes.cx.probes.releases.time_ns.iter();
+        times.map(|time| time.as_nanos() / 1_000).collect::<Vec<_>>()
+    };
+    run_until(&mut world, 560).unwrap();
+    assert_eq!((held(&mut world, "fa1"), times(&world)), (2, vec![]));
+    run_until(&mut world, 600).unwrap();
+    // They come after 40 ms and 320 µs, and another 400 µs, of transmission.
+    assert_eq!((held(&mut world, "fa1"), times(&world)), (0, vec![570_320, 570_720]));
+    send(&mut world, "ch", &[600]);
+    run_until(&mut world, 650).unwrap();
+    act(&mut world, fa1, Action::Release { host, via, mark: None });
+    assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
+    assert!(world.planes.cx.probes.drops.reason.iter().all(|reason| *reason != DropReason::BufferExpired));
+}
 /// What the run is ended with after an agent of a node has asked for this.
 fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
     let mut world = world();

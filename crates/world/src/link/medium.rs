@@ -1,25 +1,30 @@
 //! Links that are stations on a medium: they send when it says so.
 
-use super::{Link, Links, SharedMedium, Station, flag};
+use super::{Link, Links, Offered, SharedMedium, Station, flag};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
-use roamlab_packet::{DropReason, PacketId};
+use roamlab_engine::{Rng, Time};
+use roamlab_packet::{Addr, PacketId};
 use roamlab_qdisc::Matching;
-use roamlab_radio::{AnyMedium, Frame, Outcome};
+use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
+
+/// Whether a frame on this link to this address, which began at this time, gets across to its receiver.
+pub type GetsAcross<'a> = &'a dyn Fn(&Link, Addr, Time) -> bool;
 
 impl Links {
     /// Adds a medium; its place.
     pub fn add_medium(&mut self, medium: AnyMedium) -> u32 {
-        self.media.push(SharedMedium { medium, armed: None });
+        self.media.push(SharedMedium { medium, armed: None, awake: false });
         self.media.len() as u32 - 1
     }
 
-    /// Makes a link a station on a medium.
-    pub fn join(&mut self, id: LinkId, medium: u32) {
+    /// Makes a link a station on a medium, with a random stream of its own.
+    pub fn join(&mut self, id: LinkId, medium: u32, role: Role, rng: Rng) {
         self.set(id, flag::STATION | flag::TRACKED);
-        self[id].station = Some(Station { medium, offered: None });
+        self[id].station = Some(Station { medium, offered: Offered::Nothing });
+        self.media[medium as usize].medium.join(id.0, role, rng);
     }
 
     /// The medium that a link is a station on.
@@ -27,13 +32,27 @@ impl Links {
         self[id].station.as_ref().map(|station| station.medium)
     }
 
-    /// A medium's deadline may have come.
-    pub fn medium_wake(&mut self, medium: u32, cx: &mut Cx) {
+    /// A medium's deadline may have come: `decide` is to be asked until there is nothing, then `rest`.
+    pub fn wake(&mut self, medium: u32, now: Time) {
         let state = &mut self.media[medium as usize];
-        state.armed = state.armed.filter(|armed| *armed > cx.now);
-        while let Some(outcome) = self.media[medium as usize].medium.on_deadline(cx.now) {
-            self.take_outcome(outcome, cx);
-        }
+        state.armed = state.armed.filter(|armed| *armed > now);
+        state.awake = true;
+    }
+
+    /// What the medium has decided, if anything.
+    pub fn decide(&mut self, medium: u32, cx: &Cx, gets_across: GetsAcross<'_>) -> Option<Outcome> {
+        let Links { media, cold, .. } = self;
+        let reached = |station: u32, started: Time| {
+            let link = &cold[station as usize];
+            let packet = link.station.as_ref().and_then(|station| station.offered.packet());
+            packet.is_some_and(|packet| gets_across(link, cx.pool[packet].header.dst, started))
+        };
+        media[medium as usize].medium.on_deadline(cx.now, &reached)
+    }
+
+    /// Everything is decided that can be now.
+    pub fn rest(&mut self, medium: u32, cx: &mut Cx) {
+        self.media[medium as usize].awake = false;
         self.arm_medium(medium, cx);
     }
 
@@ -56,49 +75,56 @@ impl Links {
 
     /// Offers the next packet, if the station is free and one waits.
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Cx) {
-        let Some(Station { medium, offered: None }) = self[id].station else { return };
+        let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
         let urgent = self[id].overtaking.pop_front();
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
-        link.station = Some(Station { medium, offered: Some(packet) });
-        self.media[medium as usize].medium.offer(Frame { station: id.0, size, rate }, cx.now);
+        link.station = Some(Station { medium, offered: Offered::Packet(packet) });
+        let frame = Frame { station: id.0, size, rate, broadcast: dst == Addr::BROADCAST };
+        self.media[medium as usize].medium.offer(frame, cx.now);
         self.arm_medium(medium, cx);
     }
 
     /// Takes the offered packet back, if it is wanted and not on the air.
     pub(super) fn withdraw(&mut self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Option<PacketId> {
         let station = self.cold[id.0 as usize].station.as_mut()?;
-        let is_wanted = station.offered.as_ref().is_some_and(|packet| wanted(&cx.pool[packet], &cx.pool));
+        let is_wanted = station.offered.packet().is_some_and(|packet| wanted(&cx.pool[packet], &cx.pool));
         if !is_wanted || !self.media[station.medium as usize].medium.withdraw(id.0, cx.now) {
             return None;
         }
-        station.offered.take()
+        station.offered.take(Offered::Nothing)
     }
 
-    fn take_outcome(&mut self, Outcome { station, started, arrived }: Outcome, cx: &mut Cx) {
+    /// Does what an outcome says; a packet that is lost, and why.
+    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Cx) -> Option<(PacketId, Loss)> {
+        let Outcome { station, started, fate, air, free } = outcome;
         let id = LinkId(station);
-        let offered = self[id].station.as_mut().and_then(|station| station.offered.take());
         let link = &mut self.hot[id.0 as usize];
-        link.busy += cx.now.since(started);
+        link.busy += air;
         link.end = cx.now;
-        if let Some(packet) = offered {
+        let after = if free { Offered::Nothing } else { Offered::Sent };
+        let packet = self[id].station.as_mut().and_then(|station| station.offered.take(after));
+        let mut lost = None;
+        if let (Some(packet), Some(fate)) = (packet, fate) {
             cx.trace(&packet, Stop::LinkTxDone, Location::Link(id));
-            if arrived {
-                let insertion = cx.scheduler.reserve();
-                self.track_from(id, packet, (started, insertion), cx);
-            } else {
-                cx.lose(packet, DropReason::FrameLoss, Location::Link(id));
+            match fate {
+                Fate::Received => {
+                    let insertion = cx.scheduler.reserve();
+                    self.track_from(id, packet, (started, insertion), cx);
+                }
+                Fate::Lost(loss) => lost = Some((packet, loss)),
             }
         }
         self.offer(id, cx);
+        lost
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.
     fn arm_medium(&mut self, medium: u32, cx: &mut Cx) {
         let state = &mut self.media[medium as usize];
-        let Some(deadline) = state.medium.next_deadline() else { return };
+        let Some(deadline) = state.medium.next_deadline().filter(|_| !state.awake) else { return };
         if state.armed.is_none_or(|armed| deadline < armed) {
             state.armed = Some(deadline);
             cx.scheduler.push(deadline, Event::Medium { medium });
@@ -109,6 +135,6 @@ impl Links {
 impl Link {
     /// Whether it has offered a packet to its medium, or has it on the air.
     pub(super) fn offers(&self) -> bool {
-        self.station.as_ref().is_some_and(|station| station.offered.is_some())
+        self.station.as_ref().is_some_and(|station| station.offered.packet().is_some())
     }
 }

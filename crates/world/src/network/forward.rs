@@ -103,7 +103,7 @@ impl Network {
                 self.up = Up::Broadcast(cell, packet);
                 return;
             }
-            End::Cell(cell) => match self.cross_air((link, cell), packet, started, cx) {
+            End::Cell(cell) => match self.cross_air((link, cell), packet, started, listener, cx) {
                 Some(heard) => heard,
                 None => return,
             },
@@ -118,6 +118,7 @@ impl Network {
         (link, cell): (LinkId, CellId),
         packet: PacketId,
         started: Time,
+        listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Option<(NodeId, PacketId)> {
         let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
@@ -136,6 +137,7 @@ impl Network {
         }
         // The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
         cx.pool[&packet].set_inner_dscp(Dscp::default());
+        self.tell_host(hearing, &packet, from, listener, cx);
         Some((hearing, packet))
     }
 
@@ -218,7 +220,7 @@ impl Network {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         let signal = cx.pool[&packet].is_signal();
         if self.nodes[node].watches_uplink && src.is_mobile() && !signal {
-            for (slot, input) in self.uplink_inputs(node, (src, dst), arrival) {
+            for (slot, input) in self.watchers(node, (src, dst, Direction::Up), arrival) {
                 let row = data_row(node, &packet, self.cells.moved(src), cx).about(Some(src));
                 cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
             }
@@ -256,7 +258,10 @@ impl Network {
         }
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
         let at_home = self.ways.home(dst) == Some(node);
-        if dst.is_mobile() && (arrival.tunnel.is_some() || at_home) && self.discards_unknown(node, dst) {
+        if dst.is_mobile()
+            && (arrival.tunnel.is_some() || at_home || self.would_return(node, dst, arrival))
+            && self.discards_unknown(node, dst)
+        {
             let removed = here.routes.removed(dst).or(|| self.cells.moved(dst));
             if !signal {
                 let (input, row) = (data(true), data_row(node, &packet, removed, cx));
@@ -299,11 +304,11 @@ impl Network {
         }
     }
 
-    /// What agents of a node are told of a packet from a mobile host: those of its domain that watch the uplink.
-    fn uplink_inputs(
+    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    fn watchers(
         &self,
         node: NodeId,
-        (host, peer): (Addr, Addr),
+        (host, peer, direction): (Addr, Addr, Direction),
         arrival: Arrival,
     ) -> Vec<(Slot, Input)> {
         let watches = |resident: &Resident| {
@@ -312,12 +317,38 @@ impl Network {
         let input = Input::Data {
             host,
             peer,
-            direction: Direction::Up,
+            direction,
             from: arrival.from.map(|from| self.nodes[from].addr),
             tunnelled: arrival.tunnel.is_some(),
             lost: false,
         };
         self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+    }
+
+    /// Whether a packet for a host without a route would go back to the router that it comes from.
+    fn would_return(&self, node: NodeId, host: Addr, arrival: Arrival) -> bool {
+        let next = self.ways.link(node, host).map(|link| self.links[link].to);
+        self.nodes[node].serves.is_none() && arrival.from.is_some_and(|from| next == Some(End::Node(from)))
+    }
+
+    /// Agents of a mobile host that watch are told of a data packet that arrives.
+    fn tell_host(
+        &mut self,
+        node: NodeId,
+        packet: &PacketId,
+        from: NodeId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        if !self.nodes[node].watches_uplink || cx.pool[packet].is_signal() {
+            return;
+        }
+        let IpHeader { src: peer, dst: host, .. } = cx.pool[packet].header;
+        let arrival = Arrival { from: Some(from), ..Arrival::default() };
+        for (slot, input) in self.watchers(node, (host, peer, Direction::Down), arrival) {
+            let row = data_row(node, packet, self.cells.moved(host), cx);
+            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+        }
     }
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.

@@ -144,6 +144,16 @@ impl Network {
         Ok(())
     }
 
+    /// Packets leave a host's buffer a constant time after they came.
+    pub fn delay(&mut self, node: NodeId, served: Served, via: Via, wait: Duration, cx: &mut Cx) -> Done {
+        let cause = note_buffer(Kind::Buffering, "delay", node, served, cx);
+        match self.nodes[node].buffer_for(served) {
+            Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Delaying { via, wait }, cause),
+            None => return Err("delays packets, and has asked for no buffer"),
+        }
+        Ok(())
+    }
+
     /// What has waited behind a host's buffer follows.
     pub fn release_reorder_queue(&mut self, node: NodeId, served: Served, via: Via, cx: &mut Cx) {
         // Without a buffer nothing has waited.
@@ -250,7 +260,7 @@ impl Network {
         let cause = buffer.cause;
         match buffer.mode {
             Mode::Released { via, mark } => self.pass(node, packet, served, (via, mark, cause), cx),
-            Mode::Attached | Mode::Collecting => {
+            Mode::Attached | Mode::Collecting | Mode::Delaying { .. } => {
                 buffer.push(packet, place, cx);
                 self.watch_buffer(node, served, cx);
             }
@@ -309,6 +319,12 @@ impl Network {
         let all: Vec<Served> =
             here.buffers.iter().filter(|(_, buffer)| watched(buffer)).map(|(served, _)| *served).collect();
         for served in all {
+            while let Some(buffer) = self.nodes[node].buffers.get_mut(&served)
+                && let Some((via, packet)) = buffer.take_delayed(now)
+            {
+                let cause = buffer.cause;
+                self.pass(node, packet, served, (via, None, cause), cx);
+            }
             let Some(buffer) = self.nodes[node].buffers.get_mut(&served) else { continue };
             buffer.watched = None;
             buffer.expire(Location::Node(node), cx);

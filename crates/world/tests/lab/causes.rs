@@ -19,8 +19,9 @@ const ROOTS: [&str; 11] = [
     "idle",
 ];
 
-const ROOT_REASONS: [&str; 10] = [
+const ROOT_REASONS: [&str; 11] = [
     "frame-loss",
+    "retry-limit",
     "queue-overflow",
     "forwarded-overflow",
     "early-drop",

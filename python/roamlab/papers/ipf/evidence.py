@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import polars as pl
+import numpy as np
 
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
@@ -22,7 +22,7 @@ from roamlab.papers.ipf.experiments import (
     VISITS,
     Reading,
 )
-from roamlab.papers.records import queue_trace
+from roamlab.papers.records import queue_trace, reads
 from roamlab.papers.runs import SEED, by_reading
 from roamlab.records.store import Store
 from roamlab.running.ensemble import Job, run_all
@@ -168,7 +168,9 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
     return batch.each(scenarios, partial(queue_trace, queue=AIR))
 
 
+@reads(drops="place reason forwarded")
 def _tested_priority(results: Results) -> int:
     """Priority packets that were lost for another reason than a full queue."""
-    lost = measures.lost_at_air(results)
-    return lost.filter(lost["forwarded"] & (lost["reason"].cast(pl.String) != "forwarded-overflow")).height
+    drops = results.columns("drops")
+    lost = drops.where("place", AIR) & drops["forwarded"]
+    return int(np.count_nonzero(lost & ~drops.where("reason", "forwarded-overflow")))

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from roamlab.papers.ipf.experiments import AIR, BURST_S, PLAN_SPAN_S, SPAN_S, VISITS
-from roamlab.papers.records import QueueTrace, forwarded, queue_trace, total
-from roamlab.records.metrics import arrivals, seconds, text
-from roamlab.records.results import rows_of
+from roamlab.papers.records import QueueTrace, forwarded, queue_trace, reads, total
+from roamlab.records.metrics import arrivals, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,18 +40,18 @@ WINDOW_S = 1.0
 
 def utilisation(results: Results, span_s: float) -> float:
     """Share of the time in which the new base station's downlink sends."""
-    busy = int(rows_of(results.links, "link", AIR)["busy_ns"].item())
-    return min(1.0, busy / (span_s * 1e9))
+    return min(1.0, of_air(results, "busy_ns") / (span_s * 1e9))
 
 
-def lost_at_air(results: Results) -> pl.DataFrame:
-    """Packets lost at the new base station."""
-    return rows_of(results.drops, "place", AIR)
+def of_air(results: Results, column: str) -> int:
+    """A total of that downlink."""
+    links = results.columns("links")
+    return int(links[column][links.where("link", AIR)].item())
 
 
 def first_forwarded(results: Results, host: str, after: float) -> float:
     """When the first packet that is forwarded for `host` after `after` s leaves the old base station, in s."""
-    times = seconds(rows_of(forwarded(results), "host", host))
+    times = forwarded(results, host)
     later = times[times >= after]
     return float(later[0]) if later.size else after
 
@@ -71,15 +70,17 @@ class Point:
     """Of all connections."""
 
 
+@reads(drops="place forwarded", flows="timeouts", links="link forwarded_pkts busy_ns")
 def point(results: Results) -> Point:
     """Measures a run of 200 s."""
-    lost = lost_at_air(results)
+    drops = results.columns("drops")
+    lost = drops.where("place", AIR)
     return Point(
         utilisation=utilisation(results, SPAN_S),
-        priority=int(rows_of(results.links, "link", AIR)["forwarded_pkts"].item()),
-        priority_lost=int(lost["forwarded"].sum()),
-        lost=lost.height,
-        timeouts=int(results.flows["timeouts"].sum()),
+        priority=of_air(results, "forwarded_pkts"),
+        priority_lost=int(np.count_nonzero(lost & drops["forwarded"])),
+        lost=int(np.count_nonzero(lost)),
+        timeouts=int(results.columns("flows")["timeouts"].sum()),
     )
 
 
@@ -92,6 +93,7 @@ class Arrival:
     """The shortest queue in `COLLAPSE_S`."""
 
 
+@reads(queue="time_ns queue packets average probability forwarded")
 def arrival(results: Results) -> Arrival:
     """Measures a run with something new at 10 s."""
     trace = queue_trace(results, AIR)
@@ -136,6 +138,14 @@ AROUND_S = np.arange(-5.0, 15.0, WINDOW_S)
 """Windows of fig. 14, from the fifth handoff on."""
 
 
+@reads(
+    deliveries="time_ns flow fresh",
+    drops="place forwarded",
+    flows="flow delivered_bytes timeouts",
+    links="link forwarded_pkts busy_ns",
+    queue="time_ns queue packets average probability forwarded",
+    releases="time_ns host forwarded",
+)
 def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) -> Standard:
     """Measures a run of the standard case: all handoffs into the cell are at `moves`, the first host's at `visits`."""
     trace = queue_trace(results, AIR)
@@ -145,7 +155,8 @@ def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) 
     apart = float(np.diff(np.unique(moves)).min())
     resident, moving = (arrivals(results, flow) for flow in ("resident1", "moving1"))
     after = trace.within(ends, ends + AFTERMATH_S)
-    residents = results.flows.filter(text("flow").str.starts_with("resident"))
+    flows = results.columns("flows")
+    residents = [name.startswith("resident") for name in flows.words("flow")]
     return Standard(
         point=point(results),
         jump=float(np.mean([jump(trace, at) for at in moves])),
@@ -157,7 +168,7 @@ def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) 
         lowest=float(trace.within(moves[0], SPAN_S).packets.min()),
         highest_average=float(trace.average.max()),
         resident_bps=float(np.mean([throughput(resident, at, at + SERVED_S) for at in visits])),
-        residents_bps=float(residents["delivered_bytes"].sum()) * 8 / SPAN_S / residents.height,
+        residents_bps=float(flows["delivered_bytes"][residents].sum()) * 8 / SPAN_S / sum(residents),
         moving_bps=float(np.mean([throughput(moving, at, at + SERVED_S) for at in visits])),
         resident_curve=curve(resident, fifth + AROUND_S),
         moving_curve=curve(moving, fifth + AROUND_S),
@@ -217,12 +228,14 @@ class Planned:
 PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
 
 
+@reads(deliveries="time_ns flow fresh", drops="time_ns place")
 def planned(results: Results, moves: Sequence[float]) -> Planned:
     """Measures a run of 300 s with handoffs into the cell at `moves`."""
     resident = arrivals(results, "resident1")
     kbps = curve(resident, PLAN_WINDOWS_S)
     after = np.array(kbps)[min(moves) <= PLAN_WINDOWS_S] * 1e3
-    lost = seconds(lost_at_air(results))
+    drops = results.columns("drops")
+    lost = seconds(drops, chosen=drops.where("place", AIR))
     soon = np.zeros(lost.shape, dtype=bool)
     for at in moves:
         soon |= (lost >= at) & (lost < at + JUMP_S + 1.0)
@@ -246,13 +259,14 @@ class Transfer:
     """Packets that the old base station forwarded."""
 
 
+@reads(flows="flow duplicate_pkts", releases="serial", tcp="event cause_serial")
 def transfer(results: Results) -> Transfer:
     """Measures a run with one transfer alone."""
-    causes = rows_of(results.tcp, "event", "fast-retransmit")["cause_serial"]
+    tcp = results.columns("tcp")
     return Transfer(
         duplicates=total(results, "moving1", "duplicate_pkts"),
-        unnecessary=int((causes == 0).sum()),
-        released=results.releases.height,
+        unnecessary=int(np.count_nonzero(tcp.where("event", "fast-retransmit") & (tcp["cause_serial"] == 0))),
+        released=len(results.columns("releases")["serial"]),
     )
 
 
@@ -270,13 +284,14 @@ class Spoofed:
     """Segments of the spoofing flow that arrived."""
 
 
+@reads(flows="flow delivered_pkts", links="link forwarded_pkts", policing="node")
 def spoofed(results: Results) -> Spoofed:
     """Measures a run with a spoofing sender."""
-    policed = results.policing
+    policed = results.columns("policing")
     return Spoofed(
-        forwarded_on_air=int(rows_of(results.links, "link", AIR)["forwarded_pkts"].item()),
+        forwarded_on_air=of_air(results, "forwarded_pkts"),
         policed=policed.height,
-        policed_elsewhere=policed.filter(text("node") != "fa2").height,
+        policed_elsewhere=int(np.count_nonzero(~policed.where("node", "fa2"))),
         delivered=total(results, "resident1", "delivered_pkts"),
     )
 

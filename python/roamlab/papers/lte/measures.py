@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
 from roamlab.papers.lte.experiments import HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
+from roamlab.papers.records import reads
 from roamlab.records import metrics
 from roamlab.records.metrics import Values, count, seconds
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from roamlab.papers.lte.model import Case
+    from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
 
 RETURN_S = 0.011
@@ -49,11 +50,11 @@ CHART = (
 """The messages of fig. 2, each with the one that must have arrived before it is sent."""
 
 
-def _where(frame: pl.DataFrame, **names: str) -> NDArray[np.bool_]:
-    """The rows with these names in these columns. Whole columns are compared: a frame's own filter takes longer."""
-    chosen = np.ones(frame.height, dtype=np.bool_)
+def _where(rows: Columns, **names: str) -> Mask:
+    """The rows with these names in these columns."""
+    chosen = np.ones(rows.height, dtype=np.bool_)
     for column, name in names.items():
-        chosen &= (frame[column] == name).to_numpy()
+        chosen &= rows.where(column, name)
     return chosen
 
 
@@ -87,15 +88,16 @@ class Transfer:
 
 def transfer(results: Results) -> Transfer:
     """The transfer to `ref`. A segment's round trip is its own way, from the sending of this copy, and an ACK's."""
-    rows = results.deliveries
-    own = _where(rows, flow=REF)
-    times = seconds(rows)[own]
-    return Transfer(times, times - seconds(rows, "sent_ns")[own] + RETURN_S, rows["fresh"].to_numpy()[own])
+    rows = results.columns("deliveries")
+    own = rows.where("flow", REF)
+    times = seconds(rows, chosen=own)
+    return Transfer(times, times - seconds(rows, "sent_ns", own) + RETURN_S, rows["fresh"][own])
 
 
 def phases(results: Results, name: str) -> Values:
     """When a phase of `ref`'s handover was reached, in s."""
-    return seconds(results.handovers)[_where(results.handovers, host=REF, phase=name)]
+    rows = results.columns("handovers")
+    return seconds(rows, chosen=_where(rows, host=REF, phase=name))
 
 
 def command(results: Results) -> float:
@@ -122,7 +124,7 @@ class Congestion:
 
 def congestion(results: Results, start: float) -> Congestion:
     """What happened from `start` on."""
-    tcp = results.tcp
+    tcp = results.columns("tcp")
     times = seconds(tcp)
     watched = (times >= start) & (times < start + WATCH_S) & _where(tcp, flow=REF)
 
@@ -138,7 +140,8 @@ def congestion(results: Results, start: float) -> Congestion:
 
 def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
     """The window in use at an instant, in segments."""
-    windows = results.tcp["cwnd"].to_numpy()[_where(results.tcp, flow=REF) & (seconds(results.tcp) <= at)]
+    tcp = results.columns("tcp")
+    windows = tcp["cwnd"][tcp.where("flow", REF) & (seconds(tcp) <= at)]
     return min(float(windows[-1]), float(largest)) if windows.size else 1.0
 
 
@@ -195,13 +198,24 @@ class Handover:
     """All messages of fig. 2 were sent, each after the one that causes it had arrived."""
 
 
+_HANDOVER = {
+    "deliveries": "time_ns flow sent_ns fresh",
+    "drops": "time_ns flow reason",
+    "handovers": "time_ns host phase",
+    "signalling": "message host sent_ns arrived_ns",
+    "tcp": "time_ns flow event cwnd timeout",
+}
+
+
+@reads(**_HANDOVER)
 def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
     """Measures a run; `largest` is the advertised window."""
     start, received = command(results), transfer(results)
     attached = float(phases(results, "link-up")[-1])
     until = attached + received.smoothed(attached)
     watched = (received.times >= start) & (received.times < start + WATCH_S)
-    lost = _where(results.drops, flow=REF) & ~_where(results.drops, reason="duplicate")
+    drops = results.columns("drops")
+    lost = drops.where("flow", REF) & ~drops.where("reason", "duplicate")
     return Handover(
         congestion=congestion(results, start),
         interval=interval(results, received, start, largest),
@@ -214,7 +228,7 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
             HANDOVER_S + WATCH_S,
             settle=AHEAD_S + WATCH_S / 2,
         ),
-        lost=count(seconds(results.drops)[lost], HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        lost=count(seconds(drops, chosen=lost), HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
         longest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
         end_marker_lost=_end_marker_lost(results),
         in_order=chart_in_order(results),
@@ -222,17 +236,16 @@ def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
 
 
 def _end_marker_lost(results: Results) -> bool:
-    sent = results.table("signalling")
-    arrived = sent["arrived_ns"].to_numpy()
-    return bool((arrived[_where(sent, host=REF, message="end-marker")] < 0).any())
+    sent = results.columns("signalling")
+    return bool((sent["arrived_ns"][_where(sent, host=REF, message="end-marker")] < 0).any())
 
 
 def chart_in_order(results: Results) -> bool:
     """All messages of fig. 2 were sent, each after its cause had arrived."""
-    table = results.table("signalling")
-    rows = table[np.flatnonzero(_where(table, host=REF))]
-    names = rows["message"].cast(pl.String).to_list()
-    sent, arrived = rows["sent_ns"].to_list(), rows["arrived_ns"].to_list()
+    rows = results.columns("signalling")
+    own = rows.where("host", REF)
+    names = rows.words("message", own)
+    sent, arrived = rows["sent_ns"][own].tolist(), rows["arrived_ns"][own].tolist()
     for message, cause in CHART:
         if message not in names:
             return False
@@ -259,28 +272,34 @@ class Forwarded:
     """And in that to the target."""
 
 
+@reads(
+    deliveries="time_ns flow sent_ns fresh serial",
+    handovers="time_ns host phase",
+    packets="event place flow kind number waiting serial",
+)
 def forwarded(results: Results) -> Forwarded:
     """Follows the packets that the source sent to the target through the router."""
-    rows = results.table("packets").filter(
-        (pl.col("flow") == REF) & (pl.col("event") == "enqueue") & (pl.col("kind") == "data")
-    )
-    by_place = {place: rows.filter(pl.col("place") == place) for place in ("r->enb1", "enb1->r", "r->enb2")}
-    serials = by_place["enb1->r"]["serial"].implode()
+    rows = results.columns("packets")
+    entered = _where(rows, flow=REF, event="enqueue", kind="data")
+    back = entered & rows.where("place", "enb1->r")
+    serials, segments = rows["serial"][back], rows["number"][back]
     # What the source had sent over the air without an acknowledgement goes out again as a copy, which has a serial of
     # its own: on the way to the source a packet is known by its segment.
-    segments = by_place["enb1->r"]["number"]
-    first = by_place["r->enb1"].filter(pl.col("number").is_in(segments.implode()))
-    second = by_place["r->enb2"].filter(pl.col("serial").is_in(serials))
+    first = entered & rows.where("place", "r->enb1") & np.isin(rows["number"], segments)
+    second = entered & rows.where("place", "r->enb2") & np.isin(rows["serial"], serials)
     start, received = command(results), transfer(results)
-    own = results.deliveries.filter(pl.col("flow") == REF)["serial"].is_in(serials).to_numpy()
+    deliveries = results.columns("deliveries")
+    own = np.isin(deliveries["serial"][deliveries.where("flow", REF)], serials)
     rise = float(received.round_trips[own].mean()) if own.any() else float("nan")
     per_packet = 1500 * 8 / 12e6
     return Forwarded(
-        packets=segments.len(),
-        queued_twice=len(set(first["number"]) & set(second["number"]) & set(segments)),
+        packets=len(segments),
+        queued_twice=len(
+            {*rows["number"][first].tolist()} & {*rows["number"][second].tolist()} & {*segments.tolist()}
+        ),
         round_trip_rise_s=rise - received.mean_round_trip(start - 0.3, start),
-        waited_first_s=float(first["waiting"].to_numpy().mean()) * per_packet if first.height else 0.0,
-        waited_second_s=float(second["waiting"].to_numpy().mean()) * per_packet if second.height else 0.0,
+        waited_first_s=float(rows["waiting"][first].mean()) * per_packet if first.any() else 0.0,
+        waited_second_s=float(rows["waiting"][second].mean()) * per_packet if second.any() else 0.0,
     )
 
 
@@ -298,14 +317,13 @@ class Drops:
 
 def drops(results: Results) -> Drops:
     """Drop rates of the two bottlenecks over the whole run."""
-    lost = results.drops.group_by("place").len()
-    at = dict(zip(lost["place"].cast(pl.String).to_list(), lost["len"].to_list(), strict=True))
-    links = results.table("links")
-    offered = dict(zip(links["link"].cast(pl.String).to_list(), links["offered_pkts"].to_list(), strict=True))
+    lost, links = results.columns("drops"), results.columns("links")
+    at = {place: int(np.count_nonzero(lost.where("place", place))) for place in PLACES}
+    offered = {place: int(links["offered_pkts"][links.where("link", place)].item()) for place in PLACES}
     return Drops(
-        rate={place: 100.0 * at.get(place, 0) / max(1, offered[place]) for place in PLACES},
-        tunnel_drops=int(np.count_nonzero(_where(results.drops, reason="tunnel-congestion"))),
-        answers=int(np.count_nonzero(_where(results.tcp, event="ecn-reduction"))),
+        rate={place: 100.0 * at[place] / max(1, offered[place]) for place in PLACES},
+        tunnel_drops=int(np.count_nonzero(lost.where("reason", "tunnel-congestion"))),
+        answers=int(np.count_nonzero(results.columns("tcp").where("event", "ecn-reduction"))),
     )
 
 
@@ -317,6 +335,7 @@ class Active:
     drops: Drops
 
 
+@reads(**_HANDOVER | {"drops": "time_ns flow place reason", "links": "link offered_pkts"})
 def active(results: Results) -> Active:
     """Measures a run."""
     return Active(handover(results), drops(results))
@@ -339,16 +358,15 @@ class Trace:
 
 def trace(results: Results) -> Trace:
     """`ref`'s window and round trips over time."""
-    own = results.tcp.filter(pl.col("flow") == REF)
-    expired = own.filter(pl.col("event") == "timeout")
+    tcp = results.columns("tcp")
+    own = tcp.where("flow", REF)
+    expired = own & tcp.where("event", "timeout")
     received = transfer(results)
     return Trace(
-        window_times=seconds(own),
-        window=np.minimum(own["cwnd"].to_numpy(), float(WINDOW_PKTS)),
-        timeouts=list(
-            zip(seconds(expired).tolist(), expired["timeout"].cast(pl.String).to_list(), strict=True)
-        ),
-        cuts=seconds(own.filter(pl.col("event") == "fast-retransmit")).tolist(),
+        window_times=seconds(tcp, chosen=own),
+        window=np.minimum(tcp["cwnd"][own], float(WINDOW_PKTS)),
+        timeouts=list(zip(seconds(tcp, chosen=expired).tolist(), tcp.words("timeout", expired), strict=True)),
+        cuts=seconds(tcp, chosen=own & tcp.where("event", "fast-retransmit")).tolist(),
         times=received.times,
         round_trips=received.round_trips,
         command_s=command(results),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
@@ -15,7 +16,7 @@ from roamlab.papers.mblue.experiments import (
     VISITS_S,
     Reading,
 )
-from roamlab.papers.records import total
+from roamlab.papers.records import reads, total
 from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
@@ -80,10 +81,24 @@ def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
     return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs))
 
 
+@reads(
+    deliveries="time_ns flow fresh",
+    drops="time_ns place reason forwarded",
+    queue="time_ns queue packets average probability forwarded",
+    releases="time_ns forwarded",
+    tcp="time_ns flow event cwnd",
+)
 def _one_handoff(results: Results) -> OneHandoff:
     return measures.one_handoff(results, HANDOFF_S)
 
 
+@reads(
+    deliveries="time_ns flow fresh",
+    drops="time_ns place",
+    flows="flow delivered_pkts delivered_bytes",
+    queue="time_ns queue packets average probability forwarded",
+    tcp="time_ns flow event",
+)
 def _three_handoffs(results: Results) -> ThreeHandoffs:
     return measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0)
 
@@ -111,30 +126,35 @@ def anatomy(batch: Batch, runs: int) -> Anatomy:
     )
 
 
+@reads(handovers="time_ns phase")
 def _detection(results: Results) -> float:
     return measures.phase(results, "new-agent-notified") - experiments.ALONE_S
 
 
+@reads(
+    deliveries="late_by_pkts serial",
+    flows="flow dropped_pkts duplicate_pkts fast_retransmits",
+    releases="serial forwarded",
+)
 def _transfer(results: Results) -> Transfer:
-    releases = results.table("releases")
-    forwarded = set(releases.filter(releases["forwarded"])["serial"].to_list())
-    arrived = results.deliveries.filter(results.deliveries["late_by_pkts"] > 0)
+    releases, deliveries = results.columns("releases"), results.columns("deliveries")
+    forwarded = releases["serial"][releases["forwarded"]]
     # A forwarded packet that only later forwarded packets overtook would be a fault of the detour itself.
-    order = results.deliveries.filter(results.deliveries["serial"].is_in(forwarded))["serial"].to_list()
-    disorder = sum(after < before for before, after in pairwise(order))
+    order = deliveries["serial"][np.isin(deliveries["serial"], forwarded)]
     return Transfer(
         lost=total(results, "moving", "dropped_pkts"),
         duplicates=total(results, "moving", "duplicate_pkts"),
-        reordered=arrived.height,
-        reordered_forwarded=disorder,
+        reordered=int(np.count_nonzero(deliveries["late_by_pkts"])),
+        reordered_forwarded=int(np.count_nonzero(order[1:] < order[:-1])),
         fast_retransmits=total(results, "moving", "fast_retransmits"),
     )
 
 
+@reads(flows="flow dropped_pkts", releases="host node flow")
 def _many_flows(results: Results) -> ManyFlows:
-    released = results.table("releases")
+    released = results.columns("releases")
     return ManyFlows(
         lost=sum(total(results, flow, "dropped_pkts") for flow in ("tcp1", "tcp2", "udp")),
-        released_flows=released["flow"].n_unique(),
-        buffers=released.select("host", "node").n_unique(),
+        released_flows=len(np.unique(released["flow"])),
+        buffers=len(set(zip(released["host"].tolist(), released["node"].tolist(), strict=True))),
     )

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
-from roamlab.papers.records import NS, queue_trace, total
+from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
 from roamlab.records import metrics
-from roamlab.records.metrics import arrivals, count, seconds, text
-from roamlab.records.results import rows_of, where
+from roamlab.records.metrics import arrivals, count, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,30 +48,32 @@ def received(results: Results, flow: str, start: float, end: float) -> int:
 
 def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
     """Packets lost at the new base station within `span` s after a handoff."""
-    return count(seconds(results.drops)[where(results.drops, "place", AIR)], handoff, handoff + span)
+    drops = results.columns("drops")
+    return count(seconds(drops, chosen=drops.where("place", AIR)), handoff, handoff + span)
 
 
 def overflows_after(results: Results, handoff: float) -> int:
     """Of these within 1 s, those because the queue was physically full."""
-    drops = results.drops
-    full = where(drops, "place", AIR) & where(drops, "reason", "queue-overflow", "forwarded-overflow")
-    return count(seconds(drops)[full], handoff, handoff + 1.0)
+    drops = results.columns("drops")
+    full = drops.where("place", AIR) & drops.where("reason", "queue-overflow", "forwarded-overflow")
+    return count(seconds(drops, chosen=full), handoff, handoff + 1.0)
 
 
 def forwarded_drops(results: Results, handoff: float) -> int:
     """Forwarded packets lost at the new base station within 1 s."""
-    marked = where(results.drops, "place", AIR) & results.drops["forwarded"].to_numpy()
-    return count(seconds(results.drops)[marked], handoff, handoff + 1.0)
+    drops = results.columns("drops")
+    marked = drops.where("place", AIR) & drops["forwarded"]
+    return count(seconds(drops, chosen=marked), handoff, handoff + 1.0)
 
 
 def forwarded(results: Results, handoff: float) -> int:
     """Packets that left the old base station's buffer within T_h of the handoff."""
-    return count(seconds(forwarded_releases(results)), handoff, handoff + T_H_S)
+    return count(forwarded_releases(results), handoff, handoff + T_H_S)
 
 
 def burst(results: Results, handoff: float) -> int:
     """Packets of the first burst from the old base station: those before the first pause of 20 ms."""
-    times = seconds(forwarded_releases(results))
+    times = forwarded_releases(results)
     times = times[times >= handoff]
     pauses = np.flatnonzero(np.diff(times) > 0.02)
     return int(pauses[0]) + 1 if pauses.size else times.size
@@ -112,7 +112,7 @@ class OneHandoff:
 
 def one_handoff(results: Results, handoff: float) -> OneHandoff:
     """Measures a run with one handoff."""
-    after = queue_trace(results, AIR).within(handoff + 0.063, handoff + 1.0)
+    after = queue_trace(results, AIR, handoff + 0.063, handoff + 1.0)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
         burst=burst(results, handoff),
@@ -156,9 +156,10 @@ def three_handoffs(
     raised = np.diff(trace.probability, prepend=0.0) > 0.0
     waiting_before = np.concatenate([[0.0], trace.packets[:-1]])
     moving = total(results, "moving", "delivered_bytes")
-    residents = float(results.flows["delivered_bytes"].sum()) - moving
+    residents = float(results.columns("flows")["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
-    windows, _ = np.histogram(arrivals(results, "moving"), np.arange(0.0, end + WINDOW_S / 2, WINDOW_S))
+    edges = np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
+    windows = np.diff(np.searchsorted(arrivals(results, "moving"), edges))
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
         drops=tuple(drops_after(results, at) for at in visits),
@@ -176,30 +177,32 @@ def three_handoffs(
 
 def phase(results: Results, name: str, after: float = ALONE_S) -> float:
     """When a phase of the handover after `after` s was first noted, in s."""
-    rows = results.handovers.filter(text("phase") == name)
-    times = seconds(rows)
+    rows = results.columns("handovers")
+    times = seconds(rows, chosen=rows.where("phase", name))
     later = times[times >= after]
     return float(later.min()) if later.size else float("nan")
 
 
 def last_loss(results: Results, flow: str) -> float:
     """When the last packet of `flow` was lost, in s."""
-    return float(seconds(rows_of(results.drops, "flow", flow)).max())
+    drops = results.columns("drops")
+    return float(seconds(drops, chosen=drops.where("flow", flow)).max())
 
 
 def least_delay(results: Results, flow: str, start: float, end: float) -> float:
     """The least one-way delay of packets of `flow` that arrived in [start, end), in s."""
-    arrived = rows_of(results.deliveries, "flow", flow)
-    times, sent = seconds(arrived), seconds(arrived, "sent_ns")
+    rows = results.columns("deliveries")
+    own = rows.where("flow", flow)
+    times, sent = seconds(rows, chosen=own), seconds(rows, "sent_ns", own)
     chosen = (times >= start) & (times < end)
     return float((times - sent)[chosen].min())
 
 
 def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     """The largest message of this name sent after `after` s, in bytes."""
-    rows = results.signalling.filter((text("message") == name) & (pl.col("sent_ns") >= round(after * NS)))
-    size = rows["size_bytes"].max()
-    return int(size) if isinstance(size, int) else 0
+    rows = results.columns("signalling")
+    sizes = rows["size_bytes"][rows.where("message", name) & (rows["sent_ns"] >= round(after * NS))]
+    return int(sizes.max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -218,9 +221,15 @@ class Outage:
     """The least one-way delays of the probes before the move, added."""
 
 
+@reads(
+    deliveries="time_ns flow sent_ns",
+    drops="time_ns flow",
+    handovers="time_ns phase",
+    signalling="message size_bytes sent_ns",
+)
 def outage(results: Results) -> Outage:
     """Measures a run with a probe each way."""
-    names = results.signalling["message"].cast(pl.String).unique().sort()
+    names = sorted(set(results.columns("signalling").words("message")))
     return Outage(
         sizes={name: message_size(results, name) for name in names},
         agent_s=phase(results, "home-agent-registered"),

@@ -246,14 +246,15 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     let address = |world: &World, name| world.planes.network.nodes[node(world, name)].addr;
     let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
     let ends = (address(&world, "mh"), address(&world, "ch"));
+    let up = |(host, peer)| (host, peer, Direction::Up);
     let at_router = |from| Arrival { from, ..Arrival::default() };
-    assert!(world.planes.network.uplink_inputs(fa1, ends, at_router(Some(bs1))).is_empty(), "nobody watches");
+    assert!(world.planes.network.watchers(fa1, up(ends), at_router(Some(bs1))).is_empty(), "nobody watches");
     for node in [mh, bs1, fa1] {
         world.planes.network.nodes[node].residents[0].watches_uplink = true;
     }
     for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
         let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
-        let inputs = world.planes.network.uplink_inputs(at, ends, at_router(from));
+        let inputs = world.planes.network.watchers(at, up(ends), at_router(from));
         let [(Slot(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
             inputs.as_slice()
         else {
@@ -263,7 +264,7 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     }
     let stranger = (Addr::mobile(4000), ends.1);
     assert!(
-        world.planes.network.uplink_inputs(fa1, stranger, at_router(Some(bs1))).is_empty(),
+        world.planes.network.watchers(fa1, up(stranger), at_router(Some(bs1))).is_empty(),
         "a host of no domain"
     );
 }

@@ -1,0 +1,45 @@
+//! Building blocks that mobility protocols are composed of: what several of them do in the same way.
+//!
+//! Each block is a table of parameters with its check, and the small state machine that goes with it. It knows no message
+//! and no action: a protocol's role feeds it and acts on what it says. The framework is that of \[ripple\] section II;
+//! docs/models/blocks.md says which composition gives which scheme.
+//!
+//! | block | parameters | state machine |
+//! | --- | --- | --- |
+//! | movement detection | [`Detection`] | [`Detector`] at a host, [`Beacons`] at a base station |
+//! | trigger | [`Trigger`] | the handovers that it predicts, the base stations that it names |
+//! | route repair | [`SoftState`] | [`AccessTree`], [`SoftRoutes`] |
+//! | redundancy, release | [`Redundancy`], [`Release`] | |
+//! | buffering | [`HandoverBuffer`] | |
+//! | delay equaliser | [`Equaliser`] | |
+
+mod buffer;
+mod detection;
+mod release;
+mod soft_routes;
+mod tree;
+mod trigger;
+
+pub use buffer::{BufferPlace, HandoverBuffer};
+pub use detection::{Beacons, DetectedBy, Detection, Detector, Found};
+pub use release::{Equaliser, Redundancy, Release};
+pub use soft_routes::{Refreshed, SoftRoutes, SoftState};
+pub use tree::{AccessTree, gateway};
+pub use trigger::{CarSets, Trigger, TriggerBy};
+
+use crate::Refusal;
+use roamlab_engine::Duration;
+
+/// Refuses times of a table that are zero.
+pub(crate) fn check_times(
+    table: &str,
+    times: impl IntoIterator<Item = (&'static str, Duration)>,
+) -> Result<(), Refusal> {
+    match times.into_iter().find(|(_, time)| *time == Duration::ZERO) {
+        None => Ok(()),
+        Some((part, _)) => {
+            let field = if table.is_empty() { part.to_owned() } else { format!("{table}.{part}") };
+            Err(Refusal::at(field, "this time cannot be zero").help("write for example \"1 s\""))
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A node of the access network: sends packets for a host where those from it came from. Base stations and the gateway are
+//! such nodes.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none, paged | route update, regular or S | route to where it came from; the update to the next one up | routed |
+//! | routed | route update the same way | the update to the next one up | routed |
+//! | routed | regular route update another way | that route alone; the update to the next one up | routed |
+//! | routed | route update S another way | copies go there, each delayed; the update to the next one up | delaying |
+//! | routed | the same, without equaliser, or with stale ways kept | copies go there | bicasting |
+//! | delaying | regular route update the new way | that route alone, what waited follows | routed |
+//! | delaying | data of the host the new way | what waited follows, both routes stay | bicasting |
+//! | bicasting | regular route update the new way | that route alone | routed |
+//! | delaying, bicasting | regular route update the old way | the update to the next one up | same |
+//! | none | paging update | route to where it came from; the update to the next one up | paged |
+//! | bicasting | route update S a third way | copies go there, each delayed | delaying |
+//! | routed | paging update another way | route to where it came from | paged |
+//! | delaying, bicasting | paging update the new way | that route alone, what waited follows | routed |
+//! | routed, delaying, bicasting | route timeout | route by the paging cache | paged |
+//! | paged | paging timeout | no route, or to all below | none |
+//! | routed, delaying, bicasting | both timeouts | no route, or to all below | none |
+//! | routed | semisoft trigger | as if the host had sent a route update S here | same |
+//! | routed | handover predicted | semisoft trigger to those that it names | same |
+//!
+//! An update that is not newer than the last one about its host changes nothing and goes no further. Data packets of the
+//! host keep a way alive that is there.
+
+use super::caches::{Caches, Change};
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::blocks::{Beacons, Trigger};
+use crate::{Agent, Direction, Identification, L2Trigger};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// Where a node stands.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Its address.
+    pub address: Addr,
+    /// The next one towards the gateway, if it is known from the beginning.
+    pub uplink: Option<Addr>,
+    /// Adjacent nodes of the access network.
+    pub neighbours: Vec<Addr>,
+    /// In a paging area there is no paging cache; packets for hosts that are not in the route cache go to these nodes, or
+    /// over the air if there are none.
+    pub floods: Option<Vec<Addr>>,
+    /// It is the gateway.
+    pub is_gateway: bool,
+    /// (Of a base station) those that its hosts may go to.
+    pub set: Vec<Addr>,
+    /// (Of a base station) when its first beacon is due.
+    pub phase: Option<Duration>,
+}
+
+/// Cellular IP at a node of the access network.
+#[derive(Clone, Debug)]
+pub struct Node {
+    place: Place,
+    caches: Caches,
+    trigger: Trigger,
+    beacons: Option<Beacons>,
+    /// (At the gateway) the next beacon for all nodes, and the time between two.
+    gateway_beacon: Option<(Time, Duration)>,
+    /// The number of the last one.
+    sequence: u64,
+    /// The last update about each host.
+    last: BTreeMap<Addr, Message>,
+    /// Hosts whose packets go to all below from the beginning, until that is set.
+    unset: Vec<Addr>,
+}
+
+impl Node {
+    /// A node that knows no host; `hosts` are those of the domain.
+    pub fn new(place: Place, hosts: &[Addr], params: &Params) -> Node {
+        let interval = params.gateway_beacon_interval.filter(|_| place.is_gateway);
+        Node {
+            caches: Caches::new(place.floods.clone(), params),
+            trigger: params.trigger.clone(),
+            beacons: place.phase.map(|phase| Beacons::new(phase, &params.detection)),
+            gateway_beacon: interval.map(|interval| (Time::ZERO, interval)),
+            sequence: 0,
+            last: BTreeMap::new(),
+            unset: if place.floods.is_none() { Vec::new() } else { hosts.to_vec() },
+            place,
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        self.caches.state(host)
+    }
+
+    fn update(&mut self, host: Addr, way: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+        if self.last.get(&host).is_some_and(|last| message.id <= last.id) {
+            return;
+        }
+        let when = (message.id, now);
+        let change = match message.kind {
+            Kind::RouteUpdate { semisoft: true } => self.caches.add(host, way, when, out),
+            Kind::RouteUpdate { semisoft: false } => self.caches.update(host, way, when, out),
+            _ => {
+                self.caches.page(host, way, when, out);
+                Change::None
+            }
+        };
+        let phase = match change {
+            Change::Added => Some(Phase::RouteAdded),
+            Change::Switched => Some(Phase::RouteSwitched),
+            Change::None => None,
+        };
+        out.extend(phase.map(|phase| Action::Note { host, phase }));
+        self.pass_on(&message, out);
+        self.last.insert(host, message);
+    }
+
+    fn pass_on(&self, message: &Message, out: &mut Vec<Action>) {
+        if let Some(uplink) = self.place.uplink {
+            out.push(Action::Send { to: uplink, message: message.clone() });
+        }
+    }
+
+    /// The host will turn to another base station: that one sends the semisoft packet.
+    fn predicted(&self, host: Addr, expected: Addr, now: Time, out: &mut Vec<Action>) {
+        if matches!(self.caches.state(host), "none" | "paged") {
+            return;
+        }
+        let id = self.last.get(&host).map_or(Identification::default(), |last| last.id).newer(now);
+        out.push(Action::Note { host, phase: Phase::SemisoftSent });
+        for to in self.trigger.names(expected, &self.place.set) {
+            let message = Message { host: Some(host), id, kind: Kind::SemisoftTrigger };
+            out.extend((to != self.place.address).then_some(Action::Send { to, message }));
+        }
+    }
+
+    /// The gateway's beacon says where the gateway is: where its first copy comes from.
+    fn hear_gateway(&mut self, from: Addr, id: Identification, out: &mut Vec<Action>) {
+        if self.place.is_gateway || id.0 <= self.sequence {
+            return;
+        }
+        self.sequence = id.0;
+        let is_new = self.place.uplink.replace(from) != Some(from);
+        self.send_gateway_beacon(Some(from), out);
+        if is_new {
+            self.last.values().for_each(|last| self.pass_on(last, out));
+        }
+    }
+
+    fn send_gateway_beacon(&self, from: Option<Addr>, out: &mut Vec<Action>) {
+        for &to in self.place.neighbours.iter().filter(|to| Some(**to) != from) {
+            let id = Identification(self.sequence);
+            out.push(Action::Send { to, message: Message { host: None, id, kind: Kind::GatewayBeacon } });
+        }
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        for host in std::mem::take(&mut self.unset) {
+            self.caches.apply(host, out);
+        }
+        if self.beacons.as_mut().is_some_and(|beacons| beacons.are_due(now)) {
+            let (id, kind) = (Identification::default(), Kind::BaseStationBeacon);
+            out.push(Action::Send { to: Addr::BROADCAST, message: Message { host: None, id, kind } });
+        }
+        if let Some((next, interval)) = &mut self.gateway_beacon
+            && *next <= now
+        {
+            *next += *interval;
+            self.sequence += 1;
+            self.send_gateway_beacon(None, out);
+        }
+        self.caches.expire(now, out);
+    }
+}
+
+impl Agent for Node {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message { from, message } => match (message.kind, message.host) {
+                (Kind::RouteUpdate { .. } | Kind::PagingUpdate, Some(host)) => {
+                    self.update(host, from, message, now, out);
+                }
+                (Kind::SemisoftTrigger, Some(host)) => {
+                    let kind = Kind::RouteUpdate { semisoft: true };
+                    self.update(host, host, Message { kind, ..message }, now, out);
+                }
+                (Kind::GatewayBeacon, _) => self.hear_gateway(from, message.id, out),
+                _ => {}
+            },
+            Input::Trigger(L2Trigger::HandoverPredicted { host, base_station }) => {
+                self.predicted(host, base_station, now, out);
+            }
+            Input::Data { host, direction: Direction::Up, from: Some(from), .. } => {
+                self.caches.refresh(host, from, now, out);
+            }
+            Input::Deadline => self.on_time(now, out),
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let start = (!self.unset.is_empty()).then_some(Time::ZERO);
+        let beacon = self.beacons.as_ref().and_then(Beacons::deadline);
+        let gateway = self.gateway_beacon.map(|(next, _)| next);
+        [start, beacon, gateway, self.caches.deadline()].into_iter().flatten().for_each(each);
+    }
+}

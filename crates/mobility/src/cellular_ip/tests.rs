@@ -1,0 +1,61 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
+
+use super::{Message, Params, Sizes};
+use crate::{CellSite, HostSite, LinkSite, Protocol, Signal, Topology};
+use roamlab_engine::{Duration, Rate};
+
+/// gw – r, with a cell, and a host.
+fn network(overlap: u64) -> Topology {
+    let link = LinkSite { between: ["gw".into(), "r".into()], delay: Duration::from_millis(1) };
+    let (rate, delay) = (Rate::from_bps(1), Duration::ZERO);
+    let host = HostSite { number: 0, name: "mh".into(), home: "gw".into(), visits: Vec::new() };
+    Topology {
+        links: vec![link],
+        cells: vec![CellSite { name: "bs".into(), router: "r".into(), rate, delay }],
+        hosts: vec![host],
+        overlap: Duration::from_millis(overlap),
+        ..Topology::default()
+    }
+}
+
+#[test]
+fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    assert_eq!(read("{}")?, Params::default());
+    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
+    let refused = |text: &str, overlap| -> Result<_, serde_json::Error> {
+        Ok(read(text)?.check(&network(overlap)).err().map(|refusal| refusal.field))
+    };
+    assert_eq!(refused("{}", 0)?, None);
+    for (text, field) in [
+        (r#"{"semisoft_delay": "0 ms"}"#, "semisoft_delay"),
+        (r#"{"route_timeout": "2 s"}"#, "route_timeout"),
+        (r#"{"paging_timeout": "2 s"}"#, "paging_timeout"),
+        (r#"{"equaliser": {"limit": "0 pkt"}}"#, "equaliser.limit"),
+        (r#"{"paging_areas": ["r", "x"]}"#, "paging_areas[1]"),
+        (r#"{"sizes": {"route_update": "0 B"}}"#, "sizes.route_update"),
+        (r#"{"handoff": "semisoft"}"#, "handoff"),
+        (r#"{"trigger": {"by": "source"}}"#, "trigger.by"),
+        (r#"{"handoff": "semisoft", "trigger": {"by": "no-path"}}"#, "trigger.by"),
+    ] {
+        assert_eq!(refused(text, 0)?.as_deref(), Some(field), "{text}");
+    }
+    assert_eq!(
+        refused(r#"{"handoff": "semisoft"}"#, 50)?,
+        None,
+        "a host in two cells sends the packet itself"
+    );
+    assert!(read(r#"{"hand_off": "hard"}"#).is_err());
+    Ok(())
+}
+
+#[test]
+fn every_size_is_some_and_every_name_is_one() {
+    assert!(Sizes::default().all().iter().all(|(_, size)| (24..=48).contains(&size.0)));
+    let mut names = Message::NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Message::NAMES.len());
+}

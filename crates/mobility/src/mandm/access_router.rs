@@ -1,0 +1,332 @@
+//! The base station: joins the tree for hosts that are here or may come, keeps their packets, and prunes.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none | trigger | join, starts buffering | candidate |
+//! | candidate | trigger again | restarts the prune timer | candidate |
+//! | none | attach | route to the air, join, acknowledge | serving |
+//! | candidate | attach | releases the buffer to the air, acknowledge; moved to the old base station | serving |
+//! | serving | attach again | acknowledge | serving |
+//! | serving | handover predicted | trigger to those that it names | serving |
+//! | serving | host gone | starts the prune timer, or buffering at the old base station | left |
+//! | left | attach: it is back | releases the buffer, acknowledge | serving |
+//! | left | trigger | starts buffering, unless its buffer waits for news of the host | candidate |
+//! | left | moved | tunnels its buffer to the new base station; waits for the prune delay | left |
+//! | serving | moved: the host is here and there | waits for the host to go, or for the end of the bicast | serving |
+//! | candidate, left, serving | prune timer, prune delay or bicast over | no route, discards the buffer, prune | none |
+//! | any | join acknowledge, join timer | join again, or moved to the old base station | same |
+//!
+//! Without a buffer a candidate has no route to the host: copies end here until it attaches. An attach of a host that
+//! layer 2 does not have here, and what is older than the last news of the host, changes nothing.
+
+use super::graft::Graft;
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::blocks::{Beacons, BufferPlace, TriggerBy};
+use crate::{Agent, Identification, L2Trigger, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// M&M at a base station.
+#[derive(Clone, Debug)]
+pub struct AccessRouter {
+    address: Addr,
+    parent: Addr,
+    params: Params,
+    /// Base stations that its hosts may go to.
+    set: Vec<Addr>,
+    beacons: Beacons,
+    /// Hosts that layer 2 has here.
+    present: BTreeSet<Addr>,
+    /// The last attach of each host, as far as it is known here.
+    newest: BTreeMap<Addr, Identification>,
+    /// Of the last prune about each host.
+    pruned: BTreeMap<Addr, Identification>,
+    members: BTreeMap<Addr, Member>,
+}
+
+/// A host for which it is in the tree.
+#[derive(Clone, Debug)]
+struct Member {
+    graft: Graft,
+    state: State,
+    /// Its packets go to the buffer.
+    buffering: bool,
+    /// When it is given up.
+    until: Option<Time>,
+    /// The host is attached elsewhere by now.
+    moved: bool,
+    /// Base stations to be told that the host is here, once this one is on the tree.
+    previous: Vec<Addr>,
+    /// When the candidate set is told again (no-path trigger).
+    announce: Option<Time>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum State {
+    Candidate,
+    Serving,
+    Left,
+}
+
+impl AccessRouter {
+    /// A base station below `parent`, whose hosts may go to those of `set`; the first beacon comes at `phase`.
+    pub fn new(
+        (address, parent): (Addr, Addr),
+        set: &[Addr],
+        phase: Duration,
+        params: &Params,
+    ) -> AccessRouter {
+        AccessRouter {
+            address,
+            parent,
+            params: params.clone(),
+            set: set.to_vec(),
+            beacons: Beacons::new(phase, &params.detection),
+            present: BTreeSet::new(),
+            newest: BTreeMap::new(),
+            pruned: BTreeMap::new(),
+            members: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.members.get(&host).map(|member| member.state) {
+            None => "none",
+            Some(State::Candidate) => "candidate",
+            Some(State::Serving) => "serving",
+            Some(State::Left) => "left",
+        }
+    }
+
+    /// The news is not older than what is known of the host.
+    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
+        let newest = self.newest.entry(host).or_default();
+        let is_news = id >= *newest;
+        *newest = id.max(*newest);
+        is_news
+    }
+
+    /// The host's membership, which begins now if there is none.
+    fn member(&mut self, host: Addr, state: State, now: Time, out: &mut Vec<Action>) -> &mut Member {
+        let last = self.pruned.get(&host).copied().unwrap_or_default();
+        let (parent, params) = (self.parent, &self.params);
+        self.members.entry(host).or_insert_with(|| Member {
+            graft: Graft::start(host, parent, last, (now, params), out),
+            state,
+            buffering: false,
+            until: None,
+            moved: false,
+            previous: Vec::new(),
+            announce: None,
+        })
+    }
+
+    fn attach(
+        &mut self,
+        (host, id): (Addr, Identification),
+        previous: Vec<Addr>,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.present.contains(&host) || !self.is_news(host, id) {
+            return;
+        }
+        let announces = self.params.trigger.by == TriggerBy::NoPath;
+        let member = self.member(host, State::Candidate, now, out);
+        if std::mem::take(&mut member.buffering) {
+            out.push(Action::Note { host, phase: Phase::Flushed });
+            out.push(Action::Release { host, via: Via::Air, mark: None });
+            out.push(Action::DiscardBuffer { host });
+        }
+        if member.state != State::Serving || member.moved {
+            out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        }
+        (member.state, member.until, member.moved) = (State::Serving, None, false);
+        member.announce = announces.then_some(now);
+        member.previous = previous;
+        send(self.address, host, (host, id, Kind::AttachAcknowledge), out);
+        self.tell_previous(host, out);
+        self.announce(host, now, out);
+    }
+
+    /// Tells base stations where the host was that it is here, once this one is on the tree.
+    fn tell_previous(&mut self, host: Addr, out: &mut Vec<Action>) {
+        let id = self.newest.get(&host).copied().unwrap_or_default();
+        let Some(member) = self.members.get_mut(&host) else { return };
+        if member.state == State::Serving && member.graft.is_on_tree() {
+            for previous in member.previous.drain(..) {
+                send(self.address, previous, (host, id, Kind::Moved), out);
+            }
+        }
+    }
+
+    /// Tells the candidate set of a host, and again before its prune timers end.
+    fn announce(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(member) = self.members.get_mut(&host) else { return };
+        if member.announce.is_none_or(|at| at > now) {
+            return;
+        }
+        member.announce = Some(now + Duration::from_nanos(self.params.release.prune_timer.as_nanos() / 2));
+        let named = self.params.trigger.names(self.address, &self.set);
+        self.trigger(host, &named, out);
+    }
+
+    fn trigger(&self, host: Addr, named: &[Addr], out: &mut Vec<Action>) {
+        let id = self.newest.get(&host).copied().unwrap_or_default();
+        for candidate in named.iter().filter(|candidate| **candidate != self.address) {
+            send(self.address, *candidate, (host, id, Kind::Trigger), out);
+        }
+    }
+
+    fn predicted(&self, host: Addr, expected: Addr, out: &mut Vec<Action>) {
+        if self.members.get(&host).is_some_and(|member| member.state == State::Serving && !member.moved) {
+            out.push(Action::Note { host, phase: Phase::TriggerSent });
+            self.trigger(host, &self.params.trigger.names(expected, &self.set), out);
+        }
+    }
+
+    /// The host may come.
+    fn triggered(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let serves = self.members.get(&host).is_some_and(|member| member.state == State::Serving);
+        if !self.is_news(host, id) || serves {
+            return;
+        }
+        let until = now + self.params.release.prune_timer;
+        let keeps = self.params.buffer.is_at(BufferPlace::New);
+        let member = self.member(host, State::Candidate, now, out);
+        if member.state == State::Left && member.buffering {
+            // What waits here is for the base station where the host is, which will say so.
+            member.until = Some(until);
+            return;
+        }
+        let left = std::mem::replace(&mut member.state, State::Candidate) == State::Left;
+        (member.until, member.moved, member.announce) = (Some(until), false, None);
+        if keeps && !member.buffering {
+            member.buffering = true;
+            out.push(Action::StartBuffering { host });
+        } else if left && !keeps {
+            end_way(host, member, out);
+        }
+    }
+
+    fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.remove(&host);
+        let release = &self.params.release;
+        let keeps = self.params.buffer.is_at(BufferPlace::Old);
+        let Some(member) = self.members.get_mut(&host) else { return };
+        if member.state != State::Serving {
+            return;
+        }
+        member.state = State::Left;
+        let wait = if member.moved { release.prune_delay } else { release.prune_timer };
+        member.until = member.until.or(Some(now + wait));
+        if keeps && !member.moved {
+            member.buffering = true;
+            out.push(Action::StartBuffering { host });
+        }
+    }
+
+    /// The host is attached at another base station.
+    fn moved(&mut self, host: Addr, to: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        if self.newest.get(&host).is_some_and(|newest| id <= *newest) {
+            return;
+        }
+        self.newest.insert(host, id);
+        let (bicast, delay) = (self.params.redundancy.bicast, self.params.release.prune_delay);
+        let Some(member) = self.members.get_mut(&host) else { return };
+        member.moved = true;
+        member.announce = None;
+        if member.buffering && member.state == State::Left {
+            let via = Via::Tunnel(to);
+            out.push(Action::Release { host, via, mark: None });
+            out.push(Action::SetRoute { host, from: None, via, watch: false });
+            out.push(Action::DiscardBuffer { host });
+            member.buffering = false;
+        }
+        if bicast > Duration::ZERO {
+            member.until = Some(now + bicast);
+        } else if member.state != State::Serving {
+            member.until = Some(now + delay);
+        }
+    }
+
+    fn acknowledged(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let Some(member) = self.members.get_mut(&host) else { return };
+        if !member.graft.acknowledged(id, now) {
+            return;
+        }
+        let phase = match member.state {
+            State::Candidate => Phase::CandidateJoined,
+            State::Serving | State::Left => Phase::PathJoined,
+        };
+        out.push(Action::Note { host, phase });
+        self.tell_previous(host, out);
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        if self.beacons.are_due(now) {
+            let message = Message { host: None, id: Identification::default(), kind: Kind::Beacon };
+            out.push(Action::Send { to: Addr::BROADCAST, message });
+        }
+        let pruned = &mut self.pruned;
+        for (host, mut member) in std::mem::take(&mut self.members) {
+            if member.until.is_some_and(|until| until <= now) {
+                end_way(host, &mut member, out);
+                pruned.insert(host, member.graft.prune(now, out));
+                out.push(Action::Note { host, phase: Phase::BranchReleased });
+            } else {
+                member.graft.on_time(now, out);
+                self.members.insert(host, member);
+            }
+        }
+        let hosts: Vec<Addr> = self.members.keys().copied().collect();
+        hosts.into_iter().for_each(|host| self.announce(host, now, out));
+    }
+}
+
+/// Packets for the host have no way here any more.
+fn end_way(host: Addr, member: &mut Member, out: &mut Vec<Action>) {
+    out.push(Action::ClearRoute { host, from: None });
+    if std::mem::take(&mut member.buffering) {
+        out.push(Action::DiscardBuffer { host });
+    }
+}
+
+fn send(from: Addr, to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
+    debug_assert!(from != to, "a message to itself");
+    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+}
+
+impl Agent for AccessRouter {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(L2Trigger::HostArrived { host }) => {
+                self.present.insert(host);
+            }
+            Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
+            Input::Trigger(L2Trigger::HandoverPredicted { host, base_station }) => {
+                self.predicted(host, base_station, out);
+            }
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
+                Kind::Attach { previous } if from == host => self.attach((host, id), previous, now, out),
+                Kind::JoinAcknowledge if from == self.parent => self.acknowledged(host, id, now, out),
+                Kind::Trigger => self.triggered(host, id, now, out),
+                Kind::Moved => self.moved(host, from, id, now, out),
+                _ => {}
+            },
+            Input::Deadline => self.on_time(now, out),
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let members = self.members.values();
+        let times = members.flat_map(|member| [Some(member.graft.deadline()), member.until, member.announce]);
+        times.chain([self.beacons.deadline()]).flatten().for_each(each);
+    }
+}

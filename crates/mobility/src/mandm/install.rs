@@ -1,0 +1,70 @@
+//! Who plays which role, and what the world is asked for.
+
+use super::{AccessRouter, Mandm, Message, MobileHost, Params, Phase, Router, Sizes};
+use crate::blocks::{AccessTree, check_times, gateway};
+use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Duration, Rng};
+
+impl Protocol for Params {
+    type Role = Mandm;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"mandm\", trigger = { by = \"source\" } }";
+    const TITLE: &'static str = "M&M";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        self.detection.check()?;
+        self.trigger.check(topology)?;
+        self.buffer.check()?;
+        self.release.check()?;
+        self.tree.check("tree")?;
+        let times = [("retransmit", self.retransmit), ("retransmit_limit", self.retransmit_limit)];
+        check_times("", times)?;
+        check_sizes(self.sizes.all())?;
+        match gateway(topology)? {
+            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn broadcast_interval(&self) -> Option<Duration> {
+        self.detection.interval()
+    }
+
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Mandm> {
+        let mut installed = Installation::empty();
+        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        let Ok(Some(gateway)) = gateway(topology) else { return installed };
+        let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
+        let sets = self.trigger.sets(topology);
+        for (name, parent) in tree.nodes() {
+            let (at, parent) = (topology.address(name), parent.map(|parent| topology.address(parent)));
+            if let Some((cell, parent)) = topology.cells.iter().find(|cell| cell.name == name).zip(parent) {
+                let phase =
+                    stream(&format!("{}/beacon", cell.name)).uniform_duration(self.detection.beacon_interval);
+                let role = AccessRouter::new((at, parent), sets.of(at), phase, self).into();
+                let buffering = self.buffer.buffering();
+                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            } else {
+                installed.place(at, Router::new(parent, self));
+            }
+        }
+        for host in &topology.hosts {
+            let address = topology.address(&host.name);
+            installed.place(address, MobileHost::new(address, self));
+        }
+        installed.predictions = self.trigger.predictions(topology, stream);
+        installed.discards_unknown = true;
+        installed
+    }
+}

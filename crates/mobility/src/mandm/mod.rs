@@ -1,0 +1,128 @@
+//! Multicast-based micro-mobility (M&M): a host's packets reach base stations through a tree that these join and prune.
+//!
+//! Sources: \[ripple\] section II.C (candidate set, triggers, caching, bicast); Helmy, Jaseemuddin, Bhaskara,
+//! "Multicast-based mobility: a novel architecture for efficient micromobility", IEEE JSAC 22(4), 2004, of which only
+//! the abstract was read. A composition of [blocks](crate::blocks): its fields make the paper's schemes "Buffer",
+//! "noBuffer" and "biCast".
+//!
+//! # Message chart
+//!
+//! A source trigger, and a buffer at the new base station. The host leaves cell A at 0.
+//!
+//! ```text
+//!     host          new BS       old BS       router (cross-over)      border router
+//!       |             |             |  predicted       |                     |
+//!       |             |<--trigger---|                  |                     |  TriggerSent
+//!       |             |--join------------------------->|  branch to new BS   |  CrossOverJoined
+//!       |             |<--join-acknowledge-------------|                     |  CandidateJoined
+//!       |             |<====== copies, kept ===========|                     |
+//!       |<======================== data ===============|                     |
+//!       |~~ layer 2: gone ~~~~~~~~~~|                  |                     |
+//!       |~~ layer 2: there ~~|      |                  |                     |
+//!       |--attach---->|             |                  |                     |  AttachSent
+//!       |<== buffer ==|             |                  |                     |  Flushed
+//!       |<--attach-acknowledge      |                  |                     |  Attached
+//!       |             |--moved----->|                  |                     |
+//!       |             |             |--prune---------->|  no branch there    |  BranchReleased
+//! ```
+//!
+//! Without a trigger the join follows the attach. A join goes up hop by hop to the first router that is on the tree, which
+//! acknowledges it; the routers on its way hand the acknowledge down. Members repeat their joins (soft state).
+//!
+//! # What is lost is repeated
+//!
+//! | lost | recovered by |
+//! | --- | --- |
+//! | beacon | the next one |
+//! | trigger | the reactive join after the attach |
+//! | attach, attach-acknowledge | the host, after 100 ms, doubling |
+//! | join, join-acknowledge | the node that joins, after 100 ms, doubling |
+//! | moved | the prune timer of the old base station, which knows from layer 2 that the host has gone |
+//! | prune of a router | it again, at a packet that comes 100 ms later |
+//! | prune of a base station | the lifetime of the branch; until then copies end there |
+//!
+//! ASSUMPTION: the leaves of the tree are base stations, each an access router of its own: \[ripple\] has handovers only
+//! between sub-domains. ASSUMPTION: the border router maps a host's address to its group by an algorithm (abstract of the
+//! JSAC paper), so no message sets the mapping up, and one group stands for one host; the translation adds no bytes.
+//! ASSUMPTION: all nodes' clocks agree, so identifications can be compared.
+//! DEVIATION: one border router per host; a tree has no rendezvous with others.
+
+use crate::Domain;
+use crate::blocks::{Detection, HandoverBuffer, Redundancy, Release, SoftState, Trigger};
+use roamlab_engine::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod access_router;
+mod graft;
+mod install;
+mod message;
+mod mobile_host;
+mod phase;
+mod router;
+#[cfg(test)]
+mod tests;
+
+pub use access_router::AccessRouter;
+pub use message::{Kind, Message, Sizes};
+pub use mobile_host::MobileHost;
+pub use phase::Phase;
+pub use router::Router;
+
+type Input = crate::Input<Message>;
+type Action = crate::Action<Message, Phase>;
+
+crate::roles! {
+    /// A role of M&M at one node.
+    Mandm:
+    /// The host that moves.
+    MobileHost,
+    /// A base station: a leaf of the tree.
+    AccessRouter,
+    /// A node of the tree above; the border router is its root.
+    Router,
+}
+
+/// M&M: parameters of all roles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The part of the network that it is about; absent: all.
+    #[serde(skip_serializing_if = "Domain::is_whole")]
+    pub domain: Domain,
+    /// How a host learns that it has moved.
+    pub detection: Detection,
+    /// Who is told before.
+    pub trigger: Trigger,
+    /// How long the old branch stays beside the new one.
+    pub redundancy: Redundancy,
+    /// Buffering while the host changes cells.
+    pub buffer: HandoverBuffer,
+    /// Release of branches and buffers.
+    pub release: Release,
+    /// Soft state of branches.
+    pub tree: SoftState,
+    /// First retransmission of an attach and of a join; each later one waits twice as long. Default 100 ms.
+    pub retransmit: Duration,
+    /// Longest time between two retransmissions; a first one that is longer stays. Default 1 s.
+    pub retransmit_limit: Duration,
+    /// Sizes of messages.
+    pub sizes: Sizes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            domain: Domain::default(),
+            detection: Detection::default(),
+            trigger: Trigger::default(),
+            redundancy: Redundancy::default(),
+            buffer: HandoverBuffer::default(),
+            release: Release::default(),
+            tree: SoftState::default(),
+            retransmit: Duration::from_millis(100),
+            retransmit_limit: Duration::from_secs(1),
+            sizes: Sizes::default(),
+        }
+    }
+}

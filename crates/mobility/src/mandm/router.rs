@@ -1,0 +1,161 @@
+//! A router of the tree: a host's packets go down every branch that has been joined. The border router is the root.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | off | join | branch; join to the next one up | joining |
+//! | off | join, at the root | branch, acknowledge | on |
+//! | joining | join of another node | branch | joining |
+//! | joining | no acknowledge in time | join again | joining |
+//! | joining | acknowledge of the last join | acknowledges those below | on |
+//! | on | join | branch, acknowledge | on |
+//! | on | time to refresh | join to the next one up | on |
+//! | joining, on | prune of one branch, or its lifetime over | no branch | same |
+//! | joining, on | prune of the last branch, or its lifetime over | no branch; prune to the next one up | off |
+//! | off | a packet comes from above without a branch, not just after the prune | prune to the next one up | off |
+//!
+//! What is older than the last word about a branch changes nothing.
+
+use super::graft::Graft;
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::blocks::{Refreshed, SoftRoutes};
+use crate::{Agent, Direction, Identification, Via};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+
+/// M&M at a router.
+#[derive(Clone, Debug)]
+pub struct Router {
+    /// The next one towards the border router; `None`: it is the border router.
+    parent: Option<Addr>,
+    params: Params,
+    branches: SoftRoutes,
+    grafts: BTreeMap<Addr, Graft>,
+    /// Of the last prune about each host.
+    pruned: BTreeMap<Addr, Identification>,
+    /// Joins that wait for the acknowledge from above: host and node, and the join's identification.
+    waiting: BTreeMap<(Addr, Addr), Identification>,
+}
+
+impl Router {
+    /// A router without branches below `parent`.
+    pub fn new(parent: Option<Addr>, params: &Params) -> Router {
+        Router {
+            parent,
+            params: params.clone(),
+            branches: SoftRoutes::default(),
+            grafts: BTreeMap::new(),
+            pruned: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.grafts.get(&host) {
+            _ if self.branches.of(host).next().is_none() => "off",
+            Some(graft) if !graft.is_on_tree() => "joining",
+            Some(_) | None => "on",
+        }
+    }
+
+    fn join(&mut self, host: Addr, child: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let first = self.branches.of(host).next().is_none();
+        let until = now + self.params.tree.lifetime;
+        match self.branches.refresh(host, child, id, until) {
+            Refreshed::Stale => return,
+            Refreshed::Known => {}
+            Refreshed::New => {
+                out.push(Action::AddBranch { host, from: None, via: Via::Neighbour(child), watch: false });
+                if !first {
+                    out.push(Action::Note { host, phase: Phase::CrossOverJoined });
+                }
+            }
+        }
+        if let Some(parent) = self.parent {
+            let last = self.pruned.get(&host).copied().unwrap_or_default();
+            let params = &self.params;
+            let graft = self
+                .grafts
+                .entry(host)
+                .or_insert_with(|| Graft::start(host, parent, last, (now, params), out));
+            if !graft.is_on_tree() {
+                self.waiting.insert((host, child), id);
+                return;
+            }
+        }
+        acknowledge(host, child, id, out);
+    }
+
+    fn acknowledged(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let is_new = self.grafts.get_mut(&host).is_some_and(|graft| graft.acknowledged(id, now));
+        if !is_new {
+            return;
+        }
+        self.waiting.retain(|&(waiting, child), id| {
+            if waiting == host {
+                acknowledge(host, child, *id, out);
+            }
+            waiting != host
+        });
+    }
+
+    /// A branch is gone.
+    fn cut(&mut self, host: Addr, child: Addr, now: Time, out: &mut Vec<Action>) {
+        out.push(Action::RemoveBranch { host, from: None, via: Via::Neighbour(child) });
+        self.waiting.remove(&(host, child));
+        if self.branches.of(host).next().is_none()
+            && let Some(graft) = self.grafts.remove(&host)
+        {
+            self.pruned.insert(host, graft.prune(now, out));
+        }
+    }
+
+    /// The next one up has not heard that there are no branches, unless the packet was on its way before the prune.
+    fn prune_again(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let wait = self.params.retransmit;
+        let pruned = self.pruned.get_mut(&host).filter(|id| now >= Time::from_nanos(id.0) + wait);
+        if let Some((parent, id)) = self.parent.zip(pruned) {
+            *id = id.newer(now);
+            let message = Message { host: Some(host), id: *id, kind: Kind::Prune };
+            out.push(Action::Send { to: parent, message });
+        }
+    }
+}
+
+fn acknowledge(host: Addr, child: Addr, id: Identification, out: &mut Vec<Action>) {
+    let message = Message { host: Some(host), id, kind: Kind::JoinAcknowledge };
+    out.push(Action::Send { to: child, message });
+}
+
+impl Agent for Router {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
+                Kind::Join => self.join(host, from, id, now, out),
+                Kind::JoinAcknowledge if Some(from) == self.parent => self.acknowledged(host, id, now, out),
+                Kind::Prune if self.branches.remove(host, from, id) => self.cut(host, from, now, out),
+                _ => {}
+            },
+            Input::Data { host, direction: Direction::Down, from, lost: true, .. }
+                if from.is_some() && from == self.parent && self.branches.of(host).next().is_none() =>
+            {
+                self.prune_again(host, now, out);
+            }
+            Input::Deadline => {
+                for (host, child) in self.branches.expire(now) {
+                    self.cut(host, child, now, out);
+                }
+                self.grafts.values_mut().for_each(|graft| graft.on_time(now, out));
+            }
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.grafts.values().map(Graft::deadline).chain(self.branches.deadline()).for_each(each);
+    }
+}

@@ -1,0 +1,40 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
+
+use super::{Message, Params, Sizes};
+use crate::{Protocol, Signal, Topology};
+
+#[test]
+fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    assert_eq!(read("{}")?, Params::default());
+    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
+    let refused = |text: &str| -> Result<_, serde_json::Error> {
+        Ok(read(text)?.check(&Topology::default()).err().map(|refusal| refusal.field))
+    };
+    assert_eq!(refused("{}")?, None);
+    for (text, field) in [
+        (r#"{"retransmit": "0 ms"}"#, "retransmit"),
+        (r#"{"tree": {"lifetime": "5 s"}}"#, "tree.lifetime"),
+        (r#"{"detection": {"lost_beacons": 0}}"#, "detection.lost_beacons"),
+        (r#"{"trigger": {"missing": 2.0}}"#, "trigger.missing"),
+        (r#"{"buffer": {"longest_wait": "0 ms"}}"#, "buffer.longest_wait"),
+        (r#"{"release": {"prune_timer": "0 ms"}}"#, "release.prune_timer"),
+        (r#"{"sizes": {"join": "0 B"}}"#, "sizes.join"),
+    ] {
+        assert_eq!(refused(text)?.as_deref(), Some(field));
+    }
+    assert!(read(r#"{"tigger": {}}"#).is_err());
+    assert!(read(r#"{"buffer": {"limit": 5}}"#).is_err());
+    Ok(())
+}
+
+#[test]
+fn every_size_is_some_and_every_name_is_one() {
+    assert!(Sizes::default().all().iter().all(|(_, size)| (24..=48).contains(&size.0)));
+    let mut names = Message::NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Message::NAMES.len());
+}

@@ -1,0 +1,220 @@
+//! Every state and input of every role, as a table: what if it comes twice, late, or never.
+
+use crate::blocks::{BufferPlace, Trigger, TriggerBy};
+use crate::mandm::{AccessRouter, Input, Kind, Mandm, Message, MobileHost, Params, Router};
+use crate::transitions::{Setup, Words, transitions};
+use crate::{Direction, Identification, L2Trigger};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+
+const HOST: Addr = Addr::new(1, 1);
+const HERE: Addr = Addr::new(10, 0);
+const THERE: Addr = Addr::new(11, 0);
+const UP: Addr = Addr::new(2, 0);
+
+fn name(addr: Addr) -> String {
+    let names = [(HOST, "host"), (HERE, "here"), (THERE, "there"), (UP, "up"), (Addr::BROADCAST, "all")];
+    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+}
+
+/// An identification: a clock in ms.
+fn id(millis: u64) -> Identification {
+    Identification(millis * 1_000_000)
+}
+
+fn detail(message: &Message) -> String {
+    let clock = message.id.0 / 1_000_000;
+    match &message.kind {
+        Kind::Attach { previous } if !previous.is_empty() => {
+            format!(" {clock} after {}", previous.iter().copied().map(name).collect::<Vec<_>>().join(", "))
+        }
+        _ => format!(" {clock}"),
+    }
+}
+
+fn table(role: Mandm, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
+    let words = Words { state: |role: &Mandm| role.state(HOST), name, detail };
+    transitions(&role, &words, states, ms(1_000), inputs)
+}
+
+const fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+const NOW: Time = Time::ZERO;
+
+fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
+    Input::Message { from, message: Message { host: Some(HOST), id: id(millis), kind } }
+}
+
+fn attach(millis: u64, previous: &[Addr]) -> Input {
+    hear(HOST, millis, Kind::Attach { previous: previous.to_vec() })
+}
+
+fn up(base_station: Addr) -> Input {
+    Input::Trigger(L2Trigger::LinkUp { base_station })
+}
+
+fn down(base_station: Addr) -> Input {
+    Input::Trigger(L2Trigger::LinkDown { base_station })
+}
+
+#[test]
+fn mobile_host() {
+    let acknowledge = |millis| hear(HERE, millis, Kind::AttachAcknowledge);
+    let attaching = [(500, up(HERE))];
+    let attached = [&attaching[..], &[(510, acknowledge(500))]].concat();
+    let moved = [&attached[..], &[(900, up(THERE))]].concat();
+    let away = [&attached[..], &[(900, down(HERE))]].concat();
+    let states: [Setup<'_, Message>; 5] = [
+        ("away", &[]),
+        ("link up", &attaching),
+        ("acknowledged", &attached),
+        ("in both cells", &moved),
+        ("link down", &away),
+    ];
+    let inputs = [
+        ("link up (here)", NOW, up(HERE)),
+        ("link up (there)", NOW, up(THERE)),
+        ("link down (here)", NOW, down(HERE)),
+        ("link down (there)", NOW, down(THERE)),
+        ("acknowledge of 500", NOW, acknowledge(500)),
+        ("acknowledge of 900", NOW, hear(THERE, 900, Kind::AttachAcknowledge)),
+        ("beacon, which layer 2 makes needless", NOW, hear(THERE, 0, Kind::Beacon)),
+        ("time: early", NOW, Input::Deadline),
+        ("time: retransmission", ms(200), Input::Deadline),
+    ];
+    insta::assert_snapshot!(table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs));
+}
+
+#[test]
+fn router() {
+    let join = |from, millis| hear(from, millis, Kind::Join);
+    let prune = |from, millis| hear(from, millis, Kind::Prune);
+    let acknowledge = |millis| hear(UP, millis, Kind::JoinAcknowledge);
+    let joining = [(500, join(HERE, 490))];
+    let both = [&joining[..], &[(505, join(THERE, 495))]].concat();
+    let on = [&joining[..], &[(520, acknowledge(500))]].concat();
+    let on_both = [&on[..], &[(900, join(THERE, 890))]].concat();
+    let off_again = [&on[..], &[(900, prune(HERE, 890))]].concat();
+    let states: [Setup<'_, Message>; 6] = [
+        ("off", &[]),
+        ("join heard", &joining),
+        ("two joins heard", &both),
+        ("acknowledged", &on),
+        ("two branches", &on_both),
+        ("pruned", &off_again),
+    ];
+    let stray = Input::Data {
+        host: HOST,
+        peer: UP,
+        direction: Direction::Down,
+        from: Some(UP),
+        tunnelled: false,
+        lost: true,
+    };
+    let inputs = [
+        ("join of here 490: again", NOW, join(HERE, 490)),
+        ("join of here 400: late", NOW, join(HERE, 400)),
+        ("join of here 995", NOW, join(HERE, 995)),
+        ("join of there 995", NOW, join(THERE, 995)),
+        ("prune of here 400: late", NOW, prune(HERE, 400)),
+        ("prune of here 995", NOW, prune(HERE, 995)),
+        ("prune of there 995", NOW, prune(THERE, 995)),
+        ("acknowledge of 500", NOW, acknowledge(500)),
+        ("acknowledge of 400: late", NOW, acknowledge(400)),
+        ("acknowledge of another", NOW, hear(THERE, 500, Kind::JoinAcknowledge)),
+        ("packet without a branch", NOW, stray),
+        ("time: early", NOW, Input::Deadline),
+        ("time: refresh, retransmission", ms(10_000), Input::Deadline),
+        ("time: lifetimes over", ms(40_000), Input::Deadline),
+    ];
+    insta::assert_snapshot!(table(Router::new(Some(UP), &Params::default()).into(), &states, &inputs));
+}
+
+#[test]
+fn router_at_the_root() {
+    let join = |from, millis| hear(from, millis, Kind::Join);
+    let on = [(500, join(HERE, 490))];
+    let states: [Setup<'_, Message>; 2] = [("off", &[]), ("join heard", &on)];
+    let inputs = [
+        ("join of here 995", NOW, join(HERE, 995)),
+        ("join of there 995", NOW, join(THERE, 995)),
+        ("prune of here 995", NOW, hear(HERE, 995, Kind::Prune)),
+        ("time: lifetime over", ms(40_000), Input::Deadline),
+    ];
+    insta::assert_snapshot!(table(Router::new(None, &Params::default()).into(), &states, &inputs));
+}
+
+fn access_router_table(params: &Params) -> String {
+    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
+    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
+    let predicted = Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station: THERE });
+    let acknowledge = |millis| hear(UP, millis, Kind::JoinAcknowledge);
+    let trigger = |millis| hear(THERE, millis, Kind::Trigger);
+    let moved = |millis| hear(THERE, millis, Kind::Moved);
+    let arrived = [(400, comes.clone())];
+    let joining = [&arrived[..], &[(500, attach(490, &[THERE]))]].concat();
+    let serving = [&joining[..], &[(510, acknowledge(500))]].concat();
+    let left = [&serving[..], &[(900, gone.clone())]].concat();
+    let back = [&left[..], &[(930, comes.clone())]].concat();
+    let left_and_moved = [&left[..], &[(950, moved(940))]].concat();
+    let moved_with_overlap = [&serving[..], &[(950, moved(940))]].concat();
+    let candidate = [(700, trigger(490)), (710, acknowledge(700))];
+    let candidate_arrived = [&candidate[..], &[(900, comes.clone())]].concat();
+    let states: [Setup<'_, Message>; 10] = [
+        ("none", &[]),
+        ("host here", &arrived),
+        ("attached, joining", &joining),
+        ("attached, on the tree", &serving),
+        ("host gone", &left),
+        ("host back", &back),
+        ("host gone and elsewhere", &left_and_moved),
+        ("host here and elsewhere", &moved_with_overlap),
+        ("triggered", &candidate),
+        ("triggered, host here", &candidate_arrived),
+    ];
+    let inputs = [
+        ("host arrived", NOW, comes),
+        ("host gone", NOW, gone),
+        ("handover predicted", NOW, predicted),
+        ("attach 490: again", NOW, attach(490, &[THERE])),
+        ("attach 400: late", NOW, attach(400, &[])),
+        ("attach 990", NOW, attach(990, &[THERE])),
+        ("trigger 400: late", NOW, trigger(400)),
+        ("trigger 990", NOW, trigger(990)),
+        ("moved 400: late", NOW, moved(400)),
+        ("moved 990", NOW, moved(990)),
+        ("acknowledge of 500", NOW, acknowledge(500)),
+        ("acknowledge of 400: late", NOW, acknowledge(400)),
+        ("time: early", NOW, Input::Deadline),
+        ("time: prune delay and bicast", ms(60), Input::Deadline),
+        ("time: prune timer", ms(1_000), Input::Deadline),
+        ("time: refresh", ms(9_600), Input::Deadline),
+    ];
+    let role = AccessRouter::new((HERE, UP), &[THERE], Duration::from_millis(30), params);
+    table(role.into(), &states, &inputs)
+}
+
+fn params(by: TriggerBy) -> Params {
+    Params { trigger: Trigger { by, ..Trigger::default() }, ..Params::default() }
+}
+
+#[test]
+fn access_router() {
+    insta::assert_snapshot!(access_router_table(&params(TriggerBy::Source)));
+}
+
+#[test]
+fn access_router_with_a_buffer_where_the_host_was() {
+    let mut params = params(TriggerBy::NoPath);
+    params.buffer.at = BufferPlace::Old;
+    insta::assert_snapshot!(access_router_table(&params));
+}
+
+#[test]
+fn access_router_with_bicast() {
+    let mut params = params(TriggerBy::None);
+    params.redundancy.bicast = Duration::from_millis(100);
+    insta::assert_snapshot!(access_router_table(&params));
+}

@@ -1,0 +1,426 @@
+//! The distributed coordination function of IEEE 802.11: carrier sense, random backoff, acknowledgements, retries.
+//!
+//! Source: IEEE Std 802.11-2007, clause 9.2, with the physical layers of clauses 17 (802.11a), 18 (802.11b) and 19 (802.11g).
+//!
+//! A station that has something to send waits until the medium was idle for a DIFS (an EIFS, after a collision) and
+//! counts idle slots from its backoff to zero. What it sends to one receiver is answered after a SIFS; if it is not, the
+//! station tries again with twice the window. Nothing happens slot by slot: while the medium is idle, each station knows
+//! when it will send if nobody does before; the earliest is next, and the others count what was idle until then.
+//!
+//! ASSUMPTION: all stations of a cell hear each other, and no signal takes time to get there: there are no hidden stations.
+//!
+//! ASSUMPTION: what two stations begin to send less than a slot apart collides, for a slot is the time in which a station
+//! cannot know that another has begun (§9.2.10); of frames that collide none is received (no capture).
+//!
+//! ASSUMPTION: what gets lost by `frame_loss` is data; responses and RTS get lost by collisions alone.
+
+mod params;
+mod station;
+mod timing;
+
+use super::{Fate, Frame, Loss, Medium, Outcome, Reached, Role};
+pub use params::Params;
+use params::{AfterCollision, Departed};
+use roamlab_engine::{Duration, Rate, Rng, Time};
+use station::Station;
+use std::collections::{BTreeMap, VecDeque};
+use timing::Timing;
+
+/// What happens on the medium.
+#[derive(Debug)]
+enum State {
+    /// Nothing: stations count their backoffs.
+    Idle,
+    /// One station sends an RTS.
+    Rts { sender: usize, started: Time, end: Time },
+    /// One station sends data, or a broadcast; the whole exchange began at `began`.
+    Data { sender: usize, began: Time, started: Time, end: Time },
+    /// Its receiver has got the data and acknowledges.
+    Ack { sender: usize, began: Time, started: Time, end: Time },
+    /// Several stations send; when each ends.
+    Collision { senders: Vec<(usize, Time, Time)>, end: Time },
+}
+
+/// Stations that contend.
+#[derive(Debug)]
+pub struct Dcf {
+    params: Params,
+    timing: Timing,
+    rng: Rng,
+    stations: Vec<Station>,
+    places: BTreeMap<u32, usize>,
+    /// Stations with something to send or a backoff to count.
+    counting: Vec<usize>,
+    /// When a station that counts nothing yet may begin.
+    ready: Time,
+    /// Until when the medium is reserved, though nobody sends.
+    reserved: Time,
+    /// When the next beacon is due; `None`: there are none.
+    next_beacon: Option<Time>,
+    state: State,
+    /// When the next station sends, if nothing comes before.
+    next_start: Option<Time>,
+    decided: VecDeque<Outcome>,
+}
+
+/// How a sender's attempt went.
+enum Attempt {
+    /// As it should.
+    Done,
+    /// Not answered, or lost in a collision.
+    Failed { long: bool },
+}
+
+impl Dcf {
+    /// The medium becomes busy: who sends, sends.
+    fn begin(&mut self, now: Time, reached: Reached<'_>) {
+        let slot = self.timing.slot;
+        let mut senders: Vec<(usize, Time)> = Vec::new();
+        for &place in &self.counting {
+            if let Some(start) = self.stations[place].start(slot).filter(|start| *start < now + slot) {
+                senders.push((place, start));
+            }
+        }
+        if self.params.departed == Departed::Discard {
+            senders.retain(|&(place, start)| self.has_receiver(place, start, reached));
+        }
+        let sends = |place: usize| senders.iter().any(|&(sender, _)| sender == place);
+        if let Some(&(_, first)) = senders.iter().min_by_key(|(_, start)| *start) {
+            self.counting.retain(|&place| sends(place) || self.stations[place].freeze(first, slot));
+        }
+        match senders[..] {
+            [] => self.look_ahead(),
+            [(sender, started)] => self.send(sender, started),
+            _ => {
+                let ends =
+                    senders.iter().map(|&(place, start)| (place, start, start + self.first_frame(place)));
+                let senders: Vec<(usize, Time, Time)> = ends.collect();
+                let end = senders.iter().map(|&(_, _, end)| end).max().unwrap_or(now);
+                self.state = State::Collision { senders, end };
+            }
+        }
+    }
+
+    /// Whether a station has something to send whose receiver is there; else its frame is given up.
+    fn has_receiver(&mut self, place: usize, now: Time, reached: Reached<'_>) -> bool {
+        let station = &self.stations[place];
+        let is_for_one = !station.beacon && station.frame.as_ref().is_some_and(|frame| !frame.broadcast);
+        if !is_for_one || reached(station.number, now) {
+            return true;
+        }
+        self.lose(place, now, Loss::GivenUp);
+        false
+    }
+
+    /// How long the first frame takes that a station sends.
+    fn first_frame(&self, place: usize) -> Duration {
+        match self.stations[place].frame {
+            Some(Frame { rate, .. }) if self.announces(place) => self.timing.rts(rate),
+            _ => self.data(place),
+        }
+    }
+
+    /// How long a station's beacon or data frame takes.
+    fn data(&self, place: usize) -> Duration {
+        let station = &self.stations[place];
+        match station.frame {
+            Some(Frame { size, rate, broadcast, .. }) if !station.beacon => {
+                self.timing.data(size, if broadcast { self.timing.basic_rate } else { rate })
+            }
+            _ => self.timing.management(self.params.beacon_size),
+        }
+    }
+
+    /// Whether a station sends data to one receiver.
+    fn has_unicast(&self, place: usize) -> bool {
+        let station = &self.stations[place];
+        !station.beacon && station.frame.is_some_and(|frame| !frame.broadcast)
+    }
+
+    /// Whether a station's frame is so long that an RTS announces it.
+    fn announces(&self, place: usize) -> bool {
+        let is_long = |frame: Frame| Timing::mpdu(frame.size) > self.params.rts_threshold;
+        self.has_unicast(place) && self.stations[place].frame.is_some_and(is_long)
+    }
+
+    fn send(&mut self, sender: usize, started: Time) {
+        let end = started + self.first_frame(sender);
+        self.state = match self.announces(sender) {
+            true => State::Rts { sender, started, end },
+            false => State::Data { sender, began: started, started, end },
+        };
+    }
+
+    /// What was on the air ends.
+    fn end(&mut self, now: Time, reached: Reached<'_>) {
+        let Timing { sifs, difs, eifs, .. } = self.timing;
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => {}
+            State::Rts { sender, started: began, .. } => {
+                let rate = self.rate(sender);
+                if reached(self.stations[sender].number, began) {
+                    let started = now + sifs + self.timing.cts(rate) + sifs;
+                    let end = started + self.data(sender);
+                    self.state = State::Data { sender, began, started, end };
+                } else {
+                    self.stations[sender].air += now - began;
+                    self.reserved = now + self.timing.reservation_lapse(rate);
+                    self.release(now, self.reserved + difs);
+                    self.settle(sender, (now, now), Attempt::Failed { long: false });
+                }
+            }
+            State::Data { sender, began, started, .. } if !self.has_unicast(sender) => {
+                self.stations[sender].air += now - began;
+                let fate = if self.is_noisy() { Fate::Lost(Loss::OnAir) } else { Fate::Received };
+                self.broadcast_ends(sender, started, now, fate);
+                self.release(now, now + difs);
+                self.settle(sender, (now, now), Attempt::Done);
+            }
+            State::Data { sender, began, started, .. } => {
+                let answered = now + sifs + self.timing.ack(self.rate(sender));
+                let number = self.stations[sender].number;
+                if reached(number, started) && !self.is_noisy() {
+                    let (fate, air) = (Some(Fate::Received), Duration::ZERO);
+                    self.decided.push_back(Outcome { station: number, started, fate, air, free: false });
+                    self.state = State::Ack { sender, began, started, end: answered };
+                } else {
+                    // The others have heard of the acknowledgement in the frame's header.
+                    self.stations[sender].air += now - began;
+                    self.reserved = answered;
+                    self.release(now, answered + difs);
+                    let long = self.announces(sender);
+                    self.settle(sender, (now, now), Attempt::Failed { long });
+                }
+            }
+            State::Ack { sender, began, started, .. } => {
+                let station = &mut self.stations[sender];
+                station.air += now - began;
+                let (station, air) = (station.number, station.forget_frame());
+                self.decided.push_back(Outcome { station, started, fate: None, air, free: true });
+                self.release(now, now + difs);
+                self.settle(sender, (now, now), Attempt::Done);
+            }
+            State::Collision { senders, .. } => {
+                let pause = match self.params.after_collision {
+                    AfterCollision::Eifs => eifs,
+                    AfterCollision::Difs => difs,
+                };
+                self.release(now, now + pause);
+                for (sender, started, ended) in senders {
+                    self.stations[sender].air += ended - started;
+                    if self.has_unicast(sender) {
+                        self.settle(sender, (now, ended), Attempt::Failed { long: false });
+                    } else {
+                        self.broadcast_ends(sender, started, now, Fate::Lost(Loss::OnAir));
+                        self.settle(sender, (now, ended), Attempt::Done);
+                    }
+                }
+            }
+        }
+        self.note_beacon(now, true);
+        self.look_ahead();
+    }
+
+    /// The rate of a station's frame.
+    fn rate(&self, place: usize) -> Rate {
+        self.stations[place].frame.map_or(self.timing.basic_rate, |frame| frame.rate)
+    }
+
+    /// Whether a frame that did not collide is lost. Without losses no number is drawn.
+    fn is_noisy(&mut self) -> bool {
+        self.params.frame_loss > 0.0 && self.rng.uniform() < self.params.frame_loss
+    }
+
+    /// A beacon or a broadcast has been sent, and nobody answers.
+    fn broadcast_ends(&mut self, sender: usize, started: Time, now: Time, fate: Fate) {
+        let station = &mut self.stations[sender];
+        if std::mem::take(&mut station.beacon) {
+            station.since = now;
+            return;
+        }
+        let (station, air) = (station.number, station.forget_frame());
+        self.decided.push_back(Outcome { station, started, fate: Some(fate), air, free: true });
+    }
+
+    /// The medium falls idle: all count again from `ready`, senders apart.
+    fn release(&mut self, now: Time, ready: Time) {
+        debug_assert!(ready >= now, "a pause ended before it began");
+        self.ready = ready;
+        for &place in &self.counting {
+            self.stations[place].ready = ready;
+        }
+    }
+
+    /// A sender whose transmission ended at `ended`, on a medium that fell idle at `now`, draws a backoff: for the next
+    /// attempt, or behind its last one (§9.2.5.2). A station that waits in vain for a response counts from when it gives up
+    /// waiting.
+    fn settle(&mut self, sender: usize, (now, ended): (Time, Time), attempt: Attempt) {
+        let Params { short_retry_limit, long_retry_limit, cw_max, .. } = self.params;
+        let Timing { difs, response_timeout, .. } = self.timing;
+        let station = &mut self.stations[sender];
+        match attempt {
+            Attempt::Done => {
+                station.ready = now + difs;
+                station.reset_window(self.params.cw_min());
+            }
+            Attempt::Failed { long } => {
+                station.ready = (now + difs).max(ended + response_timeout);
+                let retries = if long { &mut station.long_retries } else { &mut station.short_retries };
+                *retries += 1;
+                let limit = if long { long_retry_limit } else { short_retry_limit };
+                if *retries >= limit || station.given_up {
+                    let loss = if station.given_up { Loss::GivenUp } else { Loss::RetryLimit };
+                    station.reset_window(self.params.cw_min());
+                    self.lose(sender, now, loss);
+                } else {
+                    station.double_window(cw_max);
+                }
+            }
+        }
+        self.stations[sender].draw();
+    }
+
+    /// A station's frame is lost.
+    fn lose(&mut self, place: usize, now: Time, loss: Loss) {
+        let station = &mut self.stations[place];
+        let (station, air) = (station.number, station.forget_frame());
+        let fate = Some(Fate::Lost(loss));
+        self.decided.push_back(Outcome { station, started: now, fate, air, free: true });
+    }
+
+    /// A station has something new to send. With a backoff behind its last frame still to count, or a busy medium, it waits;
+    /// else it sends as soon as the medium has been idle for a DIFS.
+    fn contend(&mut self, place: usize, now: Time, is_busy: bool) {
+        let station = &mut self.stations[place];
+        station.since = now;
+        if self.counting.contains(&place) {
+            return;
+        }
+        station.ready = self.ready;
+        if is_busy {
+            station.draw();
+        } else {
+            station.need_not_wait();
+        }
+        self.counting.push(place);
+    }
+
+    /// Whether somebody sends or may be about to answer.
+    fn is_busy(&self, now: Time) -> bool {
+        !matches!(self.state, State::Idle) || now < self.reserved
+    }
+
+    /// A beacon may have become due: it is the next frame that the base station sends (§11.1.2.1).
+    fn note_beacon(&mut self, now: Time, is_busy: bool) {
+        let Some(due) = self.next_beacon.filter(|due| *due <= now) else { return };
+        self.next_beacon = Some(due + self.params.beacon_interval);
+        let Some(place) = self.stations.iter().position(|station| station.role == Role::BaseStation) else {
+            return;
+        };
+        if std::mem::replace(&mut self.stations[place].beacon, true) || self.stations[place].frame.is_some() {
+            return;
+        }
+        self.contend(place, now, is_busy);
+    }
+
+    /// Finds out who sends next.
+    fn look_ahead(&mut self) {
+        let slot = self.timing.slot;
+        let starts = self.counting.iter().filter_map(|&place| self.stations[place].start(slot));
+        self.next_start = starts.min();
+    }
+}
+
+impl Medium for Dcf {
+    type Params = Params;
+
+    fn new(params: &Params, mut rng: Rng) -> Dcf {
+        let timing =
+            Timing::new(params.phy, params.preamble.unwrap_or(timing::Preamble::Long), params.basic_rate);
+        let phase = (params.beacon_interval > Duration::ZERO)
+            .then(|| Time::ZERO + rng.uniform_duration(params.beacon_interval));
+        Dcf {
+            params: params.clone(),
+            timing,
+            rng,
+            stations: Vec::new(),
+            places: BTreeMap::new(),
+            counting: Vec::new(),
+            ready: Time::ZERO,
+            reserved: Time::ZERO,
+            next_beacon: phase,
+            state: State::Idle,
+            next_start: None,
+            decided: VecDeque::new(),
+        }
+    }
+
+    fn join(&mut self, station: u32, role: Role, rng: Rng) {
+        self.places.insert(station, self.stations.len());
+        self.stations.push(Station::new(station, role, self.params.cw_min(), rng));
+    }
+
+    fn offer(&mut self, frame: Frame, now: Time) {
+        let place = self.places[&frame.station];
+        self.stations[place].frame = Some(frame);
+        // With a beacon it contends already.
+        if !self.stations[place].beacon {
+            self.contend(place, now, self.is_busy(now));
+        }
+        self.look_ahead();
+    }
+
+    fn withdraw(&mut self, station: u32, _: Time) -> bool {
+        let place = self.places[&station];
+        let is_sent = match &self.state {
+            State::Idle => false,
+            State::Rts { sender, .. } | State::Data { sender, .. } | State::Ack { sender, .. } => {
+                *sender == place && !self.stations[place].beacon
+            }
+            State::Collision { senders, .. } => {
+                !self.stations[place].beacon && senders.iter().any(|&(sender, ..)| sender == place)
+            }
+        };
+        let station = &mut self.stations[place];
+        if is_sent {
+            station.given_up = true;
+            return false;
+        }
+        let had = station.frame.is_some();
+        station.forget_frame();
+        self.look_ahead();
+        had
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        if !self.decided.is_empty() {
+            return Some(Time::ZERO);
+        }
+        match &self.state {
+            State::Idle => self.next_start.into_iter().chain(self.next_beacon).min(),
+            State::Rts { end, .. }
+            | State::Data { end, .. }
+            | State::Ack { end, .. }
+            | State::Collision { end, .. } => Some(*end),
+        }
+    }
+
+    fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome> {
+        while self.decided.is_empty() && self.next_deadline().is_some_and(|deadline| deadline <= now) {
+            if !matches!(self.state, State::Idle) {
+                self.end(now, reached);
+            } else if self.next_beacon.is_some_and(|due| due <= now) {
+                self.note_beacon(now, self.is_busy(now));
+                self.look_ahead();
+            } else {
+                self.begin(now, reached);
+            }
+        }
+        self.decided.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod bianchi;
+#[cfg(test)]
+mod tests;

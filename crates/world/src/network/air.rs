@@ -1,0 +1,74 @@
+//! Frames on a medium: who is there to receive them, and why they are lost.
+
+use super::Network;
+use crate::cause::CauseId;
+use crate::cells::Cells;
+use crate::cx::Cx;
+use crate::ids::{LinkId, Location, NodeId};
+use crate::link::{End, Link};
+use crate::node::Nodes;
+use roamlab_engine::Time;
+use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_radio::Loss;
+
+impl Network {
+    /// A medium's deadline may have come: [`decide`](Self::decide) is to be asked until there is nothing, then
+    /// [`rest`](Self::rest).
+    pub fn wake_medium(&mut self, medium: u32, now: Time) {
+        self.links.wake(medium, now);
+    }
+
+    /// Lets one thing happen that a medium has decided, if there is one: of a packet that is lost by it, where its link
+    /// begins and who it is for.
+    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<Option<(NodeId, Addr)>> {
+        let Network { links, nodes, cells, .. } = self;
+        let gets_across =
+            |link: &Link, dst: Addr, started: Time| gets_across(nodes, cells, link, dst, started);
+        let outcome = links.decide(medium, cx, &gets_across)?;
+        let link = LinkId(outcome.station);
+        let lost = self.links.take_outcome(outcome, cx);
+        Some(lost.map(|(packet, loss)| self.lose_on_air(link, packet, loss, cx)))
+    }
+
+    /// A medium has decided all that it can now.
+    pub fn rest(&mut self, medium: u32, cx: &mut Cx) {
+        self.links.rest(medium, cx);
+    }
+
+    /// A medium has given a packet up. One that was sent again and again to a host that is gone, or from one, is lost
+    /// because of that.
+    fn lose_on_air(&mut self, id: LinkId, packet: PacketId, loss: Loss, cx: &mut Cx) -> (NodeId, Addr) {
+        let (place, dst) = (Location::Link(id), cx.pool[&packet].header.dst);
+        let link = &self.links[id];
+        let &Link { from, to, changed, up, .. } = link;
+        let reason = match loss {
+            Loss::RetryLimit => DropReason::RetryLimit,
+            Loss::OnAir | Loss::GivenUp => DropReason::FrameLoss,
+        };
+        if loss == Loss::OnAir || gets_across(&self.nodes, &self.cells, link, dst, cx.now) {
+            cx.lose(packet, reason, place);
+        } else if !up {
+            cx.lose_by(packet, DropReason::LinkDown, place, changed);
+        } else {
+            let (host, cell) = match to {
+                End::Node(base_station) => (Some(from), self.nodes[base_station].serves),
+                End::Cell(cell) => (self.nodes.at(dst), Some(cell)),
+            };
+            let why = host.zip(cell).map(|(host, cell)| self.cells.why_unheard(host, cell, cx));
+            cx.lose_by(packet, DropReason::Detached, place, why.unwrap_or(CauseId::START));
+        }
+        (from, dst)
+    }
+}
+
+/// Whether a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink from it.
+fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, dst: Addr, started: Time) -> bool {
+    link.up
+        && match link.to {
+            End::Node(base_station) => {
+                let cell = nodes[base_station].serves;
+                !cell.is_some_and(|cell| cells.is_cut_off(link.from, cell, started))
+            }
+            End::Cell(cell) => nodes.at(dst).is_some_and(|host| cells.hears(host, cell, started)),
+        }
+}

@@ -1,0 +1,88 @@
+//! The message charts, undisturbed: who says what to whom, and when.
+
+use crate::lab::{HARD, Lab, MS, SOFT, TURNS};
+
+/// Messages about the host around its handover: sent so many ms after it turned to its new cell, rounded down.
+fn said(mobility: &str, radio: &str) -> Vec<String> {
+    let record = Lab::with(mobility, radio).run();
+    let around = record.signals.iter().filter(|signal| {
+        (TURNS - 150 * MS..TURNS + 250 * MS).contains(&signal.sent) && !signal.host.is_empty()
+    });
+    around
+        .map(|signal| {
+            let at = (signal.sent as i64 - TURNS as i64).div_euclid(MS as i64);
+            format!("{at} {} {}>{}", signal.message, signal.source, signal.destination)
+        })
+        .collect()
+}
+
+#[test]
+fn mandm_with_a_source_trigger_and_a_buffer() {
+    let chart = said("kind = \"mandm\"\ntrigger = { by = \"source\" }", HARD);
+    assert_eq!(
+        chart,
+        [
+            "-100 trigger bs1>bs2",
+            "-88 join bs2>ar2",
+            "-87 join ar2>r1",
+            "-82 join-acknowledge r1>ar2",
+            "-77 join-acknowledge ar2>bs2",
+            "100 attach mh>bs2",
+            "103 attach-acknowledge bs2>mh",
+            "103 moved bs2>bs1",
+            "115 prune bs1>ar1",
+            "116 prune ar1>r1",
+        ]
+    );
+}
+
+#[test]
+fn mandm_with_bicast() {
+    let chart = said("kind = \"mandm\"\nredundancy = { bicast = \"100 ms\" }", SOFT);
+    assert_eq!(
+        chart,
+        [
+            "0 attach mh>bs2",
+            "3 join bs2>ar2",
+            "3 attach-acknowledge bs2>mh",
+            "4 join ar2>r1",
+            "9 join-acknowledge r1>ar2",
+            "14 join-acknowledge ar2>bs2",
+            "15 moved bs2>bs1",
+            "127 prune bs1>ar1",
+            "128 prune ar1>r1",
+        ]
+    );
+}
+
+#[test]
+fn cellular_ip_with_semisoft_handoff() {
+    let chart = said("kind = \"cellular-ip\"\nhandoff = \"semisoft\"", SOFT);
+    assert_eq!(
+        chart,
+        [
+            "0 route-update mh>bs2",
+            "3 route-update bs2>ar2",
+            "4 route-update ar2>r1",
+            "9 route-update r1>gw",
+            "100 route-update mh>bs2",
+            "103 route-update bs2>ar2",
+            "104 route-update ar2>r1",
+            "109 route-update r1>gw",
+        ]
+    );
+}
+
+#[test]
+fn cellular_ip_with_hard_handoff() {
+    let chart = said("kind = \"cellular-ip\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 route-update mh>bs2",
+            "103 route-update bs2>ar2",
+            "104 route-update ar2>r1",
+            "109 route-update r1>gw",
+        ]
+    );
+}

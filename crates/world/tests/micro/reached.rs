@@ -1,0 +1,53 @@
+//! Random walks with up to six signalling messages lost or late: the host is reached again within the bound that the
+//! protocol's page states.
+//!
+//! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs as many as one likes.
+
+use crate::lab::{Dice, Lab, MS, Trouble, walks};
+use crate::trouble::{CELLULAR_IP, MANDM, Variant, lab, problems};
+
+const MANDM_MESSAGES: [&str; 7] =
+    ["attach", "attach-acknowledge", "join", "join-acknowledge", "prune", "trigger", "moved"];
+const CELLULAR_IP_MESSAGES: [&str; 4] =
+    ["route-update", "paging-update", "semisoft-trigger", "gateway-beacon"];
+
+/// From the last entry of a cell to the first datagram: what six repetitions of M&M take (0.1, 0.2, 0.4, 0.8, 1 and 1 s),
+/// with its prune timer.
+const MANDM_BOUND: u64 = 5_000 * MS;
+/// Six route-update times of Cellular IP, the active-state timeout, and a beacon of the gateway.
+const CELLULAR_IP_BOUND: u64 = 25_000 * MS;
+
+fn walk(number: u64, variants: &[Variant], messages: &[&str], bound: u64) -> Result<u64, String> {
+    let mut dice = Dice::of(number, "micro");
+    let mut lab: Lab = lab(dice.one_of(variants));
+    lab.draw = number;
+    lab.visits.truncate(1);
+    let mut at = 3_000;
+    for _ in 0..1 + dice.below(5) {
+        lab.visits.push((*dice.one_of(&["bs1", "bs2", "bs3"]), at));
+        at += 31 + if dice.below(2) == 0 { dice.below(300) } else { dice.below(3_000) };
+    }
+    let (burst, first) = (*dice.one_of(messages), 1 + dice.below(12) as u32);
+    let in_a_row = dice.below(2) == 0;
+    for number in 0..dice.below(7) as u32 {
+        let message = if in_a_row { burst } else { *dice.one_of(messages) };
+        let occurrence = if in_a_row { first + number } else { 1 + dice.below(24) as u32 };
+        let delay_ms = (dice.below(3) == 0).then(|| 1 + dice.below(2_000));
+        lab.troubles.push(Trouble { delay_ms, ..Trouble::lost(message, occurrence) });
+    }
+    lab.duration_ms = lab.visits[lab.visits.len() - 1].1 + bound / MS + 3_000;
+    match problems(&lab, bound).as_slice() {
+        [] => lab.run().reached_again("down", bound),
+        problems => Err(format!("{}\n{lab:?}", problems.join("\n"))),
+    }
+}
+
+#[test]
+fn a_host_under_mandm_is_reached_again_within_the_bound() {
+    walks(60, |number| walk(number, &MANDM, &MANDM_MESSAGES, MANDM_BOUND));
+}
+
+#[test]
+fn a_host_under_cellular_ip_is_reached_again_within_the_bound() {
+    walks(60, |number| walk(number, &CELLULAR_IP, &CELLULAR_IP_MESSAGES, CELLULAR_IP_BOUND));
+}

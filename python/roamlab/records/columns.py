@@ -1,0 +1,78 @@
+"""A table of one run as NumPy arrays: what is measured of each of thousands of runs reads these, and not frames.
+
+A query makes a plan, and wakes threads, for the rows of one run; that takes longer than the search itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roamlab._roamlab import Tables
+
+Mask = NDArray[np.bool_]
+"""Which rows are meant."""
+
+Rows = Mask | NDArray[np.intp] | slice
+"""The same, or their numbers."""
+
+
+class Columns:
+    """The columns of a table. A column of names holds codes into a list of names."""
+
+    def __init__(self, values: Mapping[str, NDArray[Any]], names: Mapping[str, Sequence[str]]) -> None:
+        self._values, self._names = values, names
+
+    @classmethod
+    def from_engine(cls, tables: Tables, table: str) -> Columns:
+        """A table that the engine gave; nothing is copied."""
+        values: Any = tables[table]
+        names: Any = tables.get("names", {})
+        return cls(
+            values, {column: names[full] for column in values if (full := f"{table}.{column}") in names}
+        )
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Columns:
+        """The columns of a frame."""
+        values: dict[str, NDArray[Any]] = {}
+        names: dict[str, list[str]] = {}
+        for series in frame.iter_columns():
+            kind = series.dtype
+            if kind == pl.String:
+                kind = pl.Enum(series.unique(maintain_order=True))
+                series = series.cast(kind)
+            if isinstance(kind, pl.Enum):
+                names[series.name] = kind.categories.to_list()
+                series = series.to_physical()
+            values[series.name] = series.to_numpy()
+        return cls(values, names)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """A column: its numbers, or the codes of its names."""
+        return self._values[column]
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self._values.values()), ()))
+
+    def where(self, column: str, *names: str) -> Mask:
+        """In which rows a column of names has one of these."""
+        values, known = self._values[column], self._names[column]
+        chosen = np.zeros(len(values), dtype=np.bool_)
+        for code, name in enumerate(known):
+            if name in names:
+                chosen |= values == code
+        return chosen
+
+    def words(self, column: str, rows: Rows = slice(None)) -> list[str]:
+        """A column of names as text, in the chosen rows."""
+        known = self._names[column]
+        return [known[code] for code in self._values[column][rows]]
