@@ -1,4 +1,4 @@
-//! A congestion control of which a loss takes an eighth, with the law of Scalable TCP: Kelly, "Scalable TCP: improving
+//! A congestion control of which a loss leaves seven eighths, with the law of Scalable TCP: Kelly, "Scalable TCP: improving
 //! performance in highspeed wide area networks", 2003, §3.
 
 use crate::params::TcpParams;
@@ -11,9 +11,9 @@ const DECREASE: f64 = 0.875;
 
 /// Its whole state is the window.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OneEighth;
+pub(crate) struct SevenEighths;
 
-impl Algorithm for OneEighth {
+impl Algorithm for SevenEighths {
     fn on_ack(&mut self, window: &mut Window, _ack: &AckContext, _params: &TcpParams) {
         window.cwnd += if window.cwnd < window.ssthresh { 1.0 } else { INCREASE };
     }
@@ -33,7 +33,7 @@ mod tests {
     fn a_loss_takes_an_eighth() {
         let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
         let mut window = Window { cwnd: 80.0, ssthresh: 100.0, inflation: 0 };
-        OneEighth.on_loss(&mut window, Loss::DupAcks, 80.0, &params);
+        SevenEighths.on_loss(&mut window, Loss::DupAcks, 80.0, &params);
         assert_eq!((window.cwnd, window.ssthresh), (70.0, 70.0));
     }
 }
