@@ -56,6 +56,8 @@ pub struct BaseStation {
 #[derive(Clone, Debug)]
 struct Member {
     state: State,
+    /// The registration that what is sent is about; renewals are later.
+    id: Identification,
     /// Whose answer is missing: old base stations, or the gateway to a power-up.
     pending: BTreeSet<Addr>,
     /// Old base stations whose switch has not returned.
@@ -152,6 +154,7 @@ impl BaseStation {
         out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
         let member = Member {
             state: State::Registering,
+            id,
             pending,
             switching: BTreeSet::new(),
             again: self.first_retransmission(now),
@@ -159,7 +162,7 @@ impl BaseStation {
             turn: None,
             until,
         };
-        self.ask((host, id), &member, out);
+        self.ask(host, &member, out);
         self.members.insert(host, member);
     }
 
@@ -169,8 +172,8 @@ impl BaseStation {
     }
 
     /// Sends what has not been answered.
-    fn ask(&self, of: (Addr, Identification), member: &Member, out: &mut Vec<Action>) {
-        let new = self.address;
+    fn ask(&self, host: Addr, member: &Member, out: &mut Vec<Action>) {
+        let (new, of) = (self.address, (host, member.id));
         for &old in &member.pending {
             let ends = Ends { new, old };
             match self.params.scheme {
@@ -188,10 +191,9 @@ impl BaseStation {
     /// The path from an old base station, or from the gateway, is set up.
     fn answered(&mut self, (host, id): (Addr, Identification), by: Addr, now: Time, out: &mut Vec<Action>) {
         let again = self.first_retransmission(now);
-        let newest = self.newest(host);
         let switches = self.params.scheme == Scheme::Ssf && by != self.gateway;
         let Some(member) = self.members.get_mut(&host) else { return };
-        if id != newest || member.state != State::Registering || !member.pending.remove(&by) {
+        if id != member.id || member.state != State::Registering || !member.pending.remove(&by) {
             return;
         }
         if switches {
@@ -261,12 +263,13 @@ impl BaseStation {
         let until = now + self.params.entries.lifetime;
         let known = self.members.remove(&host);
         // The switches of an earlier handover to here are on their way, and nobody else repeats them.
-        let (switching, again) = match &known {
-            Some(member) => (member.switching.clone(), member.again),
-            None => (BTreeSet::new(), None),
+        let (id, switching, again) = match &known {
+            Some(member) => (member.id, member.switching.clone(), member.again),
+            None => (Identification::default(), BTreeSet::new(), None),
         };
         let mut member = Member {
             state: State::Moved,
+            id,
             pending: BTreeSet::new(),
             again: again.filter(|_| !switching.is_empty()),
             switching,
@@ -292,6 +295,7 @@ impl BaseStation {
         } else if ends.new == self.address
             && returns
             && let Some(member) = self.members.get_mut(&host)
+            && id == member.id
         {
             member.switching.remove(&ends.old);
             if member.switching.is_empty() && member.pending.is_empty() {
@@ -314,7 +318,7 @@ impl BaseStation {
                 continue;
             }
             if let Some((_, left)) = member.again.take_if(|(at, _)| *at <= now) {
-                self.ask((host, self.newest(host)), &member, out);
+                self.ask(host, &member, out);
                 member.again = (left > 1).then_some((now + self.params.retransmit, left - 1));
             }
             if member.turn.take_if(|at| *at <= now).is_some() {
@@ -323,8 +327,7 @@ impl BaseStation {
             self.members.insert(host, member);
         }
         if self.refresher.is_due(now) {
-            let serves =
-                |(host, member): (&Addr, &Member)| (member.state == State::Serving).then_some(*host);
+            let serves = |(host, member): (&Addr, &Member)| (member.state == State::Serving).then_some(*host);
             let hosts = self.members.iter().filter_map(serves).map(|host| (host, self.newest(host)));
             self.refresher.send(hosts.collect(), out);
         }

@@ -80,10 +80,10 @@ impl Entries {
         self.hosts.get(&host).is_none_or(|known| id > known.last)
     }
 
-    /// Whether another way will replace the present one, by this registration.
-    pub fn turns_by(&self, (host, id): (Addr, Identification)) -> bool {
-        let turn = self.hosts.get(&host).and_then(|known| known.turn);
-        turn.is_some_and(|turn| turn.id == id)
+    /// Whether the host's packets take another way later, by this registration.
+    pub fn waits(&self, (host, id): (Addr, Identification)) -> bool {
+        let later = self.hosts.get(&host).and_then(|known| known.turn.or(known.held));
+        later.is_some_and(|later| later.id == id)
     }
 
     /// By this registration the host's packets go this way alone.
@@ -138,13 +138,7 @@ impl Entries {
     }
 
     /// The host's packets wait here, and take this way at a time or before.
-    pub fn hold(
-        &mut self,
-        (host, id): (Addr, Identification),
-        way: Addr,
-        at: Time,
-        out: &mut Vec<Action>,
-    ) {
+    pub fn hold(&mut self, (host, id): (Addr, Identification), way: Addr, at: Time, out: &mut Vec<Action>) {
         self.hosts.entry(host).or_default().held = Some(Later { at, way, id });
         out.push(Action::StartBuffering { host });
     }

@@ -38,7 +38,10 @@ impl Protocol for Params {
         check_times("", times)?;
         check_sizes(self.sizes.all())?;
         if self.scheme.forwards() && self.buffer.at == BufferPlace::New {
-            let refusal = Refusal::at("buffer.at", "with this scheme the base station that a host left keeps its packets");
+            let refusal = Refusal::at(
+                "buffer.at",
+                "with this scheme the base station that a host left keeps its packets",
+            );
             return Err(refusal.help("write `at = \"old\"` in `buffer`"));
         }
         match gateway(topology)? {
@@ -68,8 +71,7 @@ impl Protocol for Params {
             let at = address(name);
             let below = below.remove(name).unwrap_or_default();
             let place = Place { address: at, uplink: uplink.map(address), below };
-            let phase =
-                |what: &str, end: Duration| stream(&format!("{name}/{what}")).uniform_duration(end);
+            let phase = |what: &str, end: Duration| stream(&format!("{name}/{what}")).uniform_duration(end);
             let refresh = phase("refresh", self.entries.refresh);
             if cells.contains(&at) {
                 let phases = (phase("beacon", self.detection.beacon_interval), refresh);

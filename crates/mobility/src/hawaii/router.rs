@@ -81,7 +81,7 @@ impl Router {
                 note_if(parts, host, Phase::CrossOverSwitched, out);
             }
             Scheme::Mnf if parts || Some(from) == self.place.uplink => {
-                if !self.entries.turns_by(of) {
+                if !self.entries.waits(of) {
                     let at = now + self.params.bicast;
                     self.entries.turn(of, way, (at, parts), out);
                     note_if(parts, host, Phase::BicastBegun, out);
@@ -123,7 +123,7 @@ impl Router {
         if returns {
             self.entries.end_stream(host, from, out);
             self.entries.set(of, way, now, out);
-        } else if parts && self.entries.way(host) != Some(way) {
+        } else if parts && self.entries.way(host) != Some(way) && !self.entries.waits(of) {
             note_if(true, host, Phase::CrossOverSwitched, out);
             if self.params.holds_at_switch() {
                 out.push(Action::Note { host, phase: Phase::HoldBegun });
@@ -156,7 +156,7 @@ impl Agent for Router {
         match input {
             Input::Message { from, message: Message { kind: Kind::Refresh { hosts }, .. } } => {
                 for (host, id) in hosts {
-                    if self.entries.heeds(host, id) {
+                    if self.entries.heeds(host, id) && !self.entries.waits((host, id)) {
                         self.entries.set((host, id), from, now, out);
                     }
                 }

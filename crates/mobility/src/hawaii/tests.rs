@@ -13,7 +13,9 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     let refused = |text: &str| -> Result<_, serde_json::Error> {
         Ok(read(text)?.check(&Topology::default()).err().map(|refusal| refusal.field))
     };
-    for text in ["{}", r#"{"buffer": {"limit": "9 pkt"}}"#, r#"{"scheme": "ssf"}"#, r#"{"retransmissions": 0}"#] {
+    for text in
+        ["{}", r#"{"buffer": {"limit": "9 pkt"}}"#, r#"{"scheme": "ssf"}"#, r#"{"retransmissions": 0}"#]
+    {
         assert_eq!(refused(text)?, None, "{text}");
     }
     for (text, field) in [

@@ -127,7 +127,15 @@ fn router_table(params: &Params, uplink: Option<Addr>) -> String {
     let power_up = |millis| hear(LEFT, millis, Kind::PowerUp { new: HERE });
     let new_to_old = !params.scheme.forwards();
     let from = |new: Addr, old: Addr| {
-        let side = |end| if end == HERE { LEFT } else if end == THERE { RIGHT } else { UP };
+        let side = |end| {
+            if end == HERE {
+                LEFT
+            } else if end == THERE {
+                RIGHT
+            } else {
+                UP
+            }
+        };
         side(if new_to_old { new } else { old })
     };
     let moves = |millis, old, new| update(from(new, old), millis, old, new);
@@ -205,11 +213,7 @@ fn base_station_table(params: &Params) -> String {
     let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
     let acknowledge = |from, millis| hear(from, millis, Kind::PathAcknowledge);
     let answer = |millis| {
-        if params.scheme.forwards() {
-            update(UP, millis, THERE, HERE)
-        } else {
-            acknowledge(THERE, millis)
-        }
+        if params.scheme.forwards() { update(UP, millis, THERE, HERE) } else { acknowledge(THERE, millis) }
     };
     let moves = |millis| update(UP, millis, HERE, THERE);
     let arrived = [(400, comes.clone())];
