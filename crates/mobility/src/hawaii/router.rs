@@ -10,8 +10,9 @@
 //! | routed | update with MNF, between there and the old base station | keeps the way for the bicast time; update to the next one | turning |
 //! | turning | bicast over | way to the new base station alone | routed |
 //! | turning | update of a later registration, on the new one's side | way to that base station; update to the next one | routed |
-//! | routed | update with SSF, between the old base station and where the ways part, or there | way for packets from the old one; update to the next one | streaming |
-//! | streaming | switch where the ways part | holds packets from elsewhere back; switch to the next one | holding |
+//! | none, routed | update with SSF, between the old base station and where the ways part, or there | way for packets from the old one; update to the next one | streaming |
+//! | streaming, routed | switch where the ways part | holds packets from elsewhere back; switch to the next one | holding |
+//! | none | switch | way to the new base station, if it is where the ways part or returns; switch to the next one | routed |
 //! | streaming | the same, without a hold | way to the new base station; switch to the next one | streaming |
 //! | streaming | switch that returns | way to the new base station, and no other; switch to the next one | routed |
 //! | holding | switch that returns, or it is missing for the prune timer | releases what it holds; way to the new base station | routed, streaming |
@@ -124,8 +125,8 @@ impl Router {
             self.entries.end_stream(host, from, out);
             self.entries.set(of, way, now, out);
         } else if parts && self.entries.way(host) != Some(way) && !self.entries.waits(of) {
-            note_if(true, host, Phase::CrossOverSwitched, out);
-            if self.params.holds_at_switch() {
+            out.push(Action::Note { host, phase: Phase::CrossOverSwitched });
+            if self.params.holds_at_switch() && self.entries.way(host).is_some() {
                 out.push(Action::Note { host, phase: Phase::HoldBegun });
                 self.entries.hold(of, way, now + self.params.release.prune_timer, out);
             } else {
