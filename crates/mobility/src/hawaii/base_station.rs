@@ -15,7 +15,7 @@
 //! | left | prune timer | no route, discards the buffer | none |
 //! | none, registering, serving, left | update of a later registration elsewhere | route to the router; acknowledges the path, or with MSF and SSF update hop by hop | moved |
 //! | left | the same, with a buffer | also releases it to the router | moved |
-//! | serving | the same with MNF | acknowledges the path; route to the router after the bicast time | moved |
+//! | none, registering, serving, left | the same with MNF | acknowledges the path; route to the router after the bicast time | moved |
 //! | moved | host gone, with MSF and SSF | what waits for the air goes to the router | moved |
 //! | moved | update again | acknowledges the path, or update hop by hop | moved |
 //! | moved | switch | sends it back | moved |
@@ -280,7 +280,8 @@ impl BaseStation {
         if known.as_ref().is_some_and(|known| known.buffering) {
             out.push(Action::Note { host, phase: Phase::ForwardingBegun });
             forward(host, self.uplink, out);
-        } else if self.params.scheme == Scheme::Mnf && known.is_some() {
+        } else if self.params.scheme == Scheme::Mnf {
+            // Not before the routers, or packets circle.
             member.turn = Some(now + self.params.bicast);
         } else {
             turn_back(host, self.uplink, out);

@@ -118,6 +118,17 @@ fn a_lost_switch_holds_packets_until_it_is_repeated() {
     }
 }
 
+/// The old base station has forgotten the host when the update comes, and the routers on its branch still send copies down.
+#[test]
+fn an_update_that_finds_nobody_makes_no_loop() {
+    let mut late = lab(MNF, SOFT);
+    late.troubles = (2..=5).map(|occurrence| Trouble::lost("registration", occurrence)).collect();
+    let record = late.run();
+    let begun = record.phase("bicast-begun", TURNS).expect("an update");
+    assert!(begun > TURNS + 1_200 * MS, "the host was forgotten a second after it left");
+    assert_eq!(ended_by(&record, "ttl-expired"), 0);
+}
+
 /// Times of a message in ms, from one node to another.
 fn sent(record: &Record, message: &str, (from, to): (&str, &str)) -> Vec<u64> {
     let is_it =
