@@ -175,6 +175,8 @@ protocols! {
         "LTE handover over X2 with data forwarding; standard, fast and predictive path switch",
     "cellular-ip" => cellular_ip as CellularIp:
         "Cellular IP: route and paging caches set by packets from hosts; hard and semisoft handoff",
+    "hawaii" => hawaii as Hawaii:
+        "HAWAII: path set-up hop by hop; unicast and multicast non-forwarding, multiple and single stream forwarding",
     "mandm" => mandm as Mandm:
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
 }

@@ -233,6 +233,11 @@ const SENSE: &[Edit] = &[
         "[mobility]\nkind = \"mandm\"\ntree = { refresh = \"40 s\" }",
     ),
     (
+        "a buffer where a scheme keeps nothing",
+        MOBILITY,
+        "[mobility]\nkind = \"hawaii\"\nscheme = \"ssf\"\nbuffer = { limit = \"9 pkt\" }",
+    ),
+    (
         "a host that is nowhere",
         RADIO,
         "[radio]\nkind = \"hard\"\n[radio.measurement]\nsignal = \"positions\"",

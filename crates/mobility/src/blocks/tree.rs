@@ -90,6 +90,11 @@ impl AccessTree {
     pub fn neighbours(&self, node: &str) -> impl Iterator<Item = &str> {
         self.neighbours.get(node).into_iter().flatten().map(String::as_str)
     }
+
+    /// A node, and those on its way to the gateway, in order.
+    pub fn way<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::successors(Some(node), |node| self.uplinks.get(*node)?.as_deref())
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +137,7 @@ mod tests {
         let expected = [("b", Some("c")), ("bs1", Some("b")), ("bs2", Some("c")), ("c", Some("gw"))];
         assert_eq!(nodes, [&expected[..], &[("gw", None)]].concat());
         assert_eq!(tree.neighbours("c").collect::<Vec<_>>(), ["b", "bs2", "gw"]);
+        assert_eq!(tree.way("bs1").collect::<Vec<_>>(), ["bs1", "b", "c", "gw"]);
     }
 
     #[test]

@@ -86,3 +86,64 @@ fn cellular_ip_with_hard_handoff() {
         ]
     );
 }
+
+#[test]
+fn hawaii_with_non_forwarding() {
+    for scheme in ["unf", "mnf"] {
+        let chart = said(&format!("kind = \"hawaii\"\nscheme = \"{scheme}\""), HARD);
+        assert_eq!(
+            chart,
+            [
+                "100 registration mh>bs2",
+                "103 path-update bs2>ar2",
+                "104 path-update ar2>r1",
+                "109 path-update r1>ar1",
+                "114 path-update ar1>bs1",
+                "115 path-acknowledge bs1>bs2",
+                "127 registration-acknowledge bs2>mh",
+            ]
+        );
+    }
+}
+
+#[test]
+fn hawaii_with_multiple_stream_forwarding() {
+    let chart = said("kind = \"hawaii\"\nscheme = \"msf\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 registration mh>bs2",
+            "103 path-update bs2>bs1",
+            "115 path-update bs1>ar1",
+            "116 path-update ar1>r1",
+            "121 path-update r1>ar2",
+            "126 path-update ar2>bs2",
+            "127 registration-acknowledge bs2>mh",
+        ]
+    );
+}
+
+#[test]
+fn hawaii_with_single_stream_forwarding() {
+    let chart = said("kind = \"hawaii\"\nscheme = \"ssf\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 registration mh>bs2",
+            "103 path-update bs2>bs1",
+            "115 path-update bs1>ar1",
+            "116 path-update ar1>r1",
+            "121 path-update r1>ar2",
+            "126 path-update ar2>bs2",
+            "127 path-switch bs2>ar2",
+            "127 registration-acknowledge bs2>mh",
+            "128 path-switch ar2>r1",
+            "133 path-switch r1>ar1",
+            "138 path-switch ar1>bs1",
+            "139 path-switch bs1>ar1",
+            "140 path-switch ar1>r1",
+            "145 path-switch r1>ar2",
+            "151 path-switch ar2>bs2",
+        ]
+    );
+}

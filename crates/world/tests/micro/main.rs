@@ -2,6 +2,7 @@
 
 mod cellular_ip;
 mod chart;
+mod hawaii;
 mod lab;
 mod mandm;
 mod reached;

@@ -4,16 +4,26 @@
 //! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs as many as one likes.
 
 use crate::lab::{Dice, Lab, MS, Trouble, walks};
-use crate::trouble::{CELLULAR_IP, MANDM, Variant, lab, problems};
+use crate::trouble::{CELLULAR_IP, HAWAII, MANDM, Variant, lab, problems};
 
 const MANDM_MESSAGES: [&str; 7] =
     ["attach", "attach-acknowledge", "join", "join-acknowledge", "prune", "trigger", "moved"];
+const HAWAII_MESSAGES: [&str; 6] = [
+    "registration",
+    "registration-acknowledge",
+    "path-update",
+    "path-acknowledge",
+    "path-switch",
+    "path-refresh",
+];
 const CELLULAR_IP_MESSAGES: [&str; 4] =
     ["route-update", "paging-update", "semisoft-trigger", "gateway-beacon"];
 
 /// From the last entry of a cell to the first datagram: what six repetitions of M&M take (0.1, 0.2, 0.4, 0.8, 1 and 1 s),
 /// with its prune timer.
 const MANDM_BOUND: u64 = 5_000 * MS;
+/// What six repetitions of a registration of HAWAII take, and the path set-up.
+const HAWAII_BOUND: u64 = 5_000 * MS;
 /// Six route-update times of Cellular IP, the active-state timeout, and a beacon of the gateway.
 const CELLULAR_IP_BOUND: u64 = 25_000 * MS;
 
@@ -50,4 +60,9 @@ fn a_host_under_mandm_is_reached_again_within_the_bound() {
 #[test]
 fn a_host_under_cellular_ip_is_reached_again_within_the_bound() {
     walks(60, |number| walk(number, &CELLULAR_IP, &CELLULAR_IP_MESSAGES, CELLULAR_IP_BOUND));
+}
+
+#[test]
+fn a_host_under_hawaii_is_reached_again_within_the_bound() {
+    walks(60, |number| walk(number, &HAWAII, &HAWAII_MESSAGES, HAWAII_BOUND));
 }

@@ -63,10 +63,31 @@ pub const CELLULAR_IP: [Variant; 7] = [
     Variant("copies", cellular_ip!("handoff = \"semisoft\""), ALL),
 ];
 
-/// What repetitions take after two losses: at M&M 0.1 and 0.2 s for an attach or a join, and the prune timer; at Cellular
-/// IP twice the route-update time.
+pub const HAWAII: [Variant; 13] = [
+    Variant("unf", "kind = \"hawaii\"", NO_GAP),
+    Variant("unf, overlap", "kind = \"hawaii\"", OVERLAP),
+    Variant("mnf", "kind = \"hawaii\"\nscheme = \"mnf\"", OVERLAP),
+    Variant("mnf, gap", "kind = \"hawaii\"\nscheme = \"mnf\"", GAP),
+    Variant("msf", "kind = \"hawaii\"\nscheme = \"msf\"", GAP),
+    Variant("msf, overlap", "kind = \"hawaii\"\nscheme = \"msf\"", OVERLAP),
+    Variant("ssf", "kind = \"hawaii\"\nscheme = \"ssf\"", GAP),
+    Variant("ssf, overlap", "kind = \"hawaii\"\nscheme = \"ssf\"", OVERLAP),
+    Variant("ssf, no hold", "kind = \"hawaii\"\nscheme = \"ssf\"\nordered_switch = false", NO_GAP),
+    Variant("unf, copies", "kind = \"hawaii\"", ALL),
+    Variant("msf, copies", "kind = \"hawaii\"\nscheme = \"msf\"", ALL),
+    Variant("ssf, copies", "kind = \"hawaii\"\nscheme = \"ssf\"\naggregate_refresh = false", ALL),
+    Variant(
+        "beacons",
+        "kind = \"hawaii\"\nscheme = \"mnf\"\n\
+         detection = { by = \"advertisement\", beacon_interval = \"40 ms\" }",
+        OVERLAP,
+    ),
+];
+
+/// What repetitions take after two losses: at M&M 0.1 and 0.2 s for an attach or a join, and the prune timer; at HAWAII the
+/// same for a registration; at Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
-    if variant.1.contains("mandm") { 2_000 * MS } else { 7_000 * MS }
+    if variant.1.contains("cellular-ip") { 7_000 * MS } else { 2_000 * MS }
 }
 
 pub fn lab(variant: &Variant) -> Lab {
@@ -81,7 +102,9 @@ pub fn problems(lab: &Lab, bound: u64) -> Vec<String> {
     let record = lab.run();
     let mut problems = Vec::new();
     problems.extend(record.reached_again("down", bound).err());
-    if let Some(loss) = record.losses.iter().find(|loss| &*loss.reason == "ttl-expired") {
+    // Where the way is set up from the old base station on, packets circle until the last router has heard of it.
+    let may_circle = ["msf", "ssf"].iter().any(|scheme| lab.mobility.contains(scheme));
+    if let Some(loss) = record.losses.iter().find(|loss| &*loss.reason == "ttl-expired" && !may_circle) {
         problems.push(format!("a packet circled: {loss:?}"));
     }
     // A standing candidate set holds full buffers to the end, perhaps with the only copies of some datagrams.
@@ -192,4 +215,14 @@ fn cellular_ip_with_one_or_two_messages_in_trouble() {
 #[test]
 fn cellular_ip_with_a_second_handover() {
     twice(&CELLULAR_IP);
+}
+
+#[test]
+fn hawaii_with_one_or_two_messages_in_trouble() {
+    one_or_two(&HAWAII);
+}
+
+#[test]
+fn hawaii_with_a_second_handover() {
+    twice(&HAWAII);
 }

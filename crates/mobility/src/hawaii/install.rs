@@ -1,0 +1,103 @@
+//! Who plays which role, and what the world is asked for.
+
+use super::place::Place;
+use super::{BaseStation, Hawaii, Message, MobileHost, Params, Phase, Router, Scheme, Sizes};
+use crate::blocks::{AccessTree, BufferPlace, check_times, gateway};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Duration, Rng};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Protocol for Params {
+    type Role = Hawaii;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"hawaii\", scheme = \"unf\" }";
+    const TITLE: &'static str = "HAWAII";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        self.detection.check()?;
+        self.buffer.check()?;
+        self.release.check()?;
+        self.entries.check("entries")?;
+        let times = [
+            ("bicast", self.bicast),
+            ("retransmit", self.retransmit),
+            ("retransmit_limit", self.retransmit_limit),
+        ];
+        check_times("", times)?;
+        check_sizes(self.sizes.all())?;
+        if self.scheme.forwards() && self.buffer.at == BufferPlace::New {
+            let refusal = Refusal::at(
+                "buffer.at",
+                "with this scheme the base station that a host left keeps its packets",
+            );
+            return Err(refusal.help("write `at = \"old\"` in `buffer`"));
+        }
+        match gateway(topology)? {
+            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn broadcast_interval(&self) -> Option<Duration> {
+        self.detection.interval()
+    }
+
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Hawaii> {
+        let mut installed = Installation::empty();
+        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        let Ok(Some(gateway)) = gateway(topology) else { return installed };
+        let Ok(tree) = AccessTree::new(topology, gateway) else { return installed };
+        let address = |name: &str| topology.address(name);
+        let cells: BTreeSet<Addr> = topology.cells.iter().map(|cell| address(&cell.name)).collect();
+        let mut below: BTreeMap<&str, BTreeMap<Addr, Addr>> = BTreeMap::new();
+        for cell in &topology.cells {
+            for (lower, upper) in tree.way(&cell.name).zip(tree.way(&cell.name).skip(1)) {
+                below.entry(upper).or_default().insert(address(&cell.name), address(lower));
+            }
+        }
+        for (name, uplink) in tree.nodes() {
+            let at = address(name);
+            let below = below.remove(name).unwrap_or_default();
+            let place = Place { address: at, uplink: uplink.map(address), below };
+            let phase = |what: &str, end: Duration| stream(&format!("{name}/{what}")).uniform_duration(end);
+            let refresh = phase("refresh", self.entries.refresh);
+            if cells.contains(&at) {
+                let phases = (phase("beacon", self.detection.beacon_interval), refresh);
+                let others = cells.iter().copied().filter(|cell| *cell != at).collect();
+                let role = BaseStation::new((&place, address(gateway)), others, phases, self).into();
+                let buffering = self.buffer.buffering().filter(|_| self.scheme.forwards());
+                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            } else {
+                let role = Router::new(place, refresh, self).into();
+                let plain = Buffering::plain(self.buffer.limit, Keeps::Nothing);
+                let buffering = Some(plain).filter(|_| self.holds_at_switch());
+                installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+            }
+        }
+        for host in &topology.hosts {
+            let address = address(&host.name);
+            installed.place(address, MobileHost::new(address, self));
+        }
+        installed.discards_unknown = true;
+        installed
+    }
+}
+
+impl Scheme {
+    /// The message goes to the old base station first, which forwards what it keeps.
+    pub fn forwards(self) -> bool {
+        matches!(self, Scheme::Msf | Scheme::Ssf)
+    }
+}

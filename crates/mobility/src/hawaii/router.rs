@@ -1,0 +1,196 @@
+//! A router of the access network, and the gateway: sets up a host's way as the messages between base stations pass.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none, routed | power-up | way to where it came from; power-up to the next one up, or acknowledge at the gateway | routed |
+//! | none, routed | update, with UNF and MSF | way to the new base station; update to the next one | routed |
+//! | none | update where the ways part | the same, and power-up to the next one up | routed |
+//! | none, routed | update with MNF, between the new base station and where the ways part | way to the new base station; update to the next one | routed |
+//! | routed | update with MNF, where the ways part | copies to the new base station for the bicast time; update to the next one | turning |
+//! | routed | update with MNF, between there and the old base station | keeps the way for the bicast time; update to the next one | turning |
+//! | turning | bicast over | way to the new base station alone | routed |
+//! | turning | update of a later registration, on the new one's side | way to that base station; update to the next one | routed |
+//! | none, routed | update with SSF, between the old base station and where the ways part, or there | way for packets from the old one; update to the next one | streaming |
+//! | streaming, routed | switch where the ways part | holds packets from elsewhere back; switch to the next one | holding |
+//! | none | switch | way to the new base station, if it is where the ways part or returns; switch to the next one | routed |
+//! | streaming | the same, without a hold | way to the new base station; switch to the next one | streaming |
+//! | streaming | switch that returns | way to the new base station, and no other; switch to the next one | routed |
+//! | holding | switch that returns, or it is missing for the prune timer | releases what it holds; way to the new base station | routed, streaming |
+//! | holding | update of a later registration | the same; then as above | routed, streaming |
+//! | routed | refresh that is not older | way to where it came from | routed |
+//! | none | refresh | way to where it came from | routed |
+//! | routed, turning, streaming | lifetime over | no way | none |
+//! | any | time to refresh | refresh of all hosts below to the next one up | same |
+//!
+//! What an earlier registration says changes nothing and goes no further.
+
+use super::entries::Entries;
+use super::message::Ends;
+use super::place::Place;
+use super::refresher::Refresher;
+use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
+use crate::{Agent, Identification};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+
+/// HAWAII at a router.
+#[derive(Clone, Debug)]
+pub struct Router {
+    place: Place,
+    params: Params,
+    entries: Entries,
+    refresher: Refresher,
+}
+
+impl Router {
+    /// A router that knows no host; its first refresh comes at `phase`.
+    pub fn new(place: Place, phase: Duration, params: &Params) -> Router {
+        Router {
+            entries: Entries::new(params.entries.lifetime),
+            refresher: Refresher::new(place.uplink, phase, params),
+            place,
+            params: params.clone(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        self.entries.state(host)
+    }
+
+    fn power_up(&mut self, of: Registration, (from, new): (Addr, Addr), now: Time, out: &mut Vec<Action>) {
+        self.entries.end_stream(of.0, from, out);
+        self.entries.set(of, from, now, out);
+        match self.place.uplink {
+            Some(uplink) => send(uplink, of, Kind::PowerUp { new }, out),
+            None => send(new, of, Kind::PathAcknowledge, out),
+        }
+    }
+
+    fn update(&mut self, of: Registration, (from, ends): (Addr, Ends), now: Time, out: &mut Vec<Action>) {
+        let (host, id) = of;
+        let Ends { new, old } = ends;
+        let to_old = !self.params.scheme.forwards();
+        let next = self.place.towards(if to_old { old } else { new });
+        let Some((way, next)) = self.place.towards(new).zip(next) else { return };
+        let parts = self.place.parts(new, old);
+        let before = self.entries.way(host);
+        match self.params.scheme {
+            _ if before == Some(way) || before.is_none() => self.entries.set(of, way, now, out),
+            Scheme::Unf | Scheme::Msf => {
+                self.entries.set(of, way, now, out);
+                note_if(parts, host, Phase::CrossOverSwitched, out);
+            }
+            Scheme::Mnf if parts || Some(from) == self.place.uplink => {
+                if !self.entries.waits(of) {
+                    let at = now + self.params.bicast;
+                    self.entries.turn(of, way, (at, parts), out);
+                    note_if(parts, host, Phase::BicastBegun, out);
+                }
+            }
+            Scheme::Ssf if Some(from) != self.place.uplink => {}
+            Scheme::Mnf | Scheme::Ssf => self.entries.set(of, way, now, out),
+        }
+        if self.params.scheme == Scheme::Ssf {
+            // Nothing turns the stream back that comes now.
+            self.entries.end_stream(host, next, out);
+            if Some(from) != self.place.uplink {
+                self.entries.stream(host, from, way, now, out);
+            }
+        }
+        if parts
+            && before.is_none()
+            && let Some(uplink) = self.place.uplink
+        {
+            send(uplink, of, Kind::PowerUp { new }, out);
+        }
+        out.push(Action::Send {
+            to: next,
+            message: Message { host: Some(host), id, kind: Kind::Update(ends) },
+        });
+    }
+
+    fn switch(
+        &mut self,
+        of: Registration,
+        (from, ends, returns): (Addr, Ends, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let (host, _) = of;
+        let next = self.place.towards(if returns { ends.new } else { ends.old });
+        let Some((way, next)) = self.place.towards(ends.new).zip(next) else { return };
+        let parts = self.place.parts(ends.new, ends.old);
+        if returns {
+            self.entries.end_stream(host, from, out);
+            self.entries.set(of, way, now, out);
+        } else if parts && self.entries.way(host) != Some(way) && !self.entries.waits(of) {
+            out.push(Action::Note { host, phase: Phase::CrossOverSwitched });
+            if self.params.holds_at_switch() && self.entries.way(host).is_some() {
+                out.push(Action::Note { host, phase: Phase::HoldBegun });
+                self.entries.hold(of, way, now + self.params.release.prune_timer, out);
+            } else {
+                self.entries.set(of, way, now, out);
+            }
+        }
+        send(next, of, Kind::Switch { ends, returns }, out);
+    }
+}
+
+type Registration = (Addr, Identification);
+
+fn note_if(condition: bool, host: Addr, phase: Phase, out: &mut Vec<Action>) {
+    if condition {
+        out.push(Action::Note { host, phase });
+    }
+}
+
+fn send(to: Addr, (host, id): Registration, kind: Kind, out: &mut Vec<Action>) {
+    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+}
+
+impl Agent for Router {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message { from, message: Message { kind: Kind::Refresh { hosts }, .. } } => {
+                for (host, id) in hosts {
+                    if self.entries.heeds(host, id) && !self.entries.waits((host, id)) {
+                        self.entries.set((host, id), from, now, out);
+                    }
+                }
+            }
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => {
+                let is_later = self.entries.is_later(host, id);
+                if !self.entries.heeds(host, id) {
+                    return;
+                }
+                if is_later {
+                    self.entries.end_hold(host, now, out);
+                }
+                match kind {
+                    Kind::PowerUp { new } => self.power_up((host, id), (from, new), now, out),
+                    Kind::Update(ends) => self.update((host, id), (from, ends), now, out),
+                    Kind::Switch { ends, returns } => {
+                        self.switch((host, id), (from, ends, returns), now, out);
+                    }
+                    _ => {}
+                }
+            }
+            Input::Deadline => {
+                self.entries.on_time(now, out);
+                if self.refresher.is_due(now) {
+                    self.refresher.send(self.entries.refreshed(self.place.uplink), out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.entries.deadlines(each);
+        self.refresher.deadline().into_iter().for_each(each);
+    }
+}

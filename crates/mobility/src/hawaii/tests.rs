@@ -1,0 +1,45 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
+
+use super::{Message, Params, Sizes};
+use crate::{Protocol, Signal, Topology};
+
+#[test]
+fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    assert_eq!(read("{}")?, Params::default());
+    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
+    let refused = |text: &str| -> Result<_, serde_json::Error> {
+        Ok(read(text)?.check(&Topology::default()).err().map(|refusal| refusal.field))
+    };
+    for text in
+        ["{}", r#"{"buffer": {"limit": "9 pkt"}}"#, r#"{"scheme": "ssf"}"#, r#"{"retransmissions": 0}"#]
+    {
+        assert_eq!(refused(text)?, None, "{text}");
+    }
+    for (text, field) in [
+        (r#"{"bicast": "0 ms"}"#, "bicast"),
+        (r#"{"retransmit": "0 ms"}"#, "retransmit"),
+        (r#"{"entries": {"lifetime": "5 s"}}"#, "entries.lifetime"),
+        (r#"{"detection": {"lost_beacons": 0}}"#, "detection.lost_beacons"),
+        (r#"{"scheme": "msf", "buffer": {"limit": "9 pkt"}}"#, "buffer.at"),
+        (r#"{"buffer": {"longest_wait": "0 ms"}}"#, "buffer.longest_wait"),
+        (r#"{"release": {"prune_timer": "0 ms"}}"#, "release.prune_timer"),
+        (r#"{"sizes": {"path_setup": "0 B"}}"#, "sizes.path_setup"),
+    ] {
+        assert_eq!(refused(text)?.as_deref(), Some(field), "{text}");
+    }
+    assert!(read(r#"{"scheme": "usf"}"#).is_err());
+    assert!(read(r#"{"redundancy": {"bicast": "1 ms"}}"#).is_err());
+    Ok(())
+}
+
+#[test]
+fn every_size_is_some_and_every_name_is_one() {
+    assert!(Sizes::default().all().iter().all(|(_, size)| (12..=104).contains(&size.0)));
+    let mut names = Message::NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Message::NAMES.len());
+}

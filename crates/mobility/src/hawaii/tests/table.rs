@@ -1,0 +1,283 @@
+//! Every state and input of every role, as a table: what if it comes twice, late, or never.
+
+use crate::hawaii::{
+    BaseStation, Ends, Hawaii, Input, Kind, Message, MobileHost, Params, Place, Router, Scheme,
+};
+use crate::transitions::{Setup, Words, transitions};
+use crate::{Identification, L2Trigger};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+const HOST: Addr = Addr::new(1, 1);
+const GATEWAY: Addr = Addr::new(2, 0);
+const UP: Addr = Addr::new(3, 0);
+/// A router with two branches, at whose ends are base stations; a third one is elsewhere.
+const ROUTER: Addr = Addr::new(4, 0);
+const LEFT: Addr = Addr::new(5, 0);
+const RIGHT: Addr = Addr::new(6, 0);
+const HERE: Addr = Addr::new(10, 0);
+const THERE: Addr = Addr::new(11, 0);
+const FAR: Addr = Addr::new(12, 0);
+
+fn name(addr: Addr) -> String {
+    let names = [
+        (HOST, "host"),
+        (GATEWAY, "gateway"),
+        (UP, "up"),
+        (ROUTER, "router"),
+        (LEFT, "left"),
+        (RIGHT, "right"),
+        (HERE, "here"),
+        (THERE, "there"),
+        (FAR, "far"),
+        (Addr::BROADCAST, "all"),
+    ];
+    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+}
+
+/// An identification: a clock in ms.
+fn id(millis: u64) -> Identification {
+    Identification(millis * 1_000_000)
+}
+
+fn detail(message: &Message) -> String {
+    let clock = message.id.0 / 1_000_000;
+    match &message.kind {
+        Kind::Registration { previous } if !previous.is_empty() => {
+            format!(" {clock} after {}", previous.iter().copied().map(name).collect::<Vec<_>>().join(", "))
+        }
+        Kind::Update(Ends { new, old }) => format!(" {clock} from {} to {}", name(*old), name(*new)),
+        Kind::Switch { ends: Ends { new, old }, returns } => {
+            let returns = if *returns { ", returning" } else { "" };
+            format!(" {clock} from {} to {}{returns}", name(*old), name(*new))
+        }
+        _ => format!(" {clock}"),
+    }
+}
+
+fn table(role: Hawaii, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
+    let words = Words { state: |role: &Hawaii| role.state(HOST), name, detail };
+    transitions(&role, &words, states, ms(1_000), inputs)
+}
+
+const fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+const NOW: Time = Time::ZERO;
+
+fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
+    Input::Message { from, message: Message { host: Some(HOST), id: id(millis), kind } }
+}
+
+fn update(from: Addr, millis: u64, old: Addr, new: Addr) -> Input {
+    hear(from, millis, Kind::Update(Ends { new, old }))
+}
+
+fn switch(from: Addr, millis: u64, old: Addr, new: Addr, returns: bool) -> Input {
+    hear(from, millis, Kind::Switch { ends: Ends { new, old }, returns })
+}
+
+fn refresh(from: Addr, millis: u64) -> Input {
+    hear(from, millis, Kind::Refresh { hosts: vec![(HOST, id(millis))] })
+}
+
+fn registration(millis: u64, previous: &[Addr]) -> Input {
+    hear(HOST, millis, Kind::Registration { previous: previous.to_vec() })
+}
+
+fn params(scheme: Scheme) -> Params {
+    Params { scheme, ..Params::default() }
+}
+
+#[test]
+fn mobile_host() {
+    let up = |base_station| Input::Trigger(L2Trigger::LinkUp { base_station });
+    let down = |base_station| Input::Trigger(L2Trigger::LinkDown { base_station });
+    let acknowledge = |millis| hear(HERE, millis, Kind::RegistrationAcknowledge);
+    let registering = [(500, up(HERE))];
+    let registered = [&registering[..], &[(510, acknowledge(500))]].concat();
+    let moved = [&registered[..], &[(900, up(THERE))]].concat();
+    let away = [&registered[..], &[(900, down(HERE))]].concat();
+    let states: [Setup<'_, Message>; 5] = [
+        ("away", &[]),
+        ("link up", &registering),
+        ("acknowledged", &registered),
+        ("in both cells", &moved),
+        ("link down", &away),
+    ];
+    let inputs = [
+        ("link up (here)", NOW, up(HERE)),
+        ("link up (there)", NOW, up(THERE)),
+        ("link down (here)", NOW, down(HERE)),
+        ("link down (there)", NOW, down(THERE)),
+        ("acknowledge of 500", NOW, acknowledge(500)),
+        ("acknowledge of 900", NOW, hear(THERE, 900, Kind::RegistrationAcknowledge)),
+        ("beacon, which layer 2 makes needless", NOW, hear(THERE, 0, Kind::Beacon)),
+        ("time: early", NOW, Input::Deadline),
+        ("time: retransmission", ms(200), Input::Deadline),
+        ("time: renewal", ms(10_000), Input::Deadline),
+    ];
+    insta::assert_snapshot!(table(MobileHost::new(HOST, &Params::default()).into(), &states, &inputs));
+}
+
+/// The router at which the ways to two base stations part; below `uplink`.
+fn router_table(params: &Params, uplink: Option<Addr>) -> String {
+    let power_up = |millis| hear(LEFT, millis, Kind::PowerUp { new: HERE });
+    let new_to_old = !params.scheme.forwards();
+    let from = |new: Addr, old: Addr| {
+        let side = |end| {
+            if end == HERE {
+                LEFT
+            } else if end == THERE {
+                RIGHT
+            } else {
+                UP
+            }
+        };
+        side(if new_to_old { new } else { old })
+    };
+    let moves = |millis, old, new| update(from(new, old), millis, old, new);
+    let routed = [(500, power_up(490))];
+    let moved = [&routed[..], &[(900, moves(890, HERE, THERE))]].concat();
+    let switched = [&moved[..], &[(920, switch(RIGHT, 890, HERE, THERE, false))]].concat();
+    let returned = [&switched[..], &[(940, switch(LEFT, 890, HERE, THERE, true))]].concat();
+    let moved_away = [&routed[..], &[(900, moves(890, HERE, FAR))]].concat();
+    let states: [Setup<'_, Message>; 6] = [
+        ("none", &[]),
+        ("powered up", &routed),
+        ("host moved below", &moved),
+        ("switched", &switched),
+        ("switch returned", &returned),
+        ("host moved away", &moved_away),
+    ];
+    let inputs = [
+        ("power-up 400: late", NOW, power_up(400)),
+        ("power-up 995", NOW, power_up(995)),
+        ("update 400: late", NOW, moves(400, HERE, THERE)),
+        ("update 890: again", NOW, moves(890, HERE, THERE)),
+        ("update 995, here to there", NOW, moves(995, HERE, THERE)),
+        ("update 995, back to here", NOW, moves(995, THERE, HERE)),
+        ("update 995, here to far", NOW, moves(995, HERE, FAR)),
+        ("update 995, far to there", NOW, moves(995, FAR, THERE)),
+        ("switch 400: late", NOW, switch(RIGHT, 400, HERE, THERE, false)),
+        ("switch 890", NOW, switch(RIGHT, 890, HERE, THERE, false)),
+        ("switch 890 returns", NOW, switch(LEFT, 890, HERE, THERE, true)),
+        ("refresh of left 400: late", NOW, refresh(LEFT, 400)),
+        ("refresh of left 490", NOW, refresh(LEFT, 490)),
+        ("refresh of right 890", NOW, refresh(RIGHT, 890)),
+        ("time: early", NOW, Input::Deadline),
+        ("time: bicast over, refresh", ms(90), Input::Deadline),
+        ("time: prune timer", ms(1_000), Input::Deadline),
+        ("time: lifetime over", ms(30_500), Input::Deadline),
+    ];
+    let below = BTreeMap::from([(HERE, LEFT), (THERE, RIGHT)]);
+    let place = Place { address: ROUTER, uplink, below };
+    table(Router::new(place, Duration::from_millis(1_050), params).into(), &states, &inputs)
+}
+
+#[test]
+fn router() {
+    insta::assert_snapshot!(router_table(&params(Scheme::Unf), Some(UP)));
+}
+
+#[test]
+fn router_at_the_gateway() {
+    insta::assert_snapshot!(router_table(&params(Scheme::Unf), None));
+}
+
+#[test]
+fn router_with_mnf() {
+    insta::assert_snapshot!(router_table(&params(Scheme::Mnf), Some(UP)));
+}
+
+#[test]
+fn router_with_msf() {
+    insta::assert_snapshot!(router_table(&params(Scheme::Msf), Some(UP)));
+}
+
+#[test]
+fn router_with_ssf() {
+    insta::assert_snapshot!(router_table(&params(Scheme::Ssf), Some(UP)));
+}
+
+#[test]
+fn router_with_ssf_that_holds_nothing() {
+    let params = Params { ordered_switch: false, ..params(Scheme::Ssf) };
+    insta::assert_snapshot!(router_table(&params, Some(UP)));
+}
+
+fn base_station_table(params: &Params) -> String {
+    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
+    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
+    let acknowledge = |from, millis| hear(from, millis, Kind::PathAcknowledge);
+    let answer = |millis| {
+        if params.scheme.forwards() { update(UP, millis, THERE, HERE) } else { acknowledge(THERE, millis) }
+    };
+    let moves = |millis| update(UP, millis, HERE, THERE);
+    let arrived = [(400, comes.clone())];
+    let powering = [&arrived[..], &[(500, registration(490, &[]))]].concat();
+    let registering = [&arrived[..], &[(500, registration(490, &[THERE]))]].concat();
+    let serving = [&registering[..], &[(510, answer(490))]].concat();
+    let left = [&serving[..], &[(900, gone.clone())]].concat();
+    let back = [&left[..], &[(930, comes.clone())]].concat();
+    let left_and_moved = [&left[..], &[(950, moves(940))]].concat();
+    let moved_with_overlap = [&serving[..], &[(950, moves(940))]].concat();
+    let states: [Setup<'_, Message>; 9] = [
+        ("none", &[]),
+        ("host here", &arrived),
+        ("registered, power-up on its way", &powering),
+        ("registered, update on its way", &registering),
+        ("path set up", &serving),
+        ("host gone", &left),
+        ("host back", &back),
+        ("host gone and elsewhere", &left_and_moved),
+        ("host here and elsewhere", &moved_with_overlap),
+    ];
+    let inputs = [
+        ("host arrived", NOW, comes),
+        ("host gone", NOW, gone),
+        ("registration 490: again", NOW, registration(490, &[THERE])),
+        ("registration 400: late", NOW, registration(400, &[])),
+        ("registration 990", NOW, registration(990, &[])),
+        ("registration 990 after there", NOW, registration(990, &[THERE])),
+        ("acknowledge of the gateway 490", NOW, acknowledge(GATEWAY, 490)),
+        ("acknowledge of there 490", NOW, acknowledge(THERE, 490)),
+        ("update to here 490", NOW, update(UP, 490, THERE, HERE)),
+        ("update to there 400: late", NOW, moves(400)),
+        ("update to there 940", NOW, moves(940)),
+        ("update to there 990", NOW, moves(990)),
+        ("switch to there 400: late", NOW, switch(UP, 400, HERE, THERE, false)),
+        ("switch to there 940", NOW, switch(UP, 940, HERE, THERE, false)),
+        ("switch to here 490 returns", NOW, switch(UP, 490, THERE, HERE, true)),
+        ("time: early", NOW, Input::Deadline),
+        ("time: bicast over, refresh", ms(60), Input::Deadline),
+        ("time: prune timer", ms(1_000), Input::Deadline),
+        ("time: lifetime over", ms(30_500), Input::Deadline),
+    ];
+    let place = Place { address: HERE, uplink: Some(UP), below: BTreeMap::new() };
+    let phases = (Duration::ZERO, Duration::from_millis(1_050));
+    let role = BaseStation::new((&place, GATEWAY), BTreeSet::from([THERE, FAR]), phases, params);
+    table(role.into(), &states, &inputs)
+}
+
+#[test]
+fn base_station() {
+    insta::assert_snapshot!(base_station_table(&params(Scheme::Unf)));
+}
+
+#[test]
+fn base_station_with_mnf() {
+    insta::assert_snapshot!(base_station_table(&params(Scheme::Mnf)));
+}
+
+#[test]
+fn base_station_with_msf() {
+    insta::assert_snapshot!(base_station_table(&params(Scheme::Msf)));
+}
+
+#[test]
+fn base_station_with_ssf() {
+    insta::assert_snapshot!(base_station_table(&params(Scheme::Ssf)));
+}
