@@ -50,9 +50,13 @@ def throughput(found: Evidence, tcp: str, mechanism: str, delay_ms: int) -> Valu
     if found.reading.normalised_by == "no handover":
         return moved / _bps(found.still[tcp])
     side = HARD_MS if delay_ms <= 0 else SOFT_MS
-    return moved / max(
-        _bps(found.moved[other, way, delay]).mean() for other in TCPS for way in MECHANISMS for delay in side
-    )
+    means = [
+        float(_bps(found.moved[other, way, delay]).mean())
+        for other in TCPS
+        for way in MECHANISMS
+        for delay in side
+    ]
+    return moved / max(means)
 
 
 def _bps(runs: Sequence[Run]) -> Values:
@@ -271,9 +275,7 @@ def _rise(found: Evidence) -> Claim:
 
 def _reno(found: Evidence) -> Claim:
     def below(way: str) -> Values:
-        others = _mean([_through(found, OVERLAPS_MS, [way], [tcp]) for tcp in ("tahoe",)])
-        for tcp in ("newreno", "sack"):
-            others = np.minimum(others, _through(found, OVERLAPS_MS, [way], [tcp]))
+        others = np.min([_through(found, OVERLAPS_MS, [way], [tcp]) for tcp in TCPS if tcp != "reno"], axis=0)
         return np.asarray(_through(found, OVERLAPS_MS, [way], ["reno"]) < others, dtype=float)
 
     def helped(overlap: int) -> Values:

@@ -154,20 +154,23 @@ def mobility(mechanism: str, reading: Reading) -> dict[str, Any]:
     }
 
 
-_NONE = {"buffer": {"limit": "0 pkt"}}
+def _mandm(**blocks: Any) -> dict[str, Any]:
+    return {"kind": "mandm", **blocks}
+
+
+def _kept(buffer_pkts: int) -> dict[str, str]:
+    return {"limit": f"{buffer_pkts} pkt", "drop": "oldest"}
+
+
 NAMED: dict[str, dict[str, Any]] = {
     "Cellular IP hard": {"kind": "cellular-ip"},
     "Cellular IP semisoft": {"kind": "cellular-ip", "handoff": "semisoft", "trigger": {"by": "source"}},
-    "as HAWAII UNF": {"kind": "mandm"} | _NONE,
-    "as HAWAII MNF": {"kind": "mandm", "redundancy": {"bicast": "20 ms"}} | _NONE,
-    "as HAWAII MSF, SSF": {"kind": "mandm", "buffer": {"at": "old", "limit": "50 pkt", "drop": "oldest"}},
-    "M&M bicast": {"kind": "mandm", "redundancy": {"bicast": "100 ms"}} | _NONE,
+    "as HAWAII UNF": _mandm(buffer=_kept(0)),
+    "as HAWAII MNF": _mandm(redundancy={"bicast": "20 ms"}, buffer=_kept(0)),
+    "as HAWAII MSF, SSF": _mandm(buffer={"at": "old"} | _kept(50)),
+    "M&M bicast": _mandm(redundancy={"bicast": "100 ms"}, buffer=_kept(0)),
 } | {
-    f"M&M {trigger}, {'buffer' if size else 'none'}": {
-        "kind": "mandm",
-        "trigger": {"by": trigger},
-        "buffer": {"limit": f"{size} pkt", "drop": "oldest"},
-    }
+    f"M&M {trigger}, {'buffer' if size else 'none'}": _mandm(trigger={"by": trigger}, buffer=_kept(size))
     for trigger in ("source", "path", "no-path")
     for size in (0, 50)
 }
