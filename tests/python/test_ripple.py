@@ -44,7 +44,7 @@ def _made(
     timeouts: Callable[[str, str, int], int] = lambda *_: 0,
     reading: Reading = DEFAULT,
 ) -> Evidence:
-    """Three runs of each case, with a little noise in throughput that is the same in all; 1 Mbit/s without handovers."""
+    """Three runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
     moved = {
         case: [Run(1e6 * throughput(*case) + noise, timeouts(*case), 0, 100.0) for noise in (0, 10, 20)]

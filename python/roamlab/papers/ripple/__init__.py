@@ -151,6 +151,9 @@ _ASSUMPTIONS = (
         "answers in an overlap", "through the new cell", "not in the paper; through the old one run too"
     ),
     Assumption(
+        "second copies in an overlap", "reach TCP", "as the paper describes; dropped by layer 2 run too"
+    ),
+    Assumption(
         "normalised throughput",
         "over run n of the same TCP without handovers",
         "not in the paper; by the maximum run too",

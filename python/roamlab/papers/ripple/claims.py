@@ -156,7 +156,8 @@ def _flat(found: Evidence) -> Claim:
         ),
         reading=f'{found.reading}; "nearly constant": within {NEARLY:g} per handover',
         why="Without a buffer a gap of 100 ms and more costs the whole window, hence one timeout at each handover "
-        "however long it is, and at 0 ms hardly a packet, hence none but with Reno.",
+        "however long it is, and at 0 ms hardly a packet, hence none but with Reno. With Buffer nothing is lost and no "
+        "timer expires at any delay.",
     )
 
 
@@ -210,21 +211,28 @@ def _low_throughput(found: Evidence) -> Claim:
 
 
 def _dip(found: Evidence) -> Claim:
-    def gain(delay: int, tcp: str) -> Measure:
-        return Measure(
-            f"{NAMES[tcp]}, noBuffer: throughput at {abs(delay)} ms minus at 100 ms",
-            _of(throughput(found, tcp, "noBuffer", delay) - throughput(found, tcp, "noBuffer", -100)),
-            "1",
-            greater(),
-        )
+    def lost(tcp: str, delay: int) -> Values:
+        return throughput(found, tcp, "noBuffer", delay) - throughput(found, tcp, "noBuffer", -100)
+
+    def dips(tcp: str) -> Values:
+        """1 in the runs in which this TCP has less at 100 ms than at both delays beside it."""
+        return np.asarray(np.minimum(lost(tcp, -200), lost(tcp, 0)) > 0, dtype=float)
 
     return Claim(
         "ripple.dip",
         "The throughput of noBuffer dips at 100 ms, because the retransmission timeout adds to the layer-2 delay.",
-        tuple(gain(delay, tcp) for delay in (-200, 0) for tcp in TCPS),
-        reading=f"{found.reading}; a dip: less than at 200 ms and at 0 ms, for every TCP",
-        why="The timer was set by the last acknowledgement before the break, so it expires at the same time whatever "
-        "the gap is; a shorter gap loses no more, and some of what is in the network arrives after it.",
+        (
+            Measure(
+                "TCPs with less throughput at 100 ms than at 0 ms and at 200 ms",
+                _of(np.asarray(np.sum([dips(tcp) for tcp in TCPS], axis=0))),
+                "of 4",
+                at_least(MOST),
+            ),
+        ),
+        reading=f"{found.reading}; a dip for most TCPs: {MOST} of 4",
+        why="A gap of 100 ms is longer than the 83 ms that a window lasts: all of it is lost, no acknowledgement comes, "
+        "and the timer expires at the same time as with a longer gap. With a longer round trip part of the window is "
+        "left: fast retransmit starts the timer anew when the gap is over, and that is the paper's dip.",
     )
 
 

@@ -68,6 +68,8 @@ class Reading:
     """One of `MOVES`. The paper's handovers are "to a BS in another sub-domain"."""
     uplink: str = "newest"
     """In an overlap, the cell through which the host answers: "newest" or "oldest"."""
+    duplicates: str = "pass"
+    """In an overlap, whether layer 2 of the host passes a second copy on: "pass" or "drop"."""
     correspondent_ms: int = 20
     """Delay between correspondent and gateway."""
     window_pkts: int = 20
@@ -81,8 +83,9 @@ class Reading:
         return (
             f"buffer of {self.buffer_pkts} that drops the {self.drop}; trigger {self.lead_ms} ms ahead; bicast "
             f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2; RTO floor {self.min_rto_ms} ms; "
-            f"{self.profile}; moves {self.moves}; answers by the {self.uplink} cell; correspondent "
-            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps} Mbit/s; normalised by "
+            f"{self.profile}; moves {self.moves}; answers by the {self.uplink} cell; second copies: "
+            f"{self.duplicates}; correspondent {self.correspondent_ms} ms away; window {self.window_pkts}; "
+            f"air {self.air_mbps} Mbit/s; normalised by "
             f"{self.normalised_by}"
         )
 
@@ -101,6 +104,8 @@ READINGS: dict[str, Reading] = {
     "TCP by the RFCs": Reading(profile="rfc"),
     "a neighbour by chance": Reading(moves="to an access router beside it, by chance"),
     "moves at random times": Reading(moves=RANDOM_TIMES),
+    "ns-2 of 2009": Reading(profile="ns2-2009"),
+    "second copies dropped": Reading(duplicates="drop"),
     "next base station": Reading(moves="to the next base station"),
     "one access router": Reading(moves="within one access router"),
     "layer 3 50 ms later": Reading(detection_ms=50),
@@ -119,7 +124,7 @@ PAIRED = (
     "RTO floor 200 ms",
     "TCP by the RFCs",
     "next base station",
-    "one access router",
+    "correspondent 50 ms",
 )
 """Readings of which every two that differ in different fields are also taken together."""
 
@@ -169,10 +174,11 @@ NAMED: dict[str, dict[str, Any]] = {
     "as HAWAII MNF": _mandm(redundancy={"bicast": "20 ms"}, buffer=_kept(0)),
     "as HAWAII MSF, SSF": _mandm(buffer={"at": "old"} | _kept(50)),
     "M&M bicast": _mandm(redundancy={"bicast": "100 ms"}, buffer=_kept(0)),
-} | {
-    f"M&M {trigger}, {'buffer' if size else 'none'}": _mandm(trigger={"by": trigger}, buffer=_kept(size))
-    for trigger in ("source", "path", "no-path")
-    for size in (0, 50)
+    **{
+        f"M&M {trigger}, {'buffer' if size else 'none'}": _mandm(trigger={"by": trigger}, buffer=_kept(size))
+        for trigger in ("source", "path", "no-path")
+        for size in (0, 50)
+    },
 }
 """Named protocols and their variants as tables of scenarios. The map and the claim on blocks are made of them."""
 
@@ -181,7 +187,12 @@ def radio(delay_ms: int, reading: Reading) -> dict[str, Any]:
     """A gap before 0 and at it, an overlap above."""
     if delay_ms <= 0:
         return {"kind": "hard", "gap": f"{-delay_ms} ms"}
-    return {"kind": "soft", "overlap": f"{delay_ms} ms", "uplink": reading.uplink}
+    return {
+        "kind": "soft",
+        "overlap": f"{delay_ms} ms",
+        "uplink": reading.uplink,
+        "duplicates": reading.duplicates,
+    }
 
 
 @cache
