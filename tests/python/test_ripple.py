@@ -184,4 +184,9 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     assert len(found["ripple.blocks"]["measures"]) == len(experiments.NAMED)
     assert {len(found[name]["readings"]) for name in IDS[1:]} == {len(experiments.READINGS)}
     check_figures(out, ["fig3", "fig4", "fig5", "fig6", "rfc-throughput", "rfc-timeouts", "named"])
-    assert {table.name for table in (out / "tables").iterdir()} == {"points.csv", "named.csv", "readings.csv"}
+    assert {table.name for table in (out / "tables").iterdir()} == {
+        "points.csv",
+        "named.csv",
+        "by-reading.csv",
+        "readings.csv",
+    }

@@ -40,12 +40,17 @@ def report(session: Session, found: dict[str, Evidence], pairs: dict[str, Eviden
     default = found["default"]
     of_reading = claims.read(found)
     decided = [claims.blocks(named), *of_reading]
-    tables = [_points(default), _named(named), readings_table(of_reading, list(found))]
-    names = ["points", "named", "readings"]
+    tables = [
+        _points(default),
+        _named(named),
+        _by_reading(found),
+        readings_table(of_reading, list(found)),
+    ]
+    names = ["points", "named", "by-reading", "readings"]
     if pairs:
         both = {"default": default} | pairs
-        tables.append(readings_table(claims.read(both), list(both)))
-        names.append("pairs")
+        tables += [_by_reading(both), readings_table(claims.read(both), list(both))]
+        names += ["by-pair", "pairs"]
     for table, name in zip(tables, names, strict=True):
         write_csv(table, session.tables / f"{name}.csv")
     return Report(
@@ -83,6 +88,25 @@ def _points(found: Evidence) -> Table:
     headings = ("TCP", "delay [ms]", *(f"{way}, {what}" for what in measured for way in MECHANISMS))
     rows = [row(tcp, delay) for tcp in TCPS for delay in DELAYS_MS]
     return Table("Figs. 3 to 6: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _by_reading(found: dict[str, Evidence]) -> Table:
+    rows: list[Row] = [
+        (
+            name,
+            *(mean_cell(claims.gained_long(of, tcp).tolist()) for tcp in TCPS),
+            *(mean_cell(claims.lost_at_100(of, tcp, -200).tolist()) for tcp in TCPS),
+            *(mean_cell(claims.gained_overlap(of, tcp).tolist()) for tcp in TCPS),
+        )
+        for name, of in found.items()
+    ]
+    measured = (
+        "Buffer minus noBuffer at 300 to 500 ms [1]",
+        "noBuffer at 200 ms minus at 100 ms [1]",
+        "Buffer minus noBuffer, overlaps of 100 to 500 ms [1]",
+    )
+    headings = ("reading", *(f"{NAMES[tcp]}, {what}" for what in measured for tcp in TCPS))
+    return Table("Throughput under the readings: means over the runs, with 95 % intervals", headings, rows)
 
 
 def _named(named: Named) -> Table:

@@ -106,6 +106,21 @@ def _of(values: Values) -> Interval:
     return student(values.tolist())
 
 
+def gained_long(found: Evidence, tcp: str) -> Values:
+    """Throughput with Buffer minus that with noBuffer, mean of 300 to 500 ms."""
+    return _through(found, LONG_MS, ["Buffer"], [tcp]) - _through(found, LONG_MS, ["noBuffer"], [tcp])
+
+
+def lost_at_100(found: Evidence, tcp: str, delay_ms: int) -> Values:
+    """Throughput of noBuffer at another delay minus that at 100 ms."""
+    return throughput(found, tcp, "noBuffer", delay_ms) - throughput(found, tcp, "noBuffer", -100)
+
+
+def gained_overlap(found: Evidence, tcp: str) -> Values:
+    """Throughput with Buffer minus that with noBuffer, mean of overlaps of 100 to 500 ms."""
+    return _through(found, OVERLAPS_MS, ["Buffer"], [tcp]) - _through(found, OVERLAPS_MS, ["noBuffer"], [tcp])
+
+
 def _high(found: Evidence) -> Claim:
     def gains(first: str, second: str) -> list[Measure]:
         return [
@@ -211,12 +226,11 @@ def _low_throughput(found: Evidence) -> Claim:
 
 
 def _dip(found: Evidence) -> Claim:
-    def lost(tcp: str, delay: int) -> Values:
-        return throughput(found, tcp, "noBuffer", delay) - throughput(found, tcp, "noBuffer", -100)
-
     def dips(tcp: str) -> Values:
         """1 in the runs in which this TCP has less at 100 ms than at both delays beside it."""
-        return np.asarray(np.minimum(lost(tcp, -200), lost(tcp, 0)) > 0, dtype=float)
+        return np.asarray(
+            np.minimum(lost_at_100(found, tcp, -200), lost_at_100(found, tcp, 0)) > 0, dtype=float
+        )
 
     return Claim(
         "ripple.dip",
@@ -230,9 +244,9 @@ def _dip(found: Evidence) -> Claim:
             ),
         ),
         reading=f"{found.reading}; a dip for most TCPs: {MOST} of 4",
-        why="A gap of 100 ms is longer than the 83 ms that a window lasts: all of it is lost, no acknowledgement comes, "
-        "and the timer expires at the same time as with a longer gap. With a longer round trip part of the window is "
-        "left: fast retransmit starts the timer anew when the gap is over, and that is the paper's dip.",
+        why="A gap of 100 ms is longer than the 83 ms that a window lasts: all of it is lost, no acknowledgement "
+        "comes, and the timer expires at the same time as with a longer gap. With a longer round trip part of the "
+        "window is left: fast retransmit starts the timer anew when the gap is over, and throughput dips.",
     )
 
 
