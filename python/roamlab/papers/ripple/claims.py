@@ -244,9 +244,9 @@ def _dip(found: Evidence) -> Claim:
             ),
         ),
         reading=f"{found.reading}; a dip for most TCPs: {MOST} of 4",
-        why="A gap of 100 ms is longer than the 83 ms that a window lasts: all of it is lost, no acknowledgement "
-        "comes, and the timer expires at the same time as with a longer gap. With a longer round trip part of the "
-        "window is left: fast retransmit starts the timer anew when the gap is over, and throughput dips.",
+        why="The acknowledgement of a packet that was in flight at the break waits at the host, comes when the gap is "
+        "over, and starts the timer anew: the timeout does add to the delay, but with a floor of 1 s at every gap "
+        "alike. A floor of 200 ms ends within the longer gaps, so only at 100 ms it is added.",
     )
 
 

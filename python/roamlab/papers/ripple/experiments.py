@@ -68,6 +68,8 @@ class Reading:
     """One of `MOVES`. The paper's handovers are "to a BS in another sub-domain"."""
     uplink: str = "newest"
     """In an overlap, the cell through which the host answers: "newest" or "oldest"."""
+    in_flight: str = "delivered"
+    """What becomes of a packet whose transmission has begun when the host leaves its cell: "delivered" or "lost"."""
     duplicates: str = "pass"
     """In an overlap, whether layer 2 of the host passes a second copy on: "pass" or "drop"."""
     correspondent_ms: int = 20
@@ -84,8 +86,8 @@ class Reading:
             f"buffer of {self.buffer_pkts} that drops the {self.drop}; trigger {self.lead_ms} ms ahead; bicast "
             f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2; RTO floor {self.min_rto_ms} ms; "
             f"{self.profile}; moves {self.moves}; answers by the {self.uplink} cell; second copies: "
-            f"{self.duplicates}; correspondent {self.correspondent_ms} ms away; window {self.window_pkts}; "
-            f"air {self.air_mbps} Mbit/s; normalised by "
+            f"{self.duplicates}; in flight at the break: {self.in_flight}; correspondent "
+            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps} Mbit/s; normalised by "
             f"{self.normalised_by}"
         )
 
@@ -105,6 +107,7 @@ READINGS: dict[str, Reading] = {
     "a neighbour by chance": Reading(moves="to an access router beside it, by chance"),
     "moves at random times": Reading(moves=RANDOM_TIMES),
     "ns-2 of 2009": Reading(profile="ns2-2009"),
+    "in flight lost": Reading(in_flight="lost"),
     "second copies dropped": Reading(duplicates="drop"),
     "next base station": Reading(moves="to the next base station"),
     "one access router": Reading(moves="within one access router"),
@@ -122,6 +125,7 @@ PAIRED = (
     "lead 0",
     "lead 300 ms",
     "RTO floor 200 ms",
+    "in flight lost",
     "TCP by the RFCs",
     "next base station",
     "correspondent 50 ms",
@@ -185,11 +189,13 @@ NAMED: dict[str, dict[str, Any]] = {
 
 def radio(delay_ms: int, reading: Reading) -> dict[str, Any]:
     """A gap before 0 and at it, an overlap above."""
+    table: dict[str, Any] = {"in_flight_at_break": reading.in_flight}
     if delay_ms <= 0:
-        return {"kind": "hard", "gap": f"{-delay_ms} ms"}
-    return {
+        return table | {"kind": "hard", "gap": f"{-delay_ms} ms"}
+    overlap = f"{delay_ms} ms"
+    return table | {
         "kind": "soft",
-        "overlap": f"{delay_ms} ms",
+        "overlap": overlap,
         "uplink": reading.uplink,
         "duplicates": reading.duplicates,
     }
