@@ -1,0 +1,191 @@
+"""Ripple effects of handover mechanisms of layers 2 and 3 on TCP.
+
+`experiments` fills the paper's network with a mechanism, a TCP and a handover of layer 2, `evidence` runs them,
+`measures` says what is measured in a run, `claims` decides, `figures` draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.ripple import claims, evidence, figures
+from roamlab.papers.ripple.claims import NAMES
+from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, TCPS
+from roamlab.papers.runs import Batch
+from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
+
+if TYPE_CHECKING:
+    from roamlab.papers import Session
+    from roamlab.papers.ripple.evidence import Evidence
+    from roamlab.papers.ripple.figures import Named
+
+RUNS = 30
+
+RFC = "TCP by the RFCs"
+
+
+def reproduce(session: Session) -> Report:
+    """Simulate, measure and draw; with `thorough` also under two readings at a time."""
+    batch = Batch()
+    found = evidence.gather(batch, session.runs)
+    pairs = evidence.paired(batch, session.runs) if session.thorough else {}
+    named = evidence.named(batch, session.runs)
+    batch.make(session.store, session.threads)
+    return report(session, found, pairs, named)
+
+
+def report(session: Session, found: dict[str, Evidence], pairs: dict[str, Evidence], named: Named) -> Report:
+    """Decide and draw."""
+    default = found["default"]
+    of_reading = claims.read(found)
+    decided = [claims.blocks(named), *of_reading]
+    tables = [
+        _points(default),
+        _named(named),
+        _by_reading(found),
+        readings_table(of_reading, list(found)),
+    ]
+    names = ["points", "named", "by-reading", "readings"]
+    if pairs:
+        both = {"default": default} | pairs
+        tables += [_by_reading(both), readings_table(claims.read(both), list(both))]
+        names += ["by-pair", "pairs"]
+    for table, name in zip(tables, names, strict=True):
+        write_csv(table, session.tables / f"{name}.csv")
+    return Report(
+        title="Ripple effects: handover mechanisms of layers 2 and 3 under four TCPs",
+        paper="Ripple effects of mobility mechanisms of lower layers on TCP (ns-2.26; Buffer, noBuffer and biCast "
+        "under Tahoe, Reno, NewReno and SACK): figures 3 to 6, reproduced from packet-level runs.",
+        summary=summary(decided),
+        claims=decided,
+        figures=figures.draw(default, found[RFC], named, session.figures),
+        tables=tables,
+        parameters=_PARAMETERS,
+        assumptions=_ASSUMPTIONS,
+        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
+    )
+
+
+def _points(found: Evidence) -> Table:
+    def row(tcp: str, delay: int) -> Row:
+        cases = [found.moved[tcp, way, delay] for way in MECHANISMS]
+        return (
+            NAMES[tcp],
+            f"{delay:+d}",
+            *(mean_cell(claims.throughput(found, tcp, way, delay).tolist()) for way in MECHANISMS),
+            *(mean_cell(claims.timeouts(found, tcp, way, delay).tolist()) for way in MECHANISMS),
+            *(mean_cell([run.throughput_bps / 1e3 for run in runs]) for runs in cases),
+            *(mean_cell([run.duplicates / HANDOVERS for run in runs]) for runs in cases),
+        )
+
+    measured = (
+        "throughput [1]",
+        "timeouts per handover",
+        "throughput [kbit/s]",
+        "duplicates per handover [pkt]",
+    )
+    headings = ("TCP", "delay [ms]", *(f"{way}, {what}" for what in measured for way in MECHANISMS))
+    rows = [row(tcp, delay) for tcp in TCPS for delay in DELAYS_MS]
+    return Table("Figs. 3 to 6: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _by_reading(found: dict[str, Evidence]) -> Table:
+    rows: list[Row] = [
+        (
+            name,
+            *(mean_cell(claims.gained_long(of, tcp).tolist()) for tcp in TCPS),
+            *(mean_cell(claims.lost_at_100(of, tcp, -200).tolist()) for tcp in TCPS),
+            *(mean_cell(claims.gained_overlap(of, tcp).tolist()) for tcp in TCPS),
+        )
+        for name, of in found.items()
+    ]
+    measured = (
+        "Buffer minus noBuffer at 300 to 500 ms [1]",
+        "noBuffer at 200 ms minus at 100 ms [1]",
+        "Buffer minus noBuffer, overlaps of 100 to 500 ms [1]",
+    )
+    headings = ("reading", *(f"{NAMES[tcp]}, {what}" for what in measured for tcp in TCPS))
+    return Table("Throughput under the readings: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _named(named: Named) -> Table:
+    rows: list[Row] = [
+        (
+            protocol,
+            NAMES[tcp],
+            f"{delay:+d}",
+            mean_cell([run.throughput_bps / 1e3 for run in named[tcp, protocol, delay]]),
+            mean_cell([run.timeouts / HANDOVERS for run in named[tcp, protocol, delay]]),
+        )
+        for protocol in NAMED
+        for tcp in TCPS
+        for delay in evidence.NAMED_MS
+    ]
+    headings = ("protocol", "TCP", "delay [ms]", "throughput [kbit/s]", "timeouts per handover")
+    return Table("Named protocols: means over the runs, with 95 % intervals", headings, rows)
+
+
+_PARAMETERS = (
+    Parameter(
+        "network",
+        "12 wired nodes, 21 base stations, depth 5",
+        "section III-A; the layout that fits the counts",
+    ),
+    Parameter("run", "100 s, 20 handovers, 4.76 s apart", "section III-A"),
+    Parameter("layer 2, hard", "gaps of 500 to 0 ms by 100", "section III-A"),
+    Parameter("layer 2, soft", "overlaps of 0 to 500 ms by 100", "section III-A"),
+    Parameter("TCP", "Tahoe, Reno, NewReno, SACK as in ns-2 of 2003", "section III; ns-2.26"),
+    Parameter(
+        "Buffer, noBuffer", "proactive: source trigger; 50 packets at the candidate, or none", "section III"
+    ),
+    Parameter("biCast", "reactive: both branches once layer 2 has changed", "sections II-C and III"),
+    Parameter("measures", "throughput, and timeouts of the sender's timer", "section III"),
+)
+
+_ASSUMPTIONS = (
+    Assumption(
+        "rates and delays",
+        "wires 10 Mbit/s, 5 ms, correspondent 20 ms; air 2 Mbit/s, 1 ms",
+        "not in the paper",
+    ),
+    Assumption(
+        "medium",
+        "rate and delay, no contention",
+        "the paper varies layer 2's delay, so it is imposed there too",
+    ),
+    Assumption(
+        "TCP packets", "1000 B, window 20", "defaults of ns-2, which the paper does not change; 40 run too"
+    ),
+    Assumption("RTO floor", "1 s", "ns-2 before October 2004; 200 ms run too"),
+    Assumption(
+        "which base stations",
+        "one of each access router, along the line and back",
+        '"a BS in another sub-domain"; all base stations in line, and one access router\'s, run too',
+    ),
+    Assumption(
+        "buffer",
+        "50 packets, a full one drops the oldest",
+        "not in the paper; 10, 20 and dropping the newest run too",
+    ),
+    Assumption("lead of the trigger", "100 ms", "not in the paper; 0, 20 and 300 ms run too"),
+    Assumption("bicast", "both branches for 100 ms", "not in the paper; 500 ms run too"),
+    Assumption("layer 3", "notices a move with layer 2", "the paper excludes its delay; 50 ms run too"),
+    Assumption(
+        "answers in an overlap", "through the new cell", "not in the paper; through the old one run too"
+    ),
+    Assumption(
+        "second copies in an overlap", "reach TCP", "as the paper describes; dropped by layer 2 run too"
+    ),
+    Assumption(
+        "normalised throughput",
+        "over run n of the same TCP without handovers",
+        "not in the paper; by the maximum run too",
+    ),
+    Assumption("normalised timeouts", "per handover", "not in the paper; there are none without handovers"),
+    Assumption(
+        "what differs between runs",
+        "the start of the download, uniform in 0.1 to 1.1 s",
+        "not in the paper; moves are planned",
+    ),
+)

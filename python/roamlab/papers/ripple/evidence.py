@@ -1,0 +1,91 @@
+"""All runs of the paper, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from roamlab.papers.ripple import experiments, measures
+from roamlab.papers.ripple.experiments import (
+    DELAYS_MS,
+    MECHANISMS,
+    NAMED,
+    RANDOM_TIMES,
+    READINGS,
+    TCPS,
+    Reading,
+)
+from roamlab.papers.runs import by_reading
+
+Case: TypeAlias = tuple[str, str, int]
+"""TCP, mechanism or protocol, and delay of layer 2 in ms."""
+
+if TYPE_CHECKING:
+    from roamlab.papers.ripple.measures import Run
+    from roamlab.papers.runs import Batch
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the claims are decided from under one reading.
+
+    Lists have one entry per run; run n draws from the same streams in every case.
+    """
+
+    reading: Reading
+    still: dict[str, list[Run]]
+    """By TCP: the host stays where it is."""
+    parts: tuple[dict[Case, list[Run]], ...]
+    """What `moved` is put together from, once the runs are made."""
+
+    @cached_property
+    def moved(self) -> dict[Case, list[Run]]:
+        """By TCP, mechanism and delay of layer 2 in ms."""
+        return {case: [run for part in self.parts for run in part[case]] for case in self.parts[0]}
+
+
+NAMED_MS = (-500, -300, -100, 0, 100, 300, 500)
+"""Delays of the map of named protocols."""
+
+
+def alternative_runs(runs: int) -> int:
+    """Runs under each reading beside the default one, and of each point of the map."""
+    return max(1, runs // 5)
+
+
+def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
+    """Figs. 3 to 6 under every reading."""
+    return by_reading(
+        READINGS,
+        (runs, alternative_runs(runs)),
+        lambda reading, number: evidence(batch, reading, number),
+    )
+
+
+def paired(batch: Batch, runs: int) -> dict[str, Evidence]:
+    """Under two readings at a time."""
+    return {name: evidence(batch, reading, min(runs, 3)) for name, reading in experiments.pairs().items()}
+
+
+def evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+    """Asks for the runs of figs. 3 to 6."""
+    still = {tcp: (experiments.still(tcp, reading), runs) for tcp in TCPS}
+    cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
+
+    def part(count: int, run: int = 0) -> dict[Case, list[Run]]:
+        wanted = {case: (experiments.handovers(*case, reading, run), count) for case in cases}
+        return batch.each(wanted, measures.of_run)
+
+    parts = [part(1, run) for run in range(runs)] if reading.moves == RANDOM_TIMES else [part(runs)]
+    return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
+
+
+def named(batch: Batch, runs: int) -> dict[Case, list[Run]]:
+    """The map of the named protocols, by TCP, protocol and delay in ms."""
+    wanted = {
+        (tcp, protocol, delay): (experiments.named(tcp, protocol, delay), alternative_runs(runs))
+        for tcp, protocol, delay in product(TCPS, NAMED, NAMED_MS)
+    }
+    return batch.each(wanted, measures.of_run)

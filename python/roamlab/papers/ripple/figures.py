@@ -1,0 +1,169 @@
+"""The paper's figures 3 to 6; the same with TCP by the RFCs beside it; the same axis for named protocols.
+
+Every point is a mean over all runs with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from roamlab.base.figures import label, new_figure, save
+from roamlab.papers.ripple import claims
+from roamlab.papers.ripple.claims import NAMES
+from roamlab.papers.ripple.evidence import NAMED_MS
+from roamlab.papers.ripple.experiments import DELAYS_MS, HANDOVERS, HARD_MS, MECHANISMS, NAMED, SOFT_MS, TCPS
+from roamlab.statistics.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.papers.ripple.claims import Values
+    from roamlab.papers.ripple.evidence import Case, Evidence
+    from roamlab.papers.ripple.measures import Run
+
+Named: TypeAlias = "dict[Case, list[Run]]"
+
+GAP = ("layer-2 handover delay", "ms")
+OVERLAP = ("overlap of the cells", "ms")
+BOTH = ("gap (-) or overlap (+)", "ms")
+THROUGHPUT = ("throughput", "1")
+TIMEOUTS = ("timeouts", "per handover")
+
+_ABOUT_NAMED = (
+    tuple(name for name in NAMED if not name.startswith("M&M ") or name == "M&M bicast"),
+    tuple(name for name in NAMED if name.startswith("M&M ") and name != "M&M bicast"),
+)
+
+
+def draw(default: Evidence, rfc: Evidence, named: Named, folder: Path) -> list[SavedFigure]:
+    """All figures."""
+    return [
+        _figure(3, default, claims.throughput, HARD_MS, folder),
+        _figure(4, default, claims.timeouts, HARD_MS, folder),
+        _figure(5, default, claims.throughput, SOFT_MS, folder),
+        _figure(6, default, claims.timeouts, SOFT_MS, folder),
+        _profiles("throughput", default, rfc, claims.throughput, folder),
+        _profiles("timeouts", default, rfc, claims.timeouts, folder),
+        _map(default, named, folder),
+    ]
+
+
+def _line(
+    axis: Axes, delays: Sequence[int], cases: Sequence[Values], name: str, *, shift: float = 0.0, **style: Any
+) -> None:
+    means = [student(values.tolist()) for values in cases]
+    ends = [(mean.effect - mean.low, mean.high - mean.effect) for mean in means]
+    bounds = [[end if np.isfinite(end) else 0.0 for end in side] for side in zip(*ends, strict=True)]
+    places = [delay + shift for delay in delays]
+    axis.errorbar(
+        places, [mean.effect for mean in means], bounds, capsize=3, markersize=4, label=name, **style
+    )
+
+
+def _figure(
+    number: int,
+    found: Evidence,
+    pick: Callable[[Evidence, str, str, int], Values],
+    delays: Sequence[int],
+    folder: Path,
+) -> SavedFigure:
+    hard = delays is HARD_MS
+    of_throughput = pick is claims.throughput
+    with new_figure(rows=len(TCPS), row_inches=1.9) as (figure, axes):
+        for axis, tcp in zip(axes, TCPS, strict=True):
+            for way, shift, marker in zip(MECHANISMS, (-4.0, 0.0, 4.0), "os^", strict=True):
+                cases = [pick(found, tcp, way, delay) for delay in delays]
+                _line(axis, delays, cases, way, shift=shift, marker=marker)
+            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
+            axis.set_ylim((0.5, 1.05) if of_throughput else (-0.1, 1.6))
+            axis.set_xticks(delays)
+            label(axis, GAP if hard else OVERLAP, THROUGHPUT if of_throughput else TIMEOUTS)
+            axis.label_outer()
+        axes[0].legend(loc="lower right" if of_throughput else "upper right", ncols=3)
+        what = (
+            f"throughput over that of the same TCP with {found.reading.normalised_by}"
+            if of_throughput
+            else f"timeouts, over the {HANDOVERS} handovers of a run"
+        )
+        caption = (
+            f"Fig. {number} of the paper: {what}, by the {'gap' if hard else 'overlap'} of layer 2; means of "
+            f"{len(found.still['reno'])} runs with 95 % intervals. The mechanisms stand 4 ms apart to be told apart."
+        )
+        return save(figure, folder, f"fig{number}", caption)
+
+
+def _profiles(
+    name: str,
+    default: Evidence,
+    rfc: Evidence,
+    pick: Callable[[Evidence, str, str, int], Values],
+    folder: Path,
+) -> SavedFigure:
+    with new_figure(rows=len(TCPS), row_inches=1.9) as (figure, axes):
+        for axis, tcp in zip(axes, TCPS, strict=True):
+            for found, dashes in ((default, "-"), (rfc, ":")):
+                for at, (way, marker) in enumerate(zip(MECHANISMS, "os^", strict=True)):
+                    cases = [pick(found, tcp, way, delay) for delay in DELAYS_MS]
+                    _line(
+                        axis,
+                        DELAYS_MS,
+                        cases,
+                        f"{way}, {found.reading.profile}",
+                        shift=4.0 * (at - 1),
+                        marker=marker,
+                        linestyle=dashes,
+                        color=("#0072B2", "#D55E00", "#009E73")[at],
+                    )
+            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
+            axis.set_ylim((0.4, 1.05) if name == "throughput" else (-0.1, 2.4))
+            axis.set_xticks(DELAYS_MS)
+            label(axis, BOTH, THROUGHPUT if name == "throughput" else TIMEOUTS)
+            axis.label_outer()
+        axes[0].legend(loc="lower right" if name == "throughput" else "upper right", ncols=2, fontsize=7)
+        caption = (
+            f"Not in the paper: {name} under the rules of ns-2 of 2003 (solid, {len(default.still['reno'])} runs) and "
+            f"of the RFCs (dotted, {len(rfc.still['reno'])} runs), with 95 % intervals."
+        )
+        return save(figure, folder, f"rfc-{name}", caption)
+
+
+def _map(default: Evidence, named: Named, folder: Path) -> SavedFigure:
+    count = len(next(iter(named.values())))
+
+    def through(name: str, delay: int) -> Values:
+        rates = [
+            [
+                run.throughput_bps / still.throughput_bps
+                for run, still in zip(named[tcp, name, delay], default.still[tcp], strict=False)
+            ]
+            for tcp in TCPS
+        ]
+        return np.asarray(np.mean(rates, axis=0))
+
+    def expired(name: str, delay: int) -> Values:
+        return np.asarray(
+            np.mean([[run.timeouts / HANDOVERS for run in named[tcp, name, delay]] for tcp in TCPS], axis=0)
+        )
+
+    rows = [(names, pick) for pick in (through, expired) for names in _ABOUT_NAMED]
+    with new_figure(rows=len(rows), row_inches=2.1) as (figure, axes):
+        for axis, (names, pick) in zip(axes, rows, strict=True):
+            for at, (name, marker) in enumerate(zip(names, "os^Dvx", strict=True)):
+                cases = [pick(name, delay) for delay in NAMED_MS]
+                _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - 2.5), marker=marker)
+            axis.set_ylim((0.4, 1.05) if pick is through else (-0.1, 1.6))
+            axis.set_xticks(NAMED_MS)
+            axis.legend(loc="lower right" if pick is through else "upper right", ncols=2, fontsize=7)
+            label(axis, BOTH, THROUGHPUT if pick is through else TIMEOUTS)
+            axis.label_outer()
+        caption = (
+            "Not in the paper: named protocols on the axis of figs. 3 to 6, mean of the four TCPs; "
+            f"{count} runs with 95 % intervals. Throughput is over that without handovers."
+        )
+        return save(figure, folder, "named", caption)

@@ -1,0 +1,39 @@
+"""What is measured in each run. Everything comes from the run's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from roamlab.papers.records import NS, reads, total
+
+if TYPE_CHECKING:
+    from roamlab.records.results import Results
+
+FLOW = "download"
+SEGMENT_BITS = 8000
+SPAN_S = 100
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of 100 s."""
+
+    throughput_bps: float
+    """Payload handed to the host's application, over the whole run."""
+    timeouts: int
+    duplicates: int
+    """Segments that reached the host again."""
+    finish_s: float
+    """When data came last."""
+
+
+@reads(flows="flow delivered_pkts timeouts duplicate_pkts finish_ns")
+def of_run(results: Results) -> Run:
+    """Measures the download."""
+    return Run(
+        throughput_bps=total(results, FLOW, "delivered_pkts") * SEGMENT_BITS / SPAN_S,
+        timeouts=total(results, FLOW, "timeouts"),
+        duplicates=total(results, FLOW, "duplicate_pkts"),
+        finish_s=total(results, FLOW, "finish_ns") / NS,
+    )
