@@ -229,7 +229,7 @@ impl Network {
     /// Without layer-2 acknowledgement the base station cannot know what its host has got: it keeps copies of
     /// what it sent last.
     pub(super) fn keep_copy(&mut self, base_station: NodeId, packet: &PacketId, host: Addr, cx: &mut Cx) {
-        if !self.nodes[base_station].keeps_copies || cx.pool[packet].is_signal() {
+        if cx.pool[packet].is_signal() {
             return;
         }
         for slot in 0..self.nodes[base_station].residents.len() {
