@@ -16,14 +16,16 @@ impl Links {
     #[inline(never)]
     pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
-        let link = &mut self.cold[id.0 as usize];
-        let forced = link.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
-        if forced.fold(false, |lost, strikes| lost | strikes) {
-            return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+        let flags = self.hot(id).flags;
+        if flags & flag::FORCED != 0 {
+            let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+            if forced.fold(false, |lost, strikes| lost | strikes) {
+                return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+            }
         }
         let is_unusual = cx.pool[&packet].is_unusual();
         let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
-        if self[id].station.is_some() {
+        if flags & flag::STATION != 0 {
             return self.enqueue_at_station(id, packet, (is_unusual, overtakes), cx);
         }
         if !self.hot(id).is_over(cx) {
@@ -310,6 +312,9 @@ impl Links {
     #[inline(always)]
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        if link.sending == Sending::Awaited {
+            return;
+        }
         let waiting = cold.queue.as_ref().map_or(link.waiting.len() as usize, TxQueue::packets);
         if waiting > 0 || link.flags & flag::URGENT != 0 {
             link.await_end(id, cx);
