@@ -173,7 +173,7 @@ impl Network {
                 if ttl <= 1 {
                     return cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
                 }
-                return self.route_here(node, packet, (src, dst), arrival, listener, cx);
+                return self.route(node, packet, (src, dst), arrival, listener, cx);
             }
             if arrived.tunnels() == 0 {
                 let is_signal = arrived.is_signal();
@@ -233,11 +233,12 @@ impl Network {
     pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
         cx.trace(&packet, Stop::NodeSend, Location::Node(node));
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
-        self.route_here(node, packet, (src, dst), Arrival::default(), listener, cx);
+        self.route(node, packet, (src, dst), Arrival::default(), listener, cx);
     }
 
+    /// Looks up once more where a packet goes: it has entered a tunnel here only to leave it.
     #[inline(never)]
-    fn route(
+    fn route_again(
         &mut self,
         node: NodeId,
         packet: PacketId,
@@ -246,12 +247,12 @@ impl Network {
         cx: &mut Cx,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
-        self.route_here(node, packet, (src, dst), arrival, listener, cx);
+        self.route(node, packet, (src, dst), arrival, listener, cx);
     }
 
     /// Looks up where a packet goes that is from `src` and for `dst`. What few packets meet here stands in `rare.rs`.
     #[inline(always)]
-    fn route_here(
+    fn route(
         &mut self,
         node: NodeId,
         packet: PacketId,
@@ -309,7 +310,7 @@ impl Network {
             // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
             Via::Tunnel(end) if end == self.nodes[node].addr => {
                 let taken = arrival.taken.with(served.slot);
-                self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival }, listener, cx);
+                self.route_again(node, packet, Arrival { tunnel: Some(end), taken, ..arrival }, listener, cx);
             }
             via => self.send_via(node, packet, served, via, cx),
         }
