@@ -116,7 +116,8 @@ impl Links {
     /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
     pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
         let link = &mut self[id];
-        let arrived = link.in_flight.pop_front_if(|head| head.arrival <= cx.now);
+        let is_due = link.in_flight.front().is_some_and(|head| head.arrival <= cx.now);
+        let arrived = if is_due { link.in_flight.pop_front() } else { None };
         match link.in_flight.front() {
             None => link.head_pending = false,
             Some(head) => cx.scheduler.push_at(head.arrival, head.insertion, Event::LinkHead { link: id }),

@@ -27,7 +27,7 @@ impl Network {
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         let routes = &self.nodes[node].routes;
-        let branches = routes.has_branches().then(|| routes.branches(dst, &route)).unwrap_or_default();
+        let branches = if routes.has_branches() { routes.branches(dst, &route) } else { Vec::new() };
         if route.watch && !cx.pool[&packet].is_signal() {
             let input = self.input((dst, src, Direction::Down), arrival, false);
             let row = data_row(node, &packet, route.cause, cx);
