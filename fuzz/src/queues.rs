@@ -20,11 +20,9 @@ pub fn block(seed: u64, number: u64) -> u32 {
     CASES
 }
 
-const KINDS: [&str; 5] = ["droptail", "red", "blue", "mred", "mblue"];
-
 /// Parameters that the discipline takes, many of them at the edge; `None` if these are refused.
 fn spec(dice: &mut Dice) -> Option<QueueSpec> {
-    let kind = KINDS[dice.below(5) as usize];
+    let kind = roamlab_qdisc::NAMES[dice.below(roamlab_qdisc::NAMES.len() as u32) as usize];
     let whole = read(json!({ "kind": kind, "limit": "10 pkt" }))?;
     let Ok(Value::Object(defaults)) = serde_json::to_value(&whole) else { return None };
     let mut written = Map::from_iter([("kind".to_owned(), json!(kind)), ("limit".to_owned(), packets(dice))]);

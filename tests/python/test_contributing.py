@@ -26,7 +26,7 @@ _COPY = ROOT / "target/contributing/project"
 _TARGET = ROOT / "target/contributing/target"
 _FAMILIES = {
     "queue disciplines": "longest-wait",
-    "tcp congestion controls": "scalable",
+    "tcp congestion controls": "one-eighth",
     "mobility protocols": "plain-tunnel",
 }
 
@@ -125,7 +125,7 @@ def _test_families() -> None:
         "reports_on_fields",
         "contract::longest_wait",
         "longest_wait::tests::a_short_wait_keeps_the_contract_too",
-        "tcp::cc::scalable::tests::a_loss_takes_an_eighth",
+        "tcp::cc::one_eighth::tests::a_loss_takes_an_eighth",
         "plain_tunnel::tests::table::mobile_host",
     ):
         assert f"test {test} ... ok" in said
@@ -157,9 +157,9 @@ def _test_run() -> None:
     for family, name in _FAMILIES.items():
         assert name in {row["name"] for row in listed[family]}
     found = json.loads(_run(sys.executable, "-c", _PROGRAM, _OURS / "newcomer.toml"))
-    scalable, reno = found["delivered"]
-    assert scalable > 500
-    assert scalable != reno
+    one_eighth, reno = found["delivered"]
+    assert one_eighth > 500
+    assert one_eighth != reno
     assert found["early"] == ["bs1/air", "bs2/air"]
     assert found["phases"].count("completed") == 2
 

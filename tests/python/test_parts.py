@@ -36,7 +36,7 @@ def _parts(root: Path) -> dict[str, set[str]]:
 def _wrong(source: Path, parts: dict[str, set[str]]) -> list[str]:
     """Imports of a part that it may not have."""
     owners = {module: part for part, modules in parts.items() for module in modules}
-    assembly = {module: "the assembly" for module in _ASSEMBLY}
+    assembly = dict.fromkeys(_ASSEMBLY, "the assembly")
     found = []
     for module, imports in Crate(source).imports().items():
         part = owners.get("::".join(module.split("::")[:2]))
@@ -83,7 +83,9 @@ def test_an_import_of_another_part_is_found(root: Path, tmp_path: Path, module: 
 
 @pytest.mark.parametrize("part", _INTERFACES)
 def test_the_data_of_a_part_are_its_own(root: Path, part: str) -> None:
-    (module,) = (name for name in ("flows", "network", "cells", "control") if f"crate::{name}" in _parts(root)[part])
+    (module,) = (
+        name for name in ("flows", "network", "cells", "control") if f"crate::{name}" in _parts(root)[part]
+    )
     text = (root / f"crates/world/src/{module}.rs").read_text(encoding="utf-8")
     fields = text.split(f"pub struct {part} {{\n")[1].split("\n}\n")[0]
     assert len(re.findall(r"^    \w+: ", fields, re.MULTILINE)) >= 2

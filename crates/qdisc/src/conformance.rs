@@ -168,13 +168,13 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
         match *step {
             Step::Offer { flow, size, tos } => {
                 let serial = bench.offer(packet(flow, size, tos));
-                waiting.insert(serial, (flow, size));
+                waiting.insert(serial, (flow, size, tos.dscp() == Dscp::FORWARDED));
             }
             Step::Serve => served.extend(bench.serve()),
             Step::Wait(span) => bench.wait(span),
             Step::Extract(flow) => {
                 let expected: Vec<_> =
-                    waiting.iter().filter(|(_, (of, _))| *of == flow).map(|(serial, _)| *serial).collect();
+                    waiting.iter().filter(|(_, (of, ..))| *of == flow).map(|(serial, _)| *serial).collect();
                 let taken = bench.take_matching(FlowId(flow));
                 prop_assert_eq!(&taken, &expected, "extraction takes all of a flow, in order");
                 waiting.retain(|serial, _| !taken.contains(serial));
@@ -187,14 +187,20 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
         }
         lost = bench.dropped.len();
         if let (Step::Serve, Some(serial)) = (step, served.last()) {
-            let flow = waiting.remove(serial).map(|(flow, _)| flow);
-            let overtaken = waiting.iter().any(|(other, (of, _))| Some(*of) == flow && other < serial);
+            let flow = waiting.remove(serial).map(|(flow, ..)| flow);
+            let overtaken = waiting.iter().any(|(other, (of, ..))| Some(*of) == flow && other < serial);
             prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
         }
         prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
         let head = bench.queue.head().map(|packet| bench.pool[packet].serial);
         prop_assert_eq!(head, waiting.keys().next().copied(), "the head is the oldest packet that waits");
-        prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size)| size).sum::<u64>());
+        prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size, _)| size).sum::<u64>());
+        let forwarded = waiting.values().filter(|(_, _, forwarded)| *forwarded).count();
+        prop_assert_eq!(
+            bench.queue.gauges().forwarded,
+            forwarded,
+            "gauges count the forwarded packets that wait"
+        );
     }
     while let Some(serial) = bench.serve() {
         served.push(serial);
@@ -249,6 +255,7 @@ mod broken {
     const LAST_COMES_FIRST: u8 = 1;
     const DROPS_THE_FIRST: u8 = 2;
     const FAULTLESS: u8 = 3;
+    const COUNTS_NONE_FORWARDED: u8 = 4;
 
     impl<const FAULT: u8> QueueDisc for Broken<FAULT> {
         type Params = ();
@@ -295,6 +302,11 @@ mod broken {
         fn bytes(&self) -> Bytes {
             self.0.bytes()
         }
+
+        fn gauges(&self) -> Gauges {
+            let forwarded = if FAULT == COUNTS_NONE_FORWARDED { 0 } else { self.0.forwarded() };
+            Gauges { forwarded, ..Gauges::default() }
+        }
     }
 
     #[test]
@@ -306,6 +318,12 @@ mod broken {
     #[should_panic(expected = "the link was told that nothing waits")]
     fn a_stall_after_a_drop_is_found() {
         check::<Broken<STALLS_AFTER_A_DROP>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "gauges count the forwarded packets that wait")]
+    fn a_wrong_count_of_forwarded_packets_is_found() {
+        check::<Broken<COUNTS_NONE_FORWARDED>>(&());
     }
 
     #[test]

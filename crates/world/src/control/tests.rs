@@ -245,3 +245,20 @@ fn what_finds_nothing_to_do_is_no_violation() {
         assert_eq!(run_until(&mut world, 600), Ok(()), "{name}");
     }
 }
+
+#[test]
+fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
+    let medium =
+        "rate = \"2 Mbit/s\"\ndelay = \"3 ms\"\nmedium = { kind = \"shared\", frame_loss = 0.999999 }\n";
+    let text = network().replacen("rate = \"2 Mbit/s\"\ndelay = \"3 ms\"\n", medium, 1);
+    let mut world = world_of(&text);
+    let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
+    // The host has not registered, for nothing gets across.
+    act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+    send(&mut world, "bs1", &[400]);
+    act(&mut world, bs1, Action::AwaitDrained { host });
+    assert_eq!(world.planes.agents.draining.len(), 1, "a packet is on the air");
+    run_until(&mut world, 510).unwrap();
+    assert_eq!(world.planes.cx.probes.drops.reason.last(), Some(&DropReason::FrameLoss));
+    assert_eq!(world.planes.agents.draining.len(), 0);
+}

@@ -180,8 +180,8 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
         expect(false, &|| format!("still lost at the end: {loss:?}"));
     }
     let way = if lab.mobility.contains("route_optimisation = false") { 170 * MS } else { 50 * MS };
-    // Backoffs of a window of segments and their acknowledgements come to that.
-    let way = way + if lab.cell.contains("dcf") { 60 * MS } else { 0 };
+    // A window of segments and their acknowledgements on one medium, with their backoffs, come to that.
+    let way = way + if lab.cell.contains("medium") { 60 * MS } else { 0 };
     let slow = |delivery: &&Delivery| delivery.sent > until && delivery.time > delivery.sent + way;
     expect(!record.delivered("udp").any(|delivery| slow(&delivery)), &|| "not the shortest way".into());
 

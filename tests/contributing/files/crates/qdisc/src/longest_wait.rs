@@ -1,8 +1,8 @@
 //! A drop-tail queue that gives up packets which have waited too long: those are late for a voice call anyway.
 
-use crate::{BadField, Matching, Parameters, QdiscCx, QueueDisc};
+use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::{DropReason, PacketId};
+use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -39,13 +39,28 @@ pub struct LongestWait {
     /// Waiting packets with their times of arrival.
     line: VecDeque<(PacketId, Time)>,
     bytes: u64,
+    /// Waiting packets that were forwarded.
+    forwarded: usize,
+}
+
+impl LongestWait {
+    /// A packet has left the line.
+    fn forget(&mut self, packet: &Packet) {
+        self.bytes -= packet.wire_size().0;
+        self.forwarded -= is_forwarded(packet);
+    }
+}
+
+/// 1 for a packet with a code point other than that of ordinary ones in its inner header.
+fn is_forwarded(packet: &Packet) -> usize {
+    usize::from(packet.inner_tos().dscp() != Dscp::default())
 }
 
 impl QueueDisc for LongestWait {
     type Params = Params;
 
     fn new(params: &Params, _: Rng) -> LongestWait {
-        LongestWait { params: params.clone(), line: VecDeque::new(), bytes: 0 }
+        LongestWait { params: params.clone(), line: VecDeque::new(), bytes: 0, forwarded: 0 }
     }
 
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
@@ -53,13 +68,14 @@ impl QueueDisc for LongestWait {
             return cx.drop(packet, DropReason::QueueOverflow);
         }
         self.bytes += cx.pool[&packet].wire_size().0;
+        self.forwarded += is_forwarded(&cx.pool[&packet]);
         self.line.push_back((packet, cx.now));
     }
 
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         loop {
             let (packet, arrived) = self.line.pop_front()?;
-            self.bytes -= cx.pool[&packet].wire_size().0;
+            self.forget(&cx.pool[&packet]);
             if cx.now.since(arrived) <= self.params.longest_wait {
                 return Some(packet);
             }
@@ -73,7 +89,7 @@ impl QueueDisc for LongestWait {
         self.line = kept;
         let taken: VecDeque<(PacketId, Time)> = taken;
         let taken: Vec<_> = taken.into_iter().map(|(packet, _)| packet).collect();
-        self.bytes -= taken.iter().map(|packet| cx.pool[packet].wire_size().0).sum::<u64>();
+        taken.iter().for_each(|packet| self.forget(&cx.pool[packet]));
         taken
     }
 
@@ -87,6 +103,10 @@ impl QueueDisc for LongestWait {
 
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges { forwarded: self.forwarded, ..Gauges::default() }
     }
 }
 

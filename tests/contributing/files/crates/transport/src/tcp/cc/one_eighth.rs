@@ -1,4 +1,5 @@
-//! Scalable TCP: Kelly, "Scalable TCP: improving performance in highspeed wide area networks", 2003, §3.
+//! A congestion control of which a loss takes an eighth, with the law of Scalable TCP: Kelly, "Scalable TCP: improving
+//! performance in highspeed wide area networks", 2003, §3.
 
 use crate::params::TcpParams;
 use crate::tcp::cc::{AckContext, Algorithm, Loss, Window};
@@ -8,11 +9,11 @@ const INCREASE: f64 = 0.01;
 /// The part of the window that a loss leaves (1 - b).
 const DECREASE: f64 = 0.875;
 
-/// Scalable TCP's congestion control; its whole state is the window.
+/// Its whole state is the window.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scalable;
+pub(crate) struct OneEighth;
 
-impl Algorithm for Scalable {
+impl Algorithm for OneEighth {
     fn on_ack(&mut self, window: &mut Window, _ack: &AckContext, _params: &TcpParams) {
         window.cwnd += if window.cwnd < window.ssthresh { 1.0 } else { INCREASE };
     }
@@ -32,7 +33,7 @@ mod tests {
     fn a_loss_takes_an_eighth() {
         let params = TcpSpec::default().resolve(Profile::Rfc).unwrap();
         let mut window = Window { cwnd: 80.0, ssthresh: 100.0, inflation: 0 };
-        Scalable.on_loss(&mut window, Loss::DupAcks, 80.0, &params);
+        OneEighth.on_loss(&mut window, Loss::DupAcks, 80.0, &params);
         assert_eq!((window.cwnd, window.ssthresh), (70.0, 70.0));
     }
 }
