@@ -27,6 +27,8 @@ mod bit {
     pub(super) const SIGNAL: u8 = 1 << 1;
     pub(super) const IN_BAND: u8 = 1 << 2;
     pub(super) const RETRANSMISSION: u8 = 1 << 3;
+    /// It has a side slot for its tunnels alone.
+    pub(super) const TUNNEL_SIDE: u8 = 1 << 4;
 }
 
 /// No slot of the pool.
@@ -164,6 +166,17 @@ impl Packet {
     pub fn set_inner_dscp(&mut self, dscp: Dscp) {
         let tos = if self.tunnels == 0 { &mut self.header.tos } else { &mut self.covered_tos };
         *tos = tos.with_dscp(dscp);
+    }
+
+    /// Its side slot, from now on, is there for its tunnels alone, or is not.
+    pub(crate) fn set_tunnel_side(&mut self, side: u32, for_tunnels: bool) {
+        self.side = side;
+        self.bits = self.bits & !bit::TUNNEL_SIDE | if for_tunnels { bit::TUNNEL_SIDE } else { 0 };
+    }
+
+    /// Whether its side slot is there for its tunnels alone.
+    pub(crate) fn has_tunnel_side(&self) -> bool {
+        self.bits & bit::TUNNEL_SIDE != 0
     }
 
     /// Whether it carries a TCP segment.

@@ -112,7 +112,7 @@ impl PacketPool {
         };
         self.census.duplicated += 1;
         packet.serial = self.last_serial();
-        packet.side = self.place_side(side);
+        packet.set_tunnel_side(self.place_side(side), false);
         self.place(packet)
     }
 
@@ -159,6 +159,12 @@ impl PacketPool {
         }
     }
 
+    /// Whether the packet is a copy of another.
+    #[inline]
+    pub fn is_copy(&self, packet: &Packet) -> bool {
+        self.original(packet) != packet.serial
+    }
+
     /// The serial number of the packet that this one is a copy of, or its own.
     #[inline]
     pub fn original(&self, packet: &Packet) -> u64 {
@@ -178,7 +184,7 @@ impl PacketPool {
         }
         if packet.side == NONE {
             let side = self.place_side(Side::of(&self[id]));
-            self[id].side = side;
+            self[id].set_tunnel_side(side, true);
         }
         let packet = &mut self.slots[id.0 as usize];
         if depth == 0 {
@@ -199,6 +205,10 @@ impl PacketPool {
         packet.header = self.sides[packet.side as usize].covered[usize::from(packet.tunnels)];
         if packet.tunnels == 0 {
             packet.header.tos = packet.covered_tos;
+            if packet.has_tunnel_side() {
+                self.free_sides.push(packet.side);
+                packet.set_tunnel_side(NONE, false);
+            }
         }
         packet.wire -= u32::from(outer.overhead);
         Some(outer)
@@ -421,6 +431,25 @@ mod tests {
         }
         assert_eq!(pool.decapsulate(&packet), None);
         assert_eq!((pool[&packet].wire_size(), pool[&packet].header.dst), (Bytes(512), Addr::new(2, 0)));
+    }
+
+    #[test]
+    fn a_segment_behind_its_tunnel_is_as_it_was_before_and_a_copy_stays_a_copy() {
+        let mut pool = PacketPool::default();
+        let header = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let tcp = TcpHeader { seq: 7, payload: 1460, ..TcpHeader::default() };
+        let packet = pool.create(Packet::make(FlowId(0), header, Bytes(1500), Time::ZERO, Body::Tcp(tcp)));
+        let before = format!("{:?}", pool[&packet]);
+        let outer =
+            IpHeader { overhead: 20, ..IpHeader::new(Addr::new(3, 0), Addr::new(4, 0), Tos::default()) };
+        assert!(pool.encapsulate(&packet, outer));
+        let copy = pool.duplicate(&packet);
+        assert!(pool.decapsulate(&packet).is_some() && pool.decapsulate(&copy).is_some());
+        assert_eq!((format!("{:?}", pool[&packet]), pool.bare_tcp(&packet)), (before, tcp.bare()));
+        assert!(!pool.is_copy(&pool[&packet]) && pool.is_copy(&pool[&copy]));
+        pool.deliver(packet);
+        pool.deliver(copy);
+        assert_eq!((pool.sides.len(), pool.free_sides.len()), (2, 2), "no side slot is lost or free twice");
     }
 
     #[test]

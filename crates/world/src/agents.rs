@@ -6,7 +6,7 @@ use crate::node::{Domain, Nodes, Resident};
 use crate::scenario::Scenario;
 use roamlab_engine::Streams;
 use roamlab_mobility::{
-    CellSite, HostSite, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
+    CellSite, HostSite, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
 };
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +46,8 @@ pub fn install(
             let Placement { at, role, buffering, watches_uplink, .. } = placement;
             let node = by_address[&at];
             nodes[node].watches_uplink |= watches_uplink;
+            nodes[node].keeps_copies |=
+                buffering.as_ref().is_some_and(|buffering| buffering.keeps == Keeps::Sent);
             nodes[node].residents.push(Resident { domain: id, buffering, watches_uplink });
             setting.machines[node.0 as usize].push((id, role));
         }

@@ -95,7 +95,7 @@ impl HostBuffer {
     /// Takes a packet in, if the buffer is full at the cost of another or not at all. Copies of what the base station has
     /// sent make room, oldest first; where it keeps none, a copy is one for this branch and as good as any other packet.
     pub fn push(&mut self, packet: PacketId, place: Location, cx: &mut Cx) {
-        let is_copy = |held: &Held| cx.pool.original(&cx.pool[&held.packet]) != cx.pool[&held.packet].serial;
+        let is_copy = |held: &Held| cx.pool.is_copy(&cx.pool[&held.packet]);
         if self.len() >= self.limit()
             && self.shape.keeps != Keeps::Nothing
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)

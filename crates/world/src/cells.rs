@@ -90,6 +90,7 @@ impl Cells {
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
+    #[inline]
     pub fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
         let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
@@ -100,6 +101,9 @@ impl Cells {
     /// host is out of hearing.
     pub fn is_cut_off(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
+        if mobile.is_in(cell) {
+            return false;
+        }
         let gone = !mobile.attachments.contains(&cell);
         let survives = gone && self.in_flight_survives;
         !survives && !self.hears(host, cell, started)
@@ -152,8 +156,15 @@ impl Cells {
     }
 
     /// The uplink that a host's packets take.
+    #[inline]
     pub fn uplink(&self, host: NodeId) -> Option<LinkId> {
-        self.host(host)?.uplink()
+        self.host(host)?.uplink
+    }
+
+    /// Whether a host sends copies of its packets on further uplinks while it is in several cells.
+    #[inline]
+    pub fn sends_copies(&self, host: NodeId) -> bool {
+        self.host(host).is_some_and(|mobile| mobile.uplink_choice == UplinkChoice::All)
     }
 
     /// The uplinks that copies of a host's packets take, beside [`uplink`](Self::uplink).
@@ -199,6 +210,7 @@ impl Cells {
         self.host(NodeId(host.number() as u32)).filter(|_| host.is_mobile())
     }
 
+    #[inline]
     fn host(&self, node: NodeId) -> Option<&Mobile> {
         self.hosts.get(node.0 as usize)?.as_deref()
     }

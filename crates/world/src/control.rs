@@ -56,6 +56,8 @@ pub struct Agents {
     delayed: Vec<Option<(NodeId, DomainId, PacketId)>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
     draining: BTreeMap<(NodeId, Served), CauseId>,
+    /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
+    deadlines: Vec<Time>,
     /// The law that an action has violated.
     broken: Option<String>,
 }
@@ -84,6 +86,7 @@ impl Agents {
             predictions,
             delayed: Vec::new(),
             draining: BTreeMap::new(),
+            deadlines: Vec::new(),
             broken: None,
         }
     }
@@ -195,15 +198,19 @@ impl Agents {
     /// The deadline of some agent of a node may have come.
     pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
         self.at[node.0 as usize].armed.pop();
+        let mut is_armed = false;
         for slot in self.slots(node) {
             let deadline = self.agent(node, slot).machine.next_deadline();
             if deadline.is_some_and(|deadline| deadline <= cx.now) {
                 let (row, set_by) = self.timer(node, slot, cx);
                 let input = (Input::Deadline, set_by);
                 cx.because(Led::ByThis(row), |cx| self.input_set_by(node, slot, input, net, cx));
+                is_armed = true;
             }
         }
-        self.arm(node, cx);
+        if !is_armed {
+            self.arm(node, cx);
+        }
     }
 
     /// The row for the deadline of an agent that has come, and what set it.
@@ -222,9 +229,11 @@ impl Agents {
         if !cx.probes.causes.is_on() {
             return;
         }
-        let Agent { machine, timers, .. } = self.agent(node, slot);
-        let mut all = Vec::new();
-        machine.deadlines(&mut |time| all.push(time));
+        let Agents { at, deadlines, .. } = self;
+        let Agent { machine, timers, .. } = &mut at[node.0 as usize].agents[slot.0 as usize];
+        deadlines.clear();
+        machine.deadlines(&mut |time| deadlines.push(time));
+        let all = &*deadlines;
         if all.len() == timers.len() && all.iter().all(|time| timers.contains_key(time)) {
             return;
         }
@@ -232,7 +241,7 @@ impl Agents {
         let sent_by = if is_new { cx.led() } else { CauseId::NONE };
         let new = SetBy { cause: set_by.or(|| sent_by), sent_by };
         timers.retain(|time, _| all.contains(time));
-        for time in all {
+        for &time in all {
             timers.entry(time).or_insert(new);
         }
     }

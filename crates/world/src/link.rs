@@ -301,13 +301,12 @@ impl Links {
         true
     }
 
-    /// The packet of a pending arrival that has come, and the node where it is; `None` instead of the node if it takes the
-    /// general path.
+    /// The packet of a pending arrival has come: the node where it is, and whether it takes the general path there.
     #[inline(always)]
-    pub fn landed(&mut self, id: LinkId) -> Option<NodeId> {
+    pub fn landed(&mut self, id: LinkId) -> (NodeId, bool) {
         self.in_flight -= 1;
         let link = &self.hot[id.0 as usize];
-        (link.flags & flag::END == 0).then_some(NodeId(link.to))
+        (NodeId(link.to), link.flags & flag::END != 0)
     }
 
     /// Puts a packet of this size on the wire.

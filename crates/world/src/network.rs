@@ -21,6 +21,7 @@ use roamlab_radio::UplinkChoice;
 mod air;
 mod forward;
 mod holding;
+mod rare;
 
 /// What becomes of a mark that comes from outside.
 #[derive(Clone, Debug)]

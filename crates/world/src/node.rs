@@ -52,6 +52,8 @@ pub struct Node {
     pub residents: Vec<Resident>,
     /// Some agent here watches the uplink.
     pub watches_uplink: bool,
+    /// Some agent here keeps copies of what is sent over the air.
+    pub keeps_copies: bool,
     /// Base stations hang off it.
     pub is_access_router: bool,
     /// (Base station) its cell.
@@ -70,6 +72,7 @@ impl Node {
             neighbours: BTreeMap::new(),
             residents: Vec::new(),
             watches_uplink: false,
+            keeps_copies: false,
             is_access_router: false,
             serves: None,
             buffers: BTreeMap::new(),

@@ -15,6 +15,8 @@ pub struct HostRoute {
     pub from: Option<Addr>,
     /// Where to.
     pub via: Via,
+    /// (To a neighbour) the link there.
+    pub link: Option<LinkId>,
     /// Tell the agent of packets that take it.
     pub watch: bool,
     /// The domain of the agent.
@@ -43,7 +45,6 @@ fn further_branches(routes: &[HostRoute]) -> usize {
 /// The host routes for one mobile host.
 #[derive(Clone, Debug)]
 struct HostRoutes {
-    host: Addr,
     /// Those of the innermost domain first, in a domain in the order of its agents. Several of one agent for one origin
     /// are branches: packets take the first, and copies of them the others.
     routes: Vec<HostRoute>,
@@ -70,8 +71,11 @@ impl Taken {
 /// The host routes of one node.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// In the order of the hosts.
+    /// Of each host that has had a route, in the order of the first ones.
     hosts: Vec<HostRoutes>,
+    /// The places of hosts there, by the numbers of their nodes from `first` on: every packet of a host asks.
+    places: Vec<u32>,
+    first: usize,
     /// Routes that are the second branch of another, or a further one.
     branches: usize,
 }
@@ -84,22 +88,31 @@ impl RouteTable {
     /// one for packets from anywhere; among those the first agent's, or, for a packet that left a tunnel here, the last
     /// agent's: the entry of a tunnel (a home agent) stands before its exit (a foreign agent). Agents in `taken` have
     /// had their turn.
+    #[inline]
     pub fn host(
         &self,
         dst: Addr,
         tunnel: Option<Addr>,
         from: impl FnOnce() -> Option<Addr>,
         taken: Taken,
-    ) -> Option<HostRoute> {
-        if !dst.is_mobile() {
-            return None;
+    ) -> Option<&HostRoute> {
+        let routes = self.routes(dst)?.routes.as_slice();
+        if let [only @ HostRoute { from: None, .. }] = routes {
+            return (!taken.has(only.slot)).then_some(only);
         }
-        let routes = &self.hosts[self.place(dst).ok()?].routes;
-        if let [only @ HostRoute { from: None, .. }] = routes.as_slice() {
-            return (!taken.has(only.slot)).then_some(*only);
-        }
-        let origins = [tunnel, from()];
-        let mut left = routes.as_slice();
+        RouteTable::choose(routes, tunnel, from(), taken)
+    }
+
+    /// The same of several routes, or of one for an origin.
+    #[inline(never)]
+    fn choose(
+        routes: &[HostRoute],
+        tunnel: Option<Addr>,
+        from: Option<Addr>,
+        taken: Taken,
+    ) -> Option<&HostRoute> {
+        let origins = [tunnel, from];
+        let mut left = routes;
         while let Some(first) = left.first() {
             let (domain, inward) = left.split_at(left.partition_point(|route| route.domain == first.domain));
             let open = || domain.iter().filter(|route| !taken.has(route.slot));
@@ -107,7 +120,7 @@ impl RouteTable {
             let mut anywhere = open().filter(|route| route.from.is_none());
             let any = if tunnel.is_some() { anywhere.next_back() } else { anywhere.next() };
             if let Some(route) = origins.into_iter().flatten().find_map(of).or(any) {
-                return Some(*route);
+                return Some(route);
             }
             left = inward;
         }
@@ -121,9 +134,8 @@ impl RouteTable {
 
     /// The other branches of a route for `dst`: each gets a copy of the packets that take it.
     pub fn branches(&self, dst: Addr, route: &HostRoute) -> Vec<Via> {
-        let Ok(place) = self.place(dst) else { return Vec::new() };
         let beside = |other: &&HostRoute| other.is_branch_of(route) && other.via != route.via;
-        self.hosts[place].routes.iter().filter(beside).map(|other| other.via).collect()
+        self.all(dst).iter().filter(beside).map(|other| other.via).collect()
     }
 
     /// Sets a host route, in place of that of the same agent for the same origin and of its branches.
@@ -134,8 +146,7 @@ impl RouteTable {
 
     /// Adds a branch to the agent's route for the same origin; without one it is the route.
     pub fn add_branch(&mut self, host: Addr, route: HostRoute) {
-        let known = self.place(host).map_or(&[][..], |place| &self.hosts[place].routes);
-        let beside = known.iter().filter(|other| other.is_branch_of(&route));
+        let beside = self.all(host).iter().filter(|other| other.is_branch_of(&route));
         let vias: Vec<Via> = beside.map(|other| other.via).collect();
         if !vias.contains(&route.via) {
             self.branches += usize::from(!vias.is_empty());
@@ -155,18 +166,31 @@ impl RouteTable {
 
     fn insert(&mut self, host: Addr, route: HostRoute) {
         debug_assert!(host.is_mobile(), "a host route for {host}");
-        let place = self.place(host).unwrap_or_else(|place| {
-            self.hosts.insert(place, HostRoutes { host, routes: Vec::new(), removed: CauseId::NONE });
-            place
-        });
+        let place = self.place(host).unwrap_or_else(|| self.add_host(host));
         let routes = &mut self.hosts[place].routes;
         let order = |route: &HostRoute| (Reverse(route.domain), route.slot);
         let at = routes.partition_point(|known| order(known) <= order(&route));
         routes.insert(at, route);
     }
 
+    /// Makes a place for the routes of a host.
+    fn add_host(&mut self, host: Addr) -> usize {
+        let number = host.number();
+        if self.places.is_empty() {
+            self.first = number;
+        }
+        let before = self.first.saturating_sub(number);
+        self.places.splice(..0, std::iter::repeat_n(NOWHERE, before));
+        self.first -= before;
+        let end = self.places.len().max(number - self.first + 1);
+        self.places.resize(end, NOWHERE);
+        self.places[number - self.first] = self.hosts.len() as u32;
+        self.hosts.push(HostRoutes { routes: Vec::new(), removed: CauseId::NONE });
+        self.hosts.len() - 1
+    }
+
     fn forget(&mut self, host: Addr, unwanted: impl Fn(&HostRoute) -> bool) {
-        let Ok(place) = self.place(host) else { return };
+        let Some(place) = self.place(host) else { return };
         let routes = &mut self.hosts[place].routes;
         self.branches -= further_branches(routes);
         routes.retain(|known| !unwanted(known));
@@ -175,26 +199,36 @@ impl RouteTable {
 
     /// Notes what leads to the removal of a route of a host.
     pub fn note_removal(&mut self, host: Addr, cause: CauseId) {
-        if let Ok(place) = self.place(host) {
+        if let Some(place) = self.place(host) {
             self.hosts[place].removed = cause;
         }
     }
 
     /// What led to the last removal of a route of a host.
     pub fn removed(&self, host: Addr) -> CauseId {
-        self.place(host).map_or(CauseId::NONE, |place| self.hosts[place].removed)
+        self.routes(host).map_or(CauseId::NONE, |routes| routes.removed)
     }
 
     /// What led to the route by which an agent sends a host's packets this way.
     pub fn cause(&self, host: Addr, slot: Slot, via: Via) -> CauseId {
-        let Ok(place) = self.place(host) else { return CauseId::NONE };
-        let mut routes = self.hosts[place].routes.iter();
+        let mut routes = self.all(host).iter();
         routes.find(|route| (route.slot, route.via) == (slot, via)).map_or(CauseId::NONE, |route| route.cause)
     }
 
-    /// Where the routes of a host are, or would be.
-    fn place(&self, host: Addr) -> Result<usize, usize> {
-        self.hosts.binary_search_by_key(&host, |routes| routes.host)
+    fn all(&self, host: Addr) -> &[HostRoute] {
+        self.routes(host).map_or(&[], |routes| &routes.routes)
+    }
+
+    #[inline]
+    fn routes(&self, host: Addr) -> Option<&HostRoutes> {
+        self.hosts.get(self.place(host)?)
+    }
+
+    /// Where the routes of a host are, if it has had any.
+    #[inline]
+    fn place(&self, host: Addr) -> Option<usize> {
+        let place = *self.places.get(host.number().wrapping_sub(self.first))?;
+        (host.is_mobile() && place != NOWHERE).then_some(place as usize)
     }
 }
 
@@ -210,7 +244,7 @@ pub struct Ways {
 
 /// In [`Ways::from`]: the other bits are the place of a row.
 const ROW: u32 = 1 << 31;
-/// In a row: no link leads there.
+/// In a row: no link leads there. Among places of hosts: it has none.
 const NOWHERE: u32 = u32::MAX;
 
 impl Ways {
@@ -314,147 +348,4 @@ fn first_links(source: usize, outgoing: &[Vec<Edge>]) -> impl Iterator<Item = Op
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn edge(link: u32, from: usize, to: usize, millis: u64) -> Edge {
-        Edge { link: LinkId(link), from, to, delay: Duration::from_millis(millis) }
-    }
-
-    #[test]
-    fn the_shorter_delay_wins_over_fewer_hops() {
-        let edges = [edge(0, 0, 1, 10), edge(1, 0, 2, 3), edge(2, 2, 1, 3)];
-        let mut ways = shortest_paths(3, &edges);
-        ways.add_host(NodeId(1));
-        let link = |node, dst| ways.link(NodeId(node), dst);
-        assert_eq!(link(0, Addr::node(1)), Some(LinkId(1)));
-        assert_eq!(link(0, Addr::mobile(3)), Some(LinkId(1)), "towards its home");
-        assert_eq!(link(1, Addr::node(0)), None, "links are one-way");
-        assert_eq!((link(0, Addr::node(9)), link(0, Addr::BROADCAST)), (None, None));
-        assert_eq!(link(2, Addr::node(9)), Some(LinkId(2)), "one way out is a default route");
-    }
-
-    /// Routes to nodes that are joined to one other only are those of a search that knows of no such nodes.
-    #[test]
-    fn nodes_at_the_edge_are_reached_like_their_neighbours() {
-        let mut edges = Vec::new();
-        let mut join = |from: usize, to: usize, millis: u64| {
-            let link = edges.len() as u32;
-            edges.push(edge(link, from, to, millis));
-            edges.push(edge(link + 1, to, from, millis));
-        };
-        // A ring of five with a chain of two and three nodes at its edge.
-        for node in 0..5 {
-            join(node, (node + 1) % 5, node as u64 + 1);
-        }
-        for (from, to) in [(0, 5), (5, 6), (0, 7), (2, 8), (2, 9)] {
-            join(from, to, 1);
-        }
-        let ways = shortest_paths(10, &edges);
-        let outgoing: Vec<Vec<Edge>> =
-            (0..10).map(|node| edges.iter().filter(|edge| edge.from == node).copied().collect()).collect();
-        for source in 0..10 {
-            for (to, link) in first_links(source, &outgoing).enumerate().filter(|(to, _)| *to != source) {
-                assert_eq!(ways.link(NodeId(source as u32), Addr::node(to as u32)), link, "{source} to {to}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_route_for_where_the_packet_comes_from_wins() {
-        let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
-        let mut table = RouteTable::default();
-        let (domain, slot) = (DomainId(0), Slot(0));
-        let to_bs = HostRoute {
-            from: None,
-            via: Via::Neighbour(old_bs),
-            watch: false,
-            domain,
-            slot,
-            cause: CauseId::NONE,
-        };
-        let to_new = HostRoute { from: Some(old_bs), via: Via::Tunnel(Addr::new(3, 0)), ..to_bs };
-        table.set_host(host, to_bs);
-        table.set_host(host, to_new);
-        assert_eq!(table.host(host, None, || None, Taken::default()), Some(to_bs));
-        assert_eq!(table.host(host, None, || Some(Addr::new(7, 0)), Taken::default()), Some(to_bs));
-        assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_new));
-        table.clear_host(host, slot, Some(old_bs));
-        assert_eq!(table.host(host, None, || Some(old_bs), Taken::default()), Some(to_bs));
-    }
-
-    #[test]
-    fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exit() {
-        let host = Addr::new(5, 1);
-        let route = |domain, slot| {
-            let via = Via::Tunnel(Addr::new(u32::from(slot), 0));
-            HostRoute {
-                from: None,
-                via,
-                watch: false,
-                domain: DomainId(domain),
-                slot: Slot(slot),
-                cause: CauseId::NONE,
-            }
-        };
-        let mut table = RouteTable::default();
-        let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
-        for route in [exit, local, entry] {
-            table.set_host(host, route);
-        }
-        let found = |table: &RouteTable, tunnel, taken| table.host(host, tunnel, || None, taken);
-        let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
-        assert_eq!(found(&table, None, none), Some(local));
-        assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
-        table.clear_host(host, Slot(2), None);
-        assert_eq!(found(&table, None, none), Some(entry));
-        assert_eq!(found(&table, tunnel, none), Some(exit));
-        assert_eq!(found(&table, tunnel, none.with(Slot(1))), Some(entry));
-        table.clear_host(host, Slot(0), Some(Addr::new(9, 0)));
-        assert_eq!(found(&table, None, none.with(Slot(0)).with(Slot(1))), None);
-        let from_here = Some(Addr::new(7, 0));
-        let of_here = HostRoute { from: from_here, ..exit };
-        table.set_host(host, of_here);
-        assert_eq!(
-            table.host(host, None, || from_here, none),
-            Some(of_here),
-            "where it comes from counts more"
-        );
-    }
-
-    #[test]
-    fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
-        let host = Addr::new(5, 1);
-        let to = |slot, next| HostRoute {
-            from: None,
-            via: Via::Neighbour(Addr::new(next, 0)),
-            watch: false,
-            domain: DomainId(0),
-            slot: Slot(slot),
-            cause: CauseId::NONE,
-        };
-        let mut table = RouteTable::default();
-        let found = |table: &RouteTable| {
-            let route = table.host(host, None, || None, Taken::default());
-            route.map(|route| (route.via, table.branches(host, &route)))
-        };
-        table.add_branch(host, to(0, 1));
-        assert_eq!(found(&table), Some((to(0, 1).via, vec![])), "the first branch is the route");
-        table.add_branch(host, to(0, 2));
-        table.add_branch(host, to(0, 1));
-        table.add_branch(host, to(1, 3));
-        assert_eq!(
-            found(&table),
-            Some((to(0, 1).via, vec![to(0, 2).via])),
-            "another agent's is none of them"
-        );
-        table.remove_branch(host, Slot(0), None, to(0, 1).via);
-        assert_eq!(found(&table), Some((to(0, 2).via, vec![])));
-        table.add_branch(host, to(0, 4));
-        table.set_host(host, to(0, 5));
-        assert_eq!(found(&table), Some((to(0, 5).via, vec![])), "a new route has no branches");
-        table.add_branch(host, to(0, 6));
-        table.clear_host(host, Slot(0), None);
-        assert_eq!((found(&table), table.branches), (Some((to(1, 3).via, vec![])), 0));
-    }
-}
+mod tests;

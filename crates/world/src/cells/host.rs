@@ -32,6 +32,8 @@ pub struct Mobile {
     pub(super) unheard: CauseId,
     /// Its uplinks, one for each cell it visits.
     pub(super) uplinks: BTreeMap<CellId, LinkId>,
+    /// The uplink that its packets take now.
+    pub(super) uplink: Option<LinkId>,
     /// What it measures.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
@@ -70,6 +72,7 @@ impl Mobile {
             moved: CauseId::NONE,
             unheard: CauseId::NONE,
             uplinks,
+            uplink: None,
             measuring,
             waiting: VecDeque::new(),
             drops_duplicates,
@@ -91,15 +94,6 @@ impl Mobile {
         self.attachments.last().copied()
     }
 
-    /// The uplink that its packets take.
-    pub(super) fn uplink(&self) -> Option<LinkId> {
-        let cell = match self.uplink_choice {
-            UplinkChoice::Newest | UplinkChoice::All => self.attachments.last(),
-            UplinkChoice::Oldest => self.attachments.first(),
-        };
-        self.uplinks.get(cell?).copied()
-    }
-
     /// The uplinks that copies of its packets take, beside [`uplink`](Self::uplink).
     pub(super) fn copy_uplinks(&self) -> Vec<LinkId> {
         let others = match (self.uplink_choice, self.attachments.as_slice()) {
@@ -117,8 +111,13 @@ impl Mobile {
             && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
     }
 
-    /// The cell that serves it has changed, for what it measures.
+    /// The cells that it is in have changed: which uplink its packets take, and what it measures as the serving cell.
     pub(super) fn serve(&mut self) {
+        let cell = match self.uplink_choice {
+            UplinkChoice::Newest | UplinkChoice::All => self.attachments.last(),
+            UplinkChoice::Oldest => self.attachments.first(),
+        };
+        self.uplink = cell.and_then(|cell| self.uplinks.get(cell).copied());
         let serving = self.newest_cell().map(|cell| cell.0 as usize);
         if let Some(measuring) = &mut self.measuring {
             measuring.meter.serve(serving);

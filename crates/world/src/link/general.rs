@@ -16,14 +16,16 @@ impl Links {
     #[inline(never)]
     pub(super) fn enqueue_generally(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
-        let link = &mut self.cold[id.0 as usize];
-        let forced = link.forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
-        if forced.fold(false, |lost, strikes| lost | strikes) {
-            return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+        let flags = self.hot(id).flags;
+        if flags & flag::FORCED != 0 {
+            let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
+            if forced.fold(false, |lost, strikes| lost | strikes) {
+                return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+            }
         }
         let is_unusual = cx.pool[&packet].is_unusual();
         let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
-        if self[id].station.is_some() {
+        if flags & flag::STATION != 0 {
             return self.enqueue_at_station(id, packet, (is_unusual, overtakes), cx);
         }
         if !self.hot(id).is_over(cx) {
@@ -114,10 +116,12 @@ impl Links {
     /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
     pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
         let link = &mut self[id];
-        link.head_pending = false;
         let is_due = link.in_flight.front().is_some_and(|head| head.arrival <= cx.now);
-        let arrived = is_due.then(|| link.in_flight.pop_front()).flatten();
-        link.arm_head(id, cx);
+        let arrived = if is_due { link.in_flight.pop_front() } else { None };
+        match link.in_flight.front() {
+            None => link.head_pending = false,
+            Some(head) => cx.scheduler.push_at(head.arrival, head.insertion, Event::LinkHead { link: id }),
+        }
         arrived
     }
 
@@ -309,6 +313,9 @@ impl Links {
     #[inline(always)]
     fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        if link.sending == Sending::Awaited {
+            return;
+        }
         let waiting = cold.queue.as_ref().map_or(link.waiting.len() as usize, TxQueue::packets);
         if waiting > 0 || link.flags & flag::URGENT != 0 {
             link.await_end(id, cx);
@@ -355,11 +362,17 @@ impl Links {
     ) {
         let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
         let link = &mut self[id];
+        let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
-        let ahead = link.in_flight.back().map(|ahead| ahead.arrival).filter(|&ahead| sent + delay < ahead);
-        let arrival = ahead.map_or(sent + delay, |ahead| ahead + sent.since(started));
+        if let Some(ahead) = link.in_flight.back().filter(|ahead| arrival < ahead.arrival) {
+            arrival = ahead.arrival + sent.since(started);
+        }
         link.in_flight.push_back(InFlight { started, sent, arrival, insertion, packet });
-        link.arm_head(id, cx);
+        // If an arrival is pending, it is that of the first in flight, or was before that one was taken off the air.
+        if !link.head_pending {
+            link.head_pending = true;
+            cx.scheduler.push_at(arrival, insertion, Event::LinkHead { link: id });
+        }
     }
 }
 
@@ -373,16 +386,6 @@ impl Link {
             (self.rate, self.remainder) = (rate, 0);
         }
         self.rate.transmission_time(packet.wire_size(), &mut self.remainder)
-    }
-
-    fn arm_head(&mut self, id: LinkId, cx: &mut Cx) {
-        if self.head_pending {
-            return;
-        }
-        if let Some(head) = self.in_flight.front() {
-            self.head_pending = true;
-            cx.scheduler.push_at(head.arrival, head.insertion, Event::LinkHead { link: id });
-        }
     }
 }
 

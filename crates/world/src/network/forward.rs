@@ -1,25 +1,24 @@
 //! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
 use super::{Listener, Network, Up};
-use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
+use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{CellId, LinkId, Location, NodeId, Served, Slot};
 use crate::link::{End, Link};
-use crate::node::Resident;
 use crate::probe::Stop;
 use crate::route::Taken;
 use crate::tunnel::{self, Exit};
 use roamlab_engine::Time;
-use roamlab_mobility::{Direction, Input, Via};
+use roamlab_mobility::{Direction, Via};
 use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
 
 /// How a packet came to a node.
 #[derive(Copy, Clone, Default)]
-struct Arrival {
+pub(super) struct Arrival {
     /// The adjacent node it comes from; `None`: it starts here.
-    from: Option<NodeId>,
+    pub(super) from: Option<NodeId>,
     /// Where the tunnel began that it left here last.
-    tunnel: Option<Addr>,
+    pub(super) tunnel: Option<Addr>,
     /// Agents whose tunnels it has entered here, only to leave them at once.
     taken: Taken,
 }
@@ -37,14 +36,20 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
-        let Some(node) = self.links.landed(link) else {
-            return self.arrive_specially(link, packet, Time::ZERO, listener, cx);
-        };
+        let (node, is_special) = self.links.landed(link);
+        if is_special {
+            // A link that does not keep track of packets is always up, and no end of it moves.
+            self.receive(node, packet, self.links[link].from, listener, cx);
+            return std::mem::replace(&mut self.up, Up::Nothing);
+        }
         let arriving = &mut cx.pool[&packet];
         let header = &mut arriving.header;
         if header.dst == Addr::node(node.0) {
             return match () {
-                () if arriving.tunnels() > 0 => self.arrive_specially(link, packet, Time::ZERO, listener, cx),
+                () if arriving.tunnels() > 0 => {
+                    self.receive(node, packet, self.links[link].from, listener, cx);
+                    std::mem::replace(&mut self.up, Up::Nothing)
+                }
                 () if arriving.is_signal() => Up::Message(node, packet),
                 () => Up::Data(node, packet),
             };
@@ -61,7 +66,7 @@ impl Network {
         Up::Nothing
     }
 
-    /// A packet whose transmission began at `started` comes out of a link.
+    /// A packet whose transmission began at `started` comes out of a link that keeps track of those in flight.
     #[inline(always)]
     pub fn arrive_specially(
         &mut self,
@@ -121,8 +126,10 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Option<(NodeId, PacketId)> {
-        let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
-        self.keep_copy(from, &packet, dst, cx);
+        let (from, IpHeader { src, dst, .. }) = (self.links[link].from, cx.pool[&packet].header);
+        if self.nodes[from].keeps_copies {
+            self.keep_copy(from, &packet, dst, cx);
+        }
         let host = self.nodes.at(dst);
         let Some(hearing) = host.filter(|&host| self.cells.hears(host, cell, started)) else {
             let cause = host.map_or(CauseId::START, |host| self.cells.why_unheard(host, cell, cx));
@@ -137,11 +144,14 @@ impl Network {
         }
         // The mark of forwarded packets means nothing behind the air link ([mblue] §III.C, reading A13).
         cx.pool[&packet].set_inner_dscp(Dscp::default());
-        self.tell_host(hearing, &packet, from, listener, cx);
+        if self.nodes[hearing].watches_uplink {
+            let arrival = Arrival { from: Some(from), ..Arrival::default() };
+            self.tell_watchers(hearing, &packet, (dst, src, Direction::Down), arrival, listener, cx);
+        }
         Some((hearing, packet))
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn receive(
         &mut self,
         node: NodeId,
@@ -155,32 +165,48 @@ impl Network {
         let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
         let addr = self.nodes[node].addr;
         loop {
-            let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+            let arrived = &mut cx.pool[&packet];
+            let IpHeader { src, dst, ttl, .. } = arrived.header;
             if dst != addr {
-                let Some(packet) = spend_hop(node, packet, cx) else { return };
-                return self.route(node, packet, arrival, listener, cx);
+                arrived.header.ttl = ttl.saturating_sub(1);
+                cx.trace(&packet, Stop::NodeForward, Location::Node(node));
+                if ttl <= 1 {
+                    return cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+                }
+                return self.route(node, packet, (src, dst), arrival, listener, cx);
             }
-            match tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) {
-                Exit::Bare => {
-                    let is_signal = cx.pool[&packet].is_signal();
-                    self.up = if is_signal { Up::Message(node, packet) } else { Up::Data(node, packet) };
-                    return;
-                }
-                Exit::Left => arrival.tunnel = Some(src),
-                Exit::Congested => {
-                    return cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
-                }
+            if arrived.tunnels() == 0 {
+                let is_signal = arrived.is_signal();
+                self.up = if is_signal { Up::Message(node, packet) } else { Up::Data(node, packet) };
+                return;
+            }
+            arrival.tunnel = Some(src);
+            if tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) == Exit::Congested {
+                return cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
             }
         }
     }
 
     /// Marks are honoured only from within the access network: from base stations and, through tunnels, from
     /// other foreign agents. Anything else is policed where it enters ([ipf] §III, reading A13).
+    #[inline(always)]
     fn police(&self, node: NodeId, packet: PacketId, from: NodeId, cx: &mut Cx) -> Option<PacketId> {
-        let Some(policer) = &self.rules.policer else { return Some(packet) };
-        if cx.pool[&packet].inner_tos().dscp() != policer.mark {
-            return Some(packet);
+        match &self.rules.policer {
+            Some(policer) if cx.pool[&packet].inner_tos().dscp() == policer.mark => {
+                self.police_marked(node, packet, (from, policer.drop), cx)
+            }
+            _ => Some(packet),
         }
+    }
+
+    #[inline(never)]
+    fn police_marked(
+        &self,
+        node: NodeId,
+        packet: PacketId,
+        (from, drops): (NodeId, bool),
+        cx: &mut Cx,
+    ) -> Option<PacketId> {
         let (here, from) = (&self.nodes[node], &self.nodes[from]);
         let at_edge =
             (here.is_access_router && !from.is_access()) || (here.serves.is_some() && from.is_host());
@@ -192,9 +218,9 @@ impl Network {
         if from_agent && cx.pool[&packet].tunnels() > 0 {
             return Some(packet);
         }
-        let action = if policer.drop { "dropped" } else { "cleared" };
+        let action = if drops { "dropped" } else { "cleared" };
         cx.probes.policed(cx.now, node, &cx.pool[&packet], action);
-        if policer.drop {
+        if drops {
             cx.lose(packet, DropReason::PolicedMark, Location::Node(node));
             return None;
         }
@@ -203,13 +229,16 @@ impl Network {
     }
 
     /// A node sends a packet of its own.
-    #[inline]
+    #[inline(never)]
     pub fn send(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
         cx.trace(&packet, Stop::NodeSend, Location::Node(node));
-        self.route(node, packet, Arrival::default(), listener, cx);
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        self.route(node, packet, (src, dst), Arrival::default(), listener, cx);
     }
 
-    fn route(
+    /// Looks up once more where a packet goes: it has entered a tunnel here only to leave it.
+    #[inline(never)]
+    fn route_again(
         &mut self,
         node: NodeId,
         packet: PacketId,
@@ -218,74 +247,57 @@ impl Network {
         cx: &mut Cx,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
-        let signal = cx.pool[&packet].is_signal();
-        if self.nodes[node].watches_uplink && src.is_mobile() && !signal {
-            for (slot, input) in self.watchers(node, (src, dst, Direction::Up), arrival) {
-                let row = data_row(node, &packet, self.cells.moved(src), cx).about(Some(src));
-                cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
-            }
-        }
-        if self.nodes[node].is_host() {
-            return self.send_uplink(node, packet, cx);
+        self.route(node, packet, (src, dst), arrival, listener, cx);
+    }
+
+    /// Looks up where a packet goes that is from `src` and for `dst`. What few packets meet here stands in `rare.rs`.
+    #[inline(always)]
+    fn route(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        (src, dst): (Addr, Addr),
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        if self.nodes[node].watches_uplink && src.is_mobile() {
+            self.tell_watchers(node, &packet, (src, dst, Direction::Up), arrival, listener, cx);
         }
         let here = &self.nodes[node];
-        let from = || arrival.from.map(|from| self.nodes[from].addr);
-        let data = |lost| Input::Data {
-            host: dst,
-            peer: src,
-            direction: Direction::Down,
-            from: from(),
-            tunnelled: arrival.tunnel.is_some(),
-            lost,
-        };
-        if let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) {
-            let branches = here.routes.has_branches().then(|| here.routes.branches(dst, &route));
-            if route.watch && !signal {
-                let (input, row) = (data(false), data_row(node, &packet, route.cause, cx));
-                cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
-            }
-            let served = Served { host: dst, slot: route.slot };
-            let Some(branches) = branches else {
-                return self.follow(node, packet, (served, route.via), arrival, listener, cx);
+        if here.is_host() {
+            return self.send_uplink(node, packet, cx);
+        }
+        let next = if dst.is_mobile() {
+            let from = || arrival.from.map(|from| self.nodes[from].addr);
+            let Some(route) = here.routes.host(dst, arrival.tunnel, from, arrival.taken) else {
+                return self.route_without(node, packet, arrival, listener, cx);
             };
-            let copies: Vec<(Via, PacketId)> =
-                branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
-            self.follow(node, packet, (served, route.via), arrival, listener, cx);
-            for (via, copy) in copies {
-                self.follow(node, copy, (served, via), arrival, listener, cx);
+            if route.watch || here.routes.has_branches() {
+                return self.route_watched(node, packet, *route, arrival, listener, cx);
             }
-            return;
-        }
-        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
-        let at_home = self.ways.home(dst) == Some(node);
-        if dst.is_mobile()
-            && (arrival.tunnel.is_some() || at_home || self.would_return(node, dst, arrival))
-            && self.discards_unknown(node, dst)
-        {
-            let removed = here.routes.removed(dst).or(|| self.cells.moved(dst));
-            if !signal {
-                let (input, row) = (data(true), data_row(node, &packet, removed, cx));
-                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
-                cx.because(Led::ByThis(row), |cx| {
-                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
-                });
+            match route.via {
+                Via::Neighbour(_) => route.link,
+                Via::Air if !cx.pool.is_copy(&cx.pool[&packet]) => {
+                    here.serves.map(|cell| self.cells.air(cell))
+                }
+                via => {
+                    let served = Served { host: dst, slot: route.slot };
+                    return self.follow(node, packet, (served, via), arrival, listener, cx);
+                }
             }
-            return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
-        }
-        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
-        let by_wire = arrival.from.is_some_and(|from| !self.nodes[from].is_host());
-        if here.serves.is_some() && by_wire && dst.is_mobile() {
-            let cause = self.cells.moved(dst);
-            return cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
-        }
-        match self.ways.link(node, dst) {
-            Some(link) if !at_home => self.links.enqueue(link, packet, cx),
-            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        } else {
+            self.ways.link(node, dst)
+        };
+        match next {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
     }
 
     /// A packet takes a host route, or a branch of one.
-    fn follow(
+    #[inline(always)]
+    pub(super) fn follow(
         &mut self,
         node: NodeId,
         packet: PacketId,
@@ -298,70 +310,18 @@ impl Network {
             // Its agent has the host itself: the packet enters the tunnel and leaves it at once.
             Via::Tunnel(end) if end == self.nodes[node].addr => {
                 let taken = arrival.taken.with(served.slot);
-                self.route(node, packet, Arrival { tunnel: Some(end), taken, ..arrival }, listener, cx);
+                self.route_again(node, packet, Arrival { tunnel: Some(end), taken, ..arrival }, listener, cx);
             }
             via => self.send_via(node, packet, served, via, cx),
         }
     }
 
-    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
-    fn watchers(
-        &self,
-        node: NodeId,
-        (host, peer, direction): (Addr, Addr, Direction),
-        arrival: Arrival,
-    ) -> Vec<(Slot, Input)> {
-        let watches = |resident: &Resident| {
-            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&host)
-        };
-        let input = Input::Data {
-            host,
-            peer,
-            direction,
-            from: arrival.from.map(|from| self.nodes[from].addr),
-            tunnelled: arrival.tunnel.is_some(),
-            lost: false,
-        };
-        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
-    }
-
-    /// Whether a packet for a host without a route would go back to the router that it comes from.
-    fn would_return(&self, node: NodeId, host: Addr, arrival: Arrival) -> bool {
-        let next = self.ways.link(node, host).map(|link| self.links[link].to);
-        self.nodes[node].serves.is_none() && arrival.from.is_some_and(|from| next == Some(End::Node(from)))
-    }
-
-    /// Agents of a mobile host that watch are told of a data packet that arrives.
-    fn tell_host(
-        &mut self,
-        node: NodeId,
-        packet: &PacketId,
-        from: NodeId,
-        listener: &mut impl Listener,
-        cx: &mut Cx,
-    ) {
-        if !self.nodes[node].watches_uplink || cx.pool[packet].is_signal() {
-            return;
-        }
-        let IpHeader { src: peer, dst: host, .. } = cx.pool[packet].header;
-        let arrival = Arrival { from: Some(from), ..Arrival::default() };
-        for (slot, input) in self.watchers(node, (host, peer, Direction::Down), arrival) {
-            let row = data_row(node, packet, self.cells.moved(host), cx);
-            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
-        }
-    }
-
-    /// Whether an agent of a node has asked that packets for a host without a route end there.
-    fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
-        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
-        let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
-        domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
-    }
-
     pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
-        for link in self.cells.copy_uplinks(host) {
-            let copy = cx.pool.duplicate(&packet);
-            self.links.enqueue(link, copy, cx);
+        if self.cells.sends_copies(host) {
+            for link in self.cells.copy_uplinks(host) {
+                let copy = cx.pool.duplicate(&packet);
+                self.links.enqueue(link, copy, cx);
+            }
         }
         match self.cells.uplink(host) {
             Some(link) => self.links.enqueue(link, packet, cx),
@@ -370,16 +330,14 @@ impl Network {
     }
 
     /// Sends a packet for a host the way its agent says.
+    #[inline(never)]
     pub(super) fn send_via(&mut self, node: NodeId, packet: PacketId, served: Served, via: Via, cx: &mut Cx) {
         let here = &self.nodes[node];
-        match via {
-            Via::Neighbour(next) => match here.neighbours.get(&next) {
-                Some(&link) => self.links.enqueue(link, packet, cx),
-                None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
-            },
-            Via::Air => self.send_air(node, packet, cx),
-            Via::Buffer => self.hold(node, packet, served, cx),
-            Via::ReorderQueue => self.hold_in_reorder_queue(node, packet, served, cx),
+        let (next, packet) = match via {
+            Via::Neighbour(next) => (here.neighbours.get(&next).copied(), packet),
+            Via::Air => return self.send_air(node, packet, cx),
+            Via::Buffer => return self.hold(node, packet, served, cx),
+            Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, served, cx),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
                 let domain = &self.domains[here.resident(served.slot).domain.0 as usize];
@@ -389,17 +347,14 @@ impl Network {
                 };
                 let shape = (overhead, self.rules.tunnel_ecn);
                 match tunnel::encap(packet, ends, shape, Location::Node(node), cx) {
-                    Ok(packet) => self.route_tunnel(node, packet, end, cx),
-                    Err(packet) => cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
+                    Ok(packet) => (self.ways.link(node, end).filter(|_| end != ends.0), packet),
+                    Err(packet) => return cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
                 }
             }
-        }
-    }
-
-    fn route_tunnel(&mut self, node: NodeId, packet: PacketId, end: Addr, cx: &mut Cx) {
-        match self.ways.link(node, end) {
-            Some(link) if end != self.nodes[node].addr => self.links.enqueue(link, packet, cx),
-            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        };
+        match next {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
     }
 
@@ -409,37 +364,19 @@ impl Network {
         let Some(cell) = here.serves else {
             return cx.lose(packet, DropReason::NoRoute, Location::Node(node));
         };
-        let (original, serial) = (cx.pool.original(&cx.pool[&packet]), cx.pool[&packet].serial);
-        let dst = cx.pool[&packet].header.dst;
-        let known = |slot: usize| {
-            let served = Served { host: dst, slot: Slot(slot as u16) };
-            here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
-        };
-        if original != serial && (0..here.residents.len()).any(known) {
-            let cause = self.cells.moved(dst);
-            return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+        if cx.pool.is_copy(&cx.pool[&packet]) {
+            let (original, dst) = (cx.pool.original(&cx.pool[&packet]), cx.pool[&packet].header.dst);
+            let known = |slot: usize| {
+                let served = Served { host: dst, slot: Slot(slot as u16) };
+                here.buffers.get(&served).is_some_and(|buffer| buffer.received.contains(&original))
+            };
+            if (0..here.residents.len()).any(known) {
+                let cause = self.cells.moved(dst);
+                return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
+            }
         }
         self.links.enqueue(self.cells.air(cell), packet, cx);
     }
-}
-
-/// A packet that is forwarded has one hop less to live; `None`: it had none left and is lost.
-fn spend_hop(node: NodeId, packet: PacketId, cx: &mut Cx) -> Option<PacketId> {
-    cx.trace(&packet, Stop::NodeForward, Location::Node(node));
-    let header = &mut cx.pool[&packet].header;
-    header.ttl = header.ttl.saturating_sub(1);
-    if header.ttl > 0 {
-        return Some(packet);
-    }
-    cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
-    None
-}
-
-/// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
-fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
-    let packet = &cx.pool[packet];
-    let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
-    Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
 }
 
 #[cfg(test)]

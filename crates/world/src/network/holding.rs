@@ -29,16 +29,18 @@ impl Network {
         let cause = cx.led();
         let here = &mut self.nodes[node];
         let resident = here.resident(slot);
+        let link = match via {
+            Via::Neighbour(next) => here.neighbours.get(&next).copied(),
+            _ => None,
+        };
         let problem = match via {
             Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
-            Via::Neighbour(next) if !here.neighbours.contains_key(&next) => {
-                "routes to a neighbour that the node does not have"
-            }
+            Via::Neighbour(_) if link.is_none() => "routes to a neighbour that the node does not have",
             Via::Buffer | Via::ReorderQueue if resident.buffering.is_none() => {
                 "routes into a buffer, and has asked for none"
             }
             _ => {
-                let route = HostRoute { from, via, watch, domain: resident.domain, slot, cause };
+                let route = HostRoute { from, via, link, watch, domain: resident.domain, slot, cause };
                 match is_branch {
                     true => here.routes.add_branch(host, route),
                     false => here.routes.set_host(host, route),
@@ -75,7 +77,7 @@ impl Network {
             return Err("buffers, and has asked for no buffer");
         };
         let cause = note_buffer(Kind::Buffering, "", node, served, cx);
-        let route = HostRoute { from: None, via: Via::Buffer, watch: true, domain, slot, cause };
+        let route = HostRoute { from: None, via: Via::Buffer, link: None, watch: true, domain, slot, cause };
         let here = &mut self.nodes[node];
         here.routes.set_host(served.host, route);
         let serves = here.serves;
@@ -341,7 +343,8 @@ impl Network {
             let cause = cx.because(Led::By(held_by), |cx| {
                 note_buffer(Kind::Release, "in-order-wait", node, served, cx)
             });
-            let route = HostRoute { from: None, via: Via::Air, watch: false, domain, slot, cause };
+            let route =
+                HostRoute { from: None, via: Via::Air, link: None, watch: false, domain, slot, cause };
             let here = &mut self.nodes[node];
             here.routes.set_host(served.host, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };

@@ -8,6 +8,7 @@ use crate::scenario::Scenario;
 use crate::tunnel::TunnelEcn;
 use crate::world::World;
 use roamlab_engine::{Bytes, Duration};
+use roamlab_mobility::Input;
 use roamlab_packet::{Body, FlowId, Packet, Tos, UdpHeader};
 
 /// Two access routers and a server around a core router; a host in the cell of each.

@@ -1,0 +1,143 @@
+//! What few packets meet at a node: agents that watch them, routes with branches, or no route for their host.
+//!
+//! Each is a function that is not inlined: a packet that meets none of it pays for a test.
+
+use super::forward::Arrival;
+use super::{Listener, Network};
+use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
+use crate::cx::Cx;
+use crate::ids::{Location, NodeId, Served, Slot};
+use crate::link::End;
+use crate::node::Resident;
+use crate::route::HostRoute;
+use roamlab_mobility::{Direction, Input, Via};
+use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
+
+impl Network {
+    /// A packet takes a host route that its agent watches, or that may have branches.
+    #[inline(never)]
+    pub(super) fn route_watched(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        route: HostRoute,
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        let routes = &self.nodes[node].routes;
+        let branches = if routes.has_branches() { routes.branches(dst, &route) } else { Vec::new() };
+        if route.watch && !cx.pool[&packet].is_signal() {
+            let input = self.input((dst, src, Direction::Down), arrival, false);
+            let row = data_row(node, &packet, route.cause, cx);
+            cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
+        }
+        let served = Served { host: dst, slot: route.slot };
+        let copies: Vec<(Via, PacketId)> =
+            branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
+        self.follow(node, packet, (served, route.via), arrival, listener, cx);
+        for (via, copy) in copies {
+            self.follow(node, copy, (served, via), arrival, listener, cx);
+        }
+    }
+
+    /// A packet for a mobile host without a route here goes towards the host's home, or ends.
+    #[inline(never)]
+    pub(super) fn route_without(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
+        let at_home = self.ways.home(dst) == Some(node);
+        if (arrival.tunnel.is_some() || at_home || self.would_return(node, dst, arrival))
+            && self.discards_unknown(node, dst)
+        {
+            let removed = self.nodes[node].routes.removed(dst).or(|| self.cells.moved(dst));
+            if !cx.pool[&packet].is_signal() {
+                let input = self.input((dst, src, Direction::Down), arrival, true);
+                let row = data_row(node, &packet, removed, cx);
+                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
+                cx.because(Led::ByThis(row), |cx| {
+                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
+                });
+            }
+            return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
+        }
+        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        let by_wire = arrival.from.is_some_and(|from| !self.nodes[from].is_host());
+        if self.nodes[node].serves.is_some() && by_wire {
+            let cause = self.cells.moved(dst);
+            return cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
+        }
+        match self.ways.link(node, dst) {
+            Some(link) if !at_home => self.links.enqueue(link, packet, cx),
+            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// What an agent is told of a data packet from or to `host`; `lost`: it ends here.
+    fn input(&self, (host, peer, direction): (Addr, Addr, Direction), arrival: Arrival, lost: bool) -> Input {
+        let from = arrival.from.map(|from| self.nodes[from].addr);
+        Input::Data { host, peer, direction, from, tunnelled: arrival.tunnel.is_some(), lost }
+    }
+
+    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    pub(super) fn watchers(
+        &self,
+        node: NodeId,
+        about: (Addr, Addr, Direction),
+        arrival: Arrival,
+    ) -> Vec<(Slot, Input)> {
+        let watches = |resident: &Resident| {
+            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&about.0)
+        };
+        let input = self.input(about, arrival, false);
+        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+    }
+
+    /// Those agents are told, unless it is signalling.
+    #[inline(never)]
+    pub(super) fn tell_watchers(
+        &mut self,
+        node: NodeId,
+        packet: &PacketId,
+        (host, peer, direction): (Addr, Addr, Direction),
+        arrival: Arrival,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        if cx.pool[packet].is_signal() {
+            return;
+        }
+        for (slot, input) in self.watchers(node, (host, peer, direction), arrival) {
+            let row = data_row(node, packet, self.cells.moved(host), cx).about(Some(host));
+            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+        }
+    }
+
+    /// Whether a packet for a host without a route would go back to the router that it comes from.
+    fn would_return(&self, node: NodeId, host: Addr, arrival: Arrival) -> bool {
+        let next = self.ways.link(node, host).map(|link| self.links[link].to);
+        self.nodes[node].serves.is_none() && arrival.from.is_some_and(|from| next == Some(End::Node(from)))
+    }
+
+    /// Whether an agent of a node has asked that packets for a host without a route end there.
+    fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
+        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
+        let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
+        domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
+    }
+}
+
+/// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
+fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
+    let packet = &cx.pool[packet];
+    let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
+    Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
+}
