@@ -12,6 +12,7 @@ pub mod blocks;
 pub mod cellular_ip;
 mod domain;
 pub mod event_a3;
+pub mod fmipv6;
 mod identification;
 mod installation;
 pub mod lte_x2;

@@ -177,6 +177,8 @@ protocols! {
         "Cellular IP: route and paging caches set by packets from hosts; hard and semisoft handoff",
     "mandm" => mandm as Mandm:
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
+    "fmipv6" => fmipv6 as Fmipv6:
+        "FMIPv6, fast handovers of Mobile IPv6: predictive and reactive, with an anchor",
 }
 
 impl<'de> Deserialize<'de> for MobilitySpec {

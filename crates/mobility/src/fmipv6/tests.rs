@@ -1,0 +1,3 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
