@@ -86,3 +86,40 @@ fn cellular_ip_with_hard_handoff() {
         ]
     );
 }
+
+#[test]
+fn fmipv6_predictive() {
+    let chart = said("kind = \"fmipv6\"\ntrigger = { by = \"source\" }", HARD);
+    assert_eq!(
+        chart,
+        [
+            "-100 prrtadv bs1>mh",
+            "-97 fbu mh>bs1",
+            "-93 hi bs1>bs2",
+            "-81 hack bs2>bs1",
+            "-69 fback bs1>mh",
+            "100 una mh>bs2",
+            "100 local-binding-update mh>gw",
+            "100 rtsolpr mh>bs2",
+            "104 prrtadv bs2>mh",
+            "115 local-binding-acknowledge gw>mh",
+        ]
+    );
+}
+
+#[test]
+fn fmipv6_reactive() {
+    let chart = said("kind = \"fmipv6\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 una mh>bs2",
+            "100 local-binding-update mh>gw",
+            "100 fbu mh>bs1",
+            "100 rtsolpr mh>bs2",
+            "104 prrtadv bs2>mh",
+            "115 local-binding-acknowledge gw>mh",
+            "117 fback bs1>mh",
+        ]
+    );
+}
