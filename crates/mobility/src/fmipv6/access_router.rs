@@ -10,15 +10,17 @@
 //! | serving | handover predicted | prrtadv with the next access router | serving |
 //! | serving, left | fbu from the old link | hi to the access router that it names | initiating, left |
 //! | initiating | no hack in time | hi again, three times; then none | initiating, serving |
-//! | initiating, left | hack | fback to the host, tunnels its packets | forwarding |
+//! | initiating, left | hack | fback to the host, through the NAR if it has left; tunnels its packets | forwarding |
 //! | forwarding | fbu of the same handover again | fback | forwarding |
-//! | none, serving, initiating, prepared, forwarding, left | fbu from the new link | releases the buffer to the tunnel, tunnels its packets, fback | forwarding |
+//! | none, serving, initiating, prepared, forwarding, left | fbu from the new link | releases the buffer to the tunnel, tunnels its packets, fback through the NAR | forwarding |
 //! | initiating, forwarding | fbu that withdraws | route to the air, fback | serving |
 //! | serving, initiating | host gone | starts buffering, if the buffer is here | left |
 //! | forwarding | host arrived, or una: it is back | route to the air | serving |
-//! | prepared, forwarding, left | lifetime over | no route, discards the buffer | none |
+//! | prepared, forwarding, left | lifetime over, the host is not here | no route, discards the buffer | none |
+//! | prepared, forwarding | lifetime over, layer 2 has the host here | releases the buffer to the air | serving |
+//! | any | fback of the PAR | hands it to the host | same |
 //!
-//! A una, hi or fbu that is older than the last news of the host changes nothing, nor does a una of a host that layer 2 does not
+//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host changes nothing, nor does a una of a host that layer 2 does not
 //! have here.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
@@ -115,6 +117,10 @@ impl AccessRouter {
         })
     }
 
+    fn serves(&self, host: Addr) -> bool {
+        self.visitors.get(&host).is_some_and(|visitor| visitor.state == State::Serving)
+    }
+
     fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
         self.present.insert(host);
         // What the host has said elsewhere before is out of date.
@@ -204,7 +210,7 @@ impl AccessRouter {
         }
         if from_new_link {
             self.forward(host, to, now, out);
-            send(host, (host, id, Kind::FastBindingAcknowledge), out);
+            send(to, (host, id, Kind::FastBindingAcknowledge), out);
             return;
         }
         let (buffer, timer) = (
@@ -215,12 +221,8 @@ impl AccessRouter {
         let Some(visitor) = self.visitors.get_mut(&host) else { return };
         match visitor.state {
             State::Forwarding if visitor.to == Some(to) => {
-                if present {
-                    // The host is still on this link, and its packets are not.
-                    out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
-                }
-                send(host, (host, id, Kind::FastBindingAcknowledge), out);
-                out.push(Action::SetRoute { host, from: None, via: Via::Tunnel(to), watch: false });
+                let there = if present { host } else { to };
+                send(there, (host, id, Kind::FastBindingAcknowledge), out);
             }
             State::Serving | State::Left if visitor.initiating.as_ref().is_none_or(|one| one.id != id) => {
                 visitor.initiating = Some(Initiating { to, id, timer, left });
@@ -235,15 +237,10 @@ impl AccessRouter {
         if visitor.initiating.take_if(|one| one.to == from && one.id == id).is_none() {
             return;
         }
-        // It reaches the host here, or through the tunnel.
-        let here = visitor.state == State::Serving;
-        if here {
-            send(host, (host, id, Kind::FastBindingAcknowledge), out);
-        }
+        // The NAR hands it on to a host that has left.
+        let there = if visitor.state == State::Serving { host } else { from };
+        send(there, (host, id, Kind::FastBindingAcknowledge), out);
         self.forward(host, from, now, out);
-        if !here {
-            send(host, (host, id, Kind::FastBindingAcknowledge), out);
-        }
     }
 
     fn forward(&mut self, host: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
@@ -269,8 +266,7 @@ impl AccessRouter {
     }
 
     fn predicted(&self, host: Addr, expected: Addr, now: Time, out: &mut Vec<Action>) {
-        let serves = self.visitors.get(&host).is_some_and(|visitor| visitor.state == State::Serving);
-        if serves && expected != self.address {
+        if self.serves(host) && expected != self.address {
             out.push(Action::Note { host, phase: Phase::PredictionSent });
             let kind = Kind::PrRtAdv { expected: Some(expected) };
             send(host, (host, Identification(now.as_nanos()), kind), out);
@@ -283,10 +279,15 @@ impl AccessRouter {
             out.push(Action::Send { to: Addr::BROADCAST, message });
         }
         let buffer = self.params.buffer.is_at(BufferPlace::New);
+        let present = &self.present;
         self.visitors.retain(|&host, visitor| {
             if visitor.until.is_some_and(|until| until <= now) {
-                visitor.end(host, out);
-                return false;
+                if present.contains(&host) {
+                    visitor.serve(host, out);
+                } else {
+                    visitor.end(host, out);
+                }
+                return present.contains(&host);
             }
             if let Some(one) = visitor.initiating.as_mut().filter(|one| one.timer.at <= now) {
                 if one.left == 0 {
@@ -349,13 +350,16 @@ impl Agent for AccessRouter {
             }
             Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
                 Kind::Una if from == host => self.una(host, id, out),
-                Kind::RtSolPr if from == host => {
+                Kind::RtSolPr if from == host && self.serves(host) => {
                     send(host, (host, id, Kind::PrRtAdv { expected: None }), out);
                 }
                 Kind::FastBindingUpdate { to, from_new_link } if from == host => {
                     self.fbu((host, id), (to, from_new_link), now, out);
                 }
                 Kind::HandoverInitiate { buffer } => self.hi((host, id), (from, buffer), now, out),
+                Kind::FastBindingAcknowledge => {
+                    send(host, (host, id, Kind::FastBindingAcknowledge), out);
+                }
                 Kind::HandoverAcknowledge => self.hack(host, from, id, now, out),
                 _ => {}
             },

@@ -10,7 +10,7 @@
 //! | predicted | fback, or the same prrtadv again | | predicted |
 //! | predicted | it is still here after the stay timeout | fbu that withdraws | attached |
 //! | attaching, attached, predicted | it has no access router any more | | away |
-//! | any | no answer to an rtsolpr or fbu in time | the same again, three times | same |
+//! | any | no answer to an rtsolpr or fbu in time | the same again, three times; una before the rtsolpr | same |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
@@ -179,6 +179,13 @@ impl MobileHost {
                 self.binding.timer = Some(timer.again(now));
                 self.announce(out);
             }
+        }
+        if let Some(asked) =
+            self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0)
+        {
+            // It has no answer where the una has been lost.
+            let message = Message { host: Some(self.address), id: self.binding.id, kind: Kind::Una };
+            out.push(Action::Send { to: asked.to, message });
         }
         self.solicitation = self.solicitation.take().and_then(|asked| asked.on_time(now, out));
         self.update = self.update.take().and_then(|asked| asked.on_time(now, out));

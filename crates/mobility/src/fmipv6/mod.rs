@@ -39,7 +39,8 @@
 //! | fbu, fback on the old link | the same, and the fbu from the new link |
 //! | hi, hack | the PAR, after 100 ms, doubling, three times; the fbu from the new link |
 //! | fbu, fback on the new link | the host, after 100 ms, doubling, three times; then the update of the anchor |
-//! | una, local-binding-update, local-binding-acknowledge | the host sends una and update, after 100 ms, doubling, without end |
+//! | una | the una that comes with each repetition of the rtsolpr |
+//! | local-binding-update, local-binding-acknowledge | the host sends una and update, after 100 ms, doubling, without end |
 //! | advertisement | the next one |
 //!
 //! ASSUMPTION: access routers are base stations. ASSUMPTION: after the una the host updates its binding at the gateway of the
@@ -49,11 +50,13 @@
 //! the host answers with the fbu. rtsolpr and its prrtadv come after each attachment and ask for the neighbours.
 //! ASSUMPTION: each care-of address belongs to one access router and is always accepted, so messages name the router.
 //! ASSUMPTION: sequence numbers are the host's clock, and all clocks agree.
-//! ASSUMPTION: the una, which has no acknowledge, is repeated until the acknowledge of the anchor comes through the NAR.
+//! ASSUMPTION: the una, which has no acknowledge, is repeated with the update of the anchor, and with the rtsolpr, which an access
+//! router answers only after a una. An access router that gives up waiting for a host that layer 2 has there serves it.
 //! ASSUMPTION: retransmissions begin at 100 ms; three repetitions and 1.5 s for what waits for a host are the RFC's
 //! RTSOLPR_RETRIES and PROXY_ND_LIFETIME (section 9), which are used for the other messages and for buffers too.
 //! DEVIATION: in a reactive handover the PAR tunnels and answers at the fbu, without hi and hack of code 1: the NAR has the
-//! una already. DEVIATION: one fback, to the link from which the fbu came; the RFC has one to each link.
+//! una already. DEVIATION: one fback, to the link from which the fbu came; the RFC has one to each link. On the new one the
+//! NAR hands it to the host.
 
 use crate::Domain;
 use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};

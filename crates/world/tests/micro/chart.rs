@@ -95,14 +95,14 @@ fn fmipv6_predictive() {
         [
             "-100 prrtadv bs1>mh",
             "-97 fbu mh>bs1",
-            "-93 hi bs1>bs2",
+            "-94 hi bs1>bs2",
             "-81 hack bs2>bs1",
             "-69 fback bs1>mh",
             "100 una mh>bs2",
             "100 local-binding-update mh>gw",
             "100 rtsolpr mh>bs2",
-            "104 prrtadv bs2>mh",
-            "115 local-binding-acknowledge gw>mh",
+            "103 prrtadv bs2>mh",
+            "114 local-binding-acknowledge gw>mh",
         ]
     );
 }
@@ -117,9 +117,10 @@ fn fmipv6_reactive() {
             "100 local-binding-update mh>gw",
             "100 fbu mh>bs1",
             "100 rtsolpr mh>bs2",
-            "104 prrtadv bs2>mh",
-            "115 local-binding-acknowledge gw>mh",
-            "117 fback bs1>mh",
+            "103 prrtadv bs2>mh",
+            "114 local-binding-acknowledge gw>mh",
+            "116 fback bs1>bs2",
+            "128 fback bs2>mh",
         ]
     );
 }

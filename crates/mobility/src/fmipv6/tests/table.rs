@@ -203,6 +203,7 @@ fn access_router_table(params: &Params) -> String {
         ("hack of 690", NOW, hack(THERE, 690)),
         ("hack of 300: late", NOW, hack(THERE, 300)),
         ("hack of another", NOW, hack(ELSEWHERE, 690)),
+        ("fback of the PAR", NOW, hear(THERE, 990, Kind::FastBindingAcknowledge)),
         ("time: early", ms(0), Input::Deadline),
         ("time: lifetimes over", ms(2_000), Input::Deadline),
     ];
