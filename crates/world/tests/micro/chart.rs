@@ -117,7 +117,7 @@ fn fmipv6_reactive() {
             "100 local-binding-update mh>gw",
             "100 fbu mh>bs1",
             "100 rtsolpr mh>bs2",
-            "103 prrtadv bs2>mh",
+            "104 prrtadv bs2>mh",
             "114 local-binding-acknowledge gw>mh",
             "116 fback bs1>bs2",
             "128 fback bs2>mh",
