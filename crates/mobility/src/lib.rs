@@ -12,6 +12,7 @@ pub mod blocks;
 pub mod cellular_ip;
 mod domain;
 pub mod event_a3;
+pub mod fmipv6;
 pub mod hawaii;
 mod identification;
 mod installation;

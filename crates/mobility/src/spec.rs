@@ -179,6 +179,8 @@ protocols! {
         "HAWAII: path set-up hop by hop; unicast and multicast non-forwarding, multiple and single stream forwarding",
     "mandm" => mandm as Mandm:
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
+    "fmipv6" => fmipv6 as Fmipv6:
+        "FMIPv6, fast handovers of Mobile IPv6: predictive and reactive, with an anchor",
 }
 
 impl<'de> Deserialize<'de> for MobilitySpec {

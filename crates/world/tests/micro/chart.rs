@@ -147,3 +147,41 @@ fn hawaii_with_single_stream_forwarding() {
         ]
     );
 }
+
+#[test]
+fn fmipv6_predictive() {
+    let chart = said("kind = \"fmipv6\"\ntrigger = { by = \"source\" }", HARD);
+    assert_eq!(
+        chart,
+        [
+            "-100 prrtadv bs1>mh",
+            "-97 fbu mh>bs1",
+            "-94 hi bs1>bs2",
+            "-81 hack bs2>bs1",
+            "-69 fback bs1>mh",
+            "100 una mh>bs2",
+            "100 local-binding-update mh>gw",
+            "100 rtsolpr mh>bs2",
+            "103 prrtadv bs2>mh",
+            "114 local-binding-acknowledge gw>mh",
+        ]
+    );
+}
+
+#[test]
+fn fmipv6_reactive() {
+    let chart = said("kind = \"fmipv6\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 una mh>bs2",
+            "100 local-binding-update mh>gw",
+            "100 fbu mh>bs1",
+            "100 rtsolpr mh>bs2",
+            "104 prrtadv bs2>mh",
+            "114 local-binding-acknowledge gw>mh",
+            "116 fback bs1>bs2",
+            "128 fback bs2>mh",
+        ]
+    );
+}

@@ -2,6 +2,7 @@
 
 mod cellular_ip;
 mod chart;
+mod fmipv6;
 mod hawaii;
 mod lab;
 mod mandm;

@@ -4,7 +4,7 @@
 //! `ROAMLAB_WALKS=10000 cargo test -p roamlab-world --test micro reached` runs as many as one likes.
 
 use crate::lab::{Dice, Lab, MS, Trouble, walks};
-use crate::trouble::{CELLULAR_IP, HAWAII, MANDM, Variant, lab, problems};
+use crate::trouble::{CELLULAR_IP, FMIPV6, HAWAII, MANDM, Variant, lab, problems};
 
 const MANDM_MESSAGES: [&str; 7] =
     ["attach", "attach-acknowledge", "join", "join-acknowledge", "prune", "trigger", "moved"];
@@ -18,6 +18,17 @@ const HAWAII_MESSAGES: [&str; 6] = [
 ];
 const CELLULAR_IP_MESSAGES: [&str; 4] =
     ["route-update", "paging-update", "semisoft-trigger", "gateway-beacon"];
+const FMIPV6_MESSAGES: [&str; 9] = [
+    "prrtadv",
+    "rtsolpr",
+    "fbu",
+    "fback",
+    "hi",
+    "hack",
+    "una",
+    "local-binding-update",
+    "local-binding-acknowledge",
+];
 
 /// From the last entry of a cell to the first datagram: what six repetitions of M&M take (0.1, 0.2, 0.4, 0.8, 1 and 1 s),
 /// with its prune timer.
@@ -26,6 +37,8 @@ const MANDM_BOUND: u64 = 5_000 * MS;
 const HAWAII_BOUND: u64 = 5_000 * MS;
 /// Six route-update times of Cellular IP, the active-state timeout, and a beacon of the gateway.
 const CELLULAR_IP_BOUND: u64 = 25_000 * MS;
+/// What six repetitions of una and update take, with the tunnel's lifetime.
+const FMIPV6_BOUND: u64 = 5_500 * MS;
 
 fn walk(number: u64, variants: &[Variant], messages: &[&str], bound: u64) -> Result<u64, String> {
     let mut dice = Dice::of(number, "micro");
@@ -65,4 +78,9 @@ fn a_host_under_cellular_ip_is_reached_again_within_the_bound() {
 #[test]
 fn a_host_under_hawaii_is_reached_again_within_the_bound() {
     walks(60, |number| walk(number, &HAWAII, &HAWAII_MESSAGES, HAWAII_BOUND));
+}
+
+#[test]
+fn a_host_under_fmipv6_is_reached_again_within_the_bound() {
+    walks(60, |number| walk(number, &FMIPV6, &FMIPV6_MESSAGES, FMIPV6_BOUND));
 }

@@ -84,8 +84,30 @@ pub const HAWAII: [Variant; 13] = [
     ),
 ];
 
-/// What repetitions take after two losses: at M&M 0.1 and 0.2 s for an attach or a join, and the prune timer; at HAWAII the
-/// same for a registration; at Cellular IP twice the route-update time.
+pub const FMIPV6: [Variant; 7] = [
+    Variant("reactive", "kind = \"fmipv6\"", NO_GAP),
+    Variant("reactive, buffer", "kind = \"fmipv6\"\nbuffer = { at = \"old\" }", GAP),
+    Variant("predictive", "kind = \"fmipv6\"\ntrigger = { by = \"source\" }", GAP),
+    Variant(
+        "no buffer",
+        "kind = \"fmipv6\"\ntrigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }",
+        NO_GAP,
+    ),
+    Variant(
+        "mispredicted",
+        "kind = \"fmipv6\"\ntrigger = { by = \"source\", wrong = 0.5, false_alarms = 0.5 }",
+        OVERLAP,
+    ),
+    Variant("copies", "kind = \"fmipv6\"\ntrigger = { by = \"source\" }", ALL),
+    Variant(
+        "advertisements",
+        "kind = \"fmipv6\"\ndetection = { by = \"advertisement\", beacon_interval = \"40 ms\" }",
+        OVERLAP,
+    ),
+];
+
+/// What repetitions take after two losses: at M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the prune timer; at
+/// HAWAII the same for a registration; at Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
     if variant.1.contains("cellular-ip") { 7_000 * MS } else { 2_000 * MS }
 }
@@ -225,4 +247,14 @@ fn hawaii_with_one_or_two_messages_in_trouble() {
 #[test]
 fn hawaii_with_a_second_handover() {
     twice(&HAWAII);
+}
+
+#[test]
+fn fmipv6_with_one_or_two_messages_in_trouble() {
+    one_or_two(&FMIPV6);
+}
+
+#[test]
+fn fmipv6_with_a_second_handover() {
+    twice(&FMIPV6);
 }

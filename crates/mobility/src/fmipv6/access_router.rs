@@ -1,0 +1,378 @@
+//! The access router: as the PAR it tunnels the packets of a host that leaves, as the NAR it keeps those of one that comes.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none, forwarding, left | hi | starts buffering if flag U is set, hack | prepared |
+//! | prepared | hi again | hack | prepared |
+//! | none | una | route to the air | serving |
+//! | prepared, left | una | releases the buffer to the air | serving |
+//! | serving | una again, hi, rtsolpr | prrtadv to an rtsolpr, hack to a hi | serving |
+//! | serving | handover predicted | prrtadv with the next access router | serving |
+//! | serving, left | fbu from the old link | hi to the access router that it names | initiating, left |
+//! | initiating | no hack in time | hi again, three times; then none | initiating, serving |
+//! | initiating, left | hack | fback to the host, through the NAR if it has left; tunnels its packets | forwarding |
+//! | forwarding | fbu of the same handover again | fback | forwarding |
+//! | none, serving, initiating, prepared, forwarding, left | fbu from the new link | releases the buffer to the tunnel, tunnels its packets, fback through the NAR | forwarding |
+//! | initiating, forwarding | fbu that withdraws | route to the air, fback | serving |
+//! | serving, initiating | host gone | starts buffering, if the buffer is here | left |
+//! | forwarding | host arrived, or una: it is back | route to the air | serving |
+//! | prepared, forwarding, left | lifetime over, the host is not here | no route, discards the buffer | none |
+//! | prepared, forwarding | lifetime over, layer 2 has the host here | releases the buffer to the air | serving |
+//! | any | fback of the PAR | hands it to the host | same |
+//!
+//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host changes nothing, nor does a una of a host that layer 2 does not
+//! have here.
+
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::backoff::Backoff;
+use crate::blocks::{Beacons, BufferPlace};
+use crate::{Agent, Identification, L2Trigger, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// FMIPv6 at an access router.
+#[derive(Clone, Debug)]
+pub struct AccessRouter {
+    address: Addr,
+    params: Params,
+    beacons: Beacons,
+    /// Hosts that layer 2 has here.
+    present: BTreeSet<Addr>,
+    /// The last news of each host, as far as it is known here.
+    newest: BTreeMap<Addr, Identification>,
+    visitors: BTreeMap<Addr, Visitor>,
+}
+
+/// A host whose packets come here.
+#[derive(Clone, Debug)]
+struct Visitor {
+    state: State,
+    /// Its packets go to the buffer.
+    buffering: bool,
+    initiating: Option<Initiating>,
+    /// The end of the tunnel, when it forwards.
+    to: Option<Addr>,
+    /// When it is given up.
+    until: Option<Time>,
+}
+
+/// A hi that waits for its hack.
+#[derive(Clone, Debug)]
+struct Initiating {
+    to: Addr,
+    id: Identification,
+    timer: Backoff,
+    left: u32,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum State {
+    Prepared,
+    Serving,
+    Forwarding,
+    Left,
+}
+
+impl AccessRouter {
+    /// An access router without hosts; the first advertisement comes at `phase`.
+    pub fn new(address: Addr, phase: Duration, params: &Params) -> AccessRouter {
+        AccessRouter {
+            address,
+            params: params.clone(),
+            beacons: Beacons::new(phase, &params.detection),
+            present: BTreeSet::new(),
+            newest: BTreeMap::new(),
+            visitors: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.initiating)) {
+            None => "none",
+            Some((State::Prepared, _)) => "prepared",
+            Some((State::Serving, None)) => "serving",
+            Some((State::Serving, Some(_))) => "initiating",
+            Some((State::Forwarding, _)) => "forwarding",
+            Some((State::Left, _)) => "left",
+        }
+    }
+
+    /// The news is not older than what is known of the host.
+    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
+        let newest = self.newest.entry(host).or_default();
+        let is_news = id >= *newest;
+        *newest = id.max(*newest);
+        is_news
+    }
+
+    fn visitor(&mut self, host: Addr, state: State) -> &mut Visitor {
+        self.visitors.entry(host).or_insert(Visitor {
+            state,
+            buffering: false,
+            initiating: None,
+            to: None,
+            until: None,
+        })
+    }
+
+    fn serves(&self, host: Addr) -> bool {
+        self.visitors.get(&host).is_some_and(|visitor| visitor.state == State::Serving)
+    }
+
+    fn host_arrived(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.insert(host);
+        // What the host has said elsewhere before is out of date.
+        self.is_news(host, Identification(now.as_nanos()));
+        if let Some(visitor) = self.visitors.get_mut(&host)
+            && visitor.state == State::Forwarding
+        {
+            visitor.serve(host, out);
+        }
+    }
+
+    fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.remove(&host);
+        let keeps = self.params.buffer.is_at(BufferPlace::Old);
+        if let Some(visitor) = self.visitors.get_mut(&host)
+            && visitor.state == State::Serving
+        {
+            visitor.state = State::Left;
+            visitor.until = Some(now + self.params.buffer_lifetime);
+            if keeps {
+                visitor.buffering = true;
+                out.push(Action::StartBuffering { host });
+            }
+        }
+    }
+
+    fn una(&mut self, host: Addr, id: Identification, out: &mut Vec<Action>) {
+        if !self.present.contains(&host) || !self.is_news(host, id) {
+            return;
+        }
+        let visitor = self.visitor(host, State::Prepared);
+        if visitor.state != State::Serving {
+            visitor.serve(host, out);
+        }
+    }
+
+    /// Another access router expects the host to come here.
+    fn hi(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (from, buffer): (Addr, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.is_news(host, id) {
+            return;
+        }
+        let until = now + self.params.buffer_lifetime;
+        let is_new = self.state(host) != "prepared";
+        let visitor = self.visitor(host, State::Prepared);
+        if visitor.state != State::Serving {
+            visitor.end_tunnel(host, out);
+            (visitor.state, visitor.initiating, visitor.until) = (State::Prepared, None, Some(until));
+            if is_new {
+                if !visitor.buffering {
+                    out.push(Action::ClearRoute { host, from: None });
+                }
+                if buffer && !std::mem::replace(&mut visitor.buffering, true) {
+                    out.push(Action::StartBuffering { host });
+                }
+                out.push(Action::Note { host, phase: Phase::Prepared });
+            }
+        }
+        send(from, (host, id, Kind::HandoverAcknowledge), out);
+    }
+
+    fn fbu(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (to, from_new_link): (Addr, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if !self.is_news(host, id) {
+            return;
+        }
+        let present = self.present.contains(&host);
+        if to == self.address {
+            if present {
+                let visitor = self.visitor(host, State::Prepared);
+                if visitor.state != State::Serving || visitor.initiating.is_some() {
+                    visitor.serve(host, out);
+                }
+                send(host, (host, id, Kind::FastBindingAcknowledge), out);
+            }
+            return;
+        }
+        if from_new_link {
+            self.forward(host, to, now, out);
+            send(to, (host, id, Kind::FastBindingAcknowledge), out);
+            return;
+        }
+        let (buffer, timer) = (
+            self.params.buffer.is_at(BufferPlace::New),
+            Backoff::start(now, self.params.retransmit, self.params.retransmit_limit),
+        );
+        let left = self.params.retries;
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        match visitor.state {
+            State::Forwarding if visitor.to == Some(to) => {
+                let there = if present { host } else { to };
+                send(there, (host, id, Kind::FastBindingAcknowledge), out);
+            }
+            State::Serving | State::Left if visitor.initiating.as_ref().is_none_or(|one| one.id != id) => {
+                visitor.initiating = Some(Initiating { to, id, timer, left });
+                send(to, (host, id, Kind::HandoverInitiate { buffer }), out);
+            }
+            _ => {}
+        }
+    }
+
+    fn hack(&mut self, host: Addr, from: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        if visitor.initiating.take_if(|one| one.to == from && one.id == id).is_none() {
+            return;
+        }
+        // The NAR hands it on to a host that has left.
+        let there = if visitor.state == State::Serving { host } else { from };
+        send(there, (host, id, Kind::FastBindingAcknowledge), out);
+        self.forward(host, from, now, out);
+    }
+
+    fn forward(&mut self, host: Addr, to: Addr, now: Time, out: &mut Vec<Action>) {
+        let until = now + self.params.tunnel_lifetime;
+        let visitor = self.visitor(host, State::Left);
+        (visitor.initiating, visitor.until) = (None, Some(until));
+        if visitor.state == State::Forwarding && visitor.to == Some(to) {
+            return;
+        }
+        visitor.end_tunnel(host, out);
+        let via = Via::Tunnel(to);
+        if visitor.buffering {
+            out.push(Action::Release { host, via, mark: None });
+        }
+        out.push(Action::SetRoute { host, from: None, via, watch: false });
+        // What comes back from there is for this link, if for any.
+        out.push(Action::SetRoute { host, from: Some(to), via: Via::Air, watch: false });
+        if std::mem::take(&mut visitor.buffering) {
+            out.push(Action::DiscardBuffer { host });
+        }
+        (visitor.state, visitor.to) = (State::Forwarding, Some(to));
+        out.push(Action::Note { host, phase: Phase::TunnelStarted });
+    }
+
+    fn predicted(&self, host: Addr, expected: Addr, now: Time, out: &mut Vec<Action>) {
+        if self.serves(host) && expected != self.address {
+            out.push(Action::Note { host, phase: Phase::PredictionSent });
+            let kind = Kind::PrRtAdv { expected: Some(expected) };
+            send(host, (host, Identification(now.as_nanos()), kind), out);
+        }
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        if self.beacons.are_due(now) {
+            let message = Message { host: None, id: Identification::default(), kind: Kind::Advertisement };
+            out.push(Action::Send { to: Addr::BROADCAST, message });
+        }
+        let buffer = self.params.buffer.is_at(BufferPlace::New);
+        let present = &self.present;
+        self.visitors.retain(|&host, visitor| {
+            if visitor.until.is_some_and(|until| until <= now) {
+                if present.contains(&host) {
+                    visitor.serve(host, out);
+                } else {
+                    visitor.end(host, out);
+                }
+                return present.contains(&host);
+            }
+            if let Some(one) = visitor.initiating.as_mut().filter(|one| one.timer.at <= now) {
+                if one.left == 0 {
+                    visitor.initiating = None;
+                } else {
+                    (one.left, one.timer) = (one.left - 1, one.timer.again(now));
+                    send(one.to, (host, one.id, Kind::HandoverInitiate { buffer }), out);
+                }
+            }
+            true
+        });
+    }
+}
+
+impl Visitor {
+    /// The host's packets go over the air, those that were kept first.
+    fn serve(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.end_tunnel(host, out);
+        if std::mem::take(&mut self.buffering) {
+            out.push(Action::Note { host, phase: Phase::Flushed });
+            out.push(Action::Release { host, via: Via::Air, mark: None });
+            out.push(Action::DiscardBuffer { host });
+        }
+        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        (self.state, self.initiating, self.until) = (State::Serving, None, None);
+    }
+
+    /// What came back through the tunnel has no way of its own any more.
+    fn end_tunnel(&mut self, host: Addr, out: &mut Vec<Action>) {
+        if let Some(to) = self.to.take() {
+            out.push(Action::ClearRoute { host, from: Some(to) });
+        }
+    }
+
+    /// Packets for the host have no way here any more.
+    fn end(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.end_tunnel(host, out);
+        out.push(Action::ClearRoute { host, from: None });
+        if std::mem::take(&mut self.buffering) {
+            out.push(Action::DiscardBuffer { host });
+        }
+        out.push(Action::Note { host, phase: Phase::TunnelEnded });
+    }
+}
+
+fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
+    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+}
+
+impl Agent for AccessRouter {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(L2Trigger::HostArrived { host }) => self.host_arrived(host, now, out),
+            Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
+            Input::Trigger(L2Trigger::HandoverPredicted { host, base_station }) => {
+                self.predicted(host, base_station, now, out);
+            }
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
+                Kind::Una if from == host => self.una(host, id, out),
+                Kind::RtSolPr if from == host && self.serves(host) => {
+                    send(host, (host, id, Kind::PrRtAdv { expected: None }), out);
+                }
+                Kind::FastBindingUpdate { to, from_new_link } if from == host => {
+                    self.fbu((host, id), (to, from_new_link), now, out);
+                }
+                Kind::HandoverInitiate { buffer } => self.hi((host, id), (from, buffer), now, out),
+                Kind::FastBindingAcknowledge => {
+                    send(host, (host, id, Kind::FastBindingAcknowledge), out);
+                }
+                Kind::HandoverAcknowledge => self.hack(host, from, id, now, out),
+                _ => {}
+            },
+            Input::Deadline => self.on_time(now, out),
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let times = self
+            .visitors
+            .values()
+            .flat_map(|visitor| [visitor.until, visitor.initiating.as_ref().map(|one| one.timer.at)]);
+        times.chain([self.beacons.deadline()]).flatten().for_each(each);
+    }
+}

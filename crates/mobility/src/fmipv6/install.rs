@@ -1,0 +1,80 @@
+//! Who plays which role, and what the world is asked for.
+
+use super::{AccessRouter, Anchor, Fmipv6, Message, MobileHost, Params, Phase, Sizes};
+use crate::blocks::{AccessTree, TriggerBy, check_times, gateway};
+use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology, check_sizes};
+use roamlab_engine::{Bytes, Duration, Rng};
+
+/// An IPv6 header.
+const TUNNEL_OVERHEAD: Bytes = Bytes(40);
+
+impl Protocol for Params {
+    type Role = Fmipv6;
+    type Message = Message;
+    type Phase = Phase;
+
+    const EXAMPLE: &'static str = "{ kind = \"fmipv6\", trigger = { by = \"source\" } }";
+    const TITLE: &'static str = "FMIPv6";
+    const COMMANDS_HOSTS: bool = false;
+
+    fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    fn check(&self, topology: &Topology) -> Result<(), Refusal> {
+        self.detection.check()?;
+        self.trigger.check(topology)?;
+        if matches!(self.trigger.by, TriggerBy::Path | TriggerBy::NoPath) {
+            let refusal = Refusal::at("trigger.by", "a fast binding update names one access router");
+            return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
+        }
+        self.buffer.check()?;
+        self.binding.check("binding")?;
+        let times = [
+            ("stay_timeout", self.stay_timeout),
+            ("buffer_lifetime", self.buffer_lifetime),
+            ("tunnel_lifetime", self.tunnel_lifetime),
+            ("retransmit", self.retransmit),
+            ("retransmit_limit", self.retransmit_limit),
+        ];
+        check_times("", times)?;
+        check_sizes(self.sizes.all())?;
+        match gateway(topology)? {
+            Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn broadcast_interval(&self) -> Option<Duration> {
+        self.detection.interval()
+    }
+
+    fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Fmipv6> {
+        let mut installed = Installation::empty();
+        // The check has seen to it that there is one gateway, and a way to it from each cell.
+        let Ok(Some(gateway)) = gateway(topology) else { return installed };
+        let anchor = topology.address(gateway);
+        installed.place(anchor, Anchor::new(self));
+        for cell in &topology.cells {
+            let at = topology.address(&cell.name);
+            let phase =
+                stream(&format!("{}/beacon", cell.name)).uniform_duration(self.detection.beacon_interval);
+            let role = AccessRouter::new(at, phase, self).into();
+            let buffering = self.buffer.buffering();
+            installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
+        }
+        for host in &topology.hosts {
+            let address = topology.address(&host.name);
+            installed.place(address, MobileHost::new(address, anchor, self));
+        }
+        installed.predictions = self.trigger.predictions(topology, stream);
+        installed.tunnel_overhead = Some(TUNNEL_OVERHEAD);
+        installed.forwarding_overhead = Some(TUNNEL_OVERHEAD);
+        installed.discards_unknown = true;
+        installed
+    }
+}

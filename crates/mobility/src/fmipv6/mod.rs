@@ -1,0 +1,144 @@
+//! FMIPv6: fast handovers, predictive and reactive, with an anchor that a host's packets are tunnelled from.
+//!
+//! Source: RFC 5568 (Mobile IPv6 Fast Handovers); the anchor is the MAP of HMIPv6 (RFC 5380). A composition of
+//! [blocks](crate::blocks): detection, trigger, buffering, soft state.
+//!
+//! # Message chart
+//!
+//! A predictive handover with a buffer at the new access router (NAR). The host leaves the previous one (PAR) at 0.
+//!
+//! ```text
+//!     host           PAR            NAR           anchor
+//!       |             |  predicted   |               |
+//!       |<--prrtadv---|              |               |  PredictionSent
+//!       |--fbu------->|              |               |
+//!       |             |--hi--------->|  keeps        |  Prepared
+//!       |             |<--hack-------|               |
+//!       |<--fback-----|              |               |  TunnelStarted
+//!       |             |==== data ===>|               |
+//!       |~~ layer 2: gone ~~|        |               |
+//!       |~~ layer 2: there ~~~~~~~~~~|               |
+//!       |--una---------------------->|               |  UnaSent
+//!       |<========= buffer ==========|               |  Flushed
+//!       |--local-binding-update--------------------->|  AnchorSwitched
+//!       |<--local-binding-acknowledge----------------|  Bound
+//!       |--rtsolpr------------------>|               |
+//!       |<--prrtadv------------------|               |
+//!       |             |  lifetime    |               |  TunnelEnded
+//! ```
+//!
+//! In a reactive handover, and when the fback has not come before the host moves, the host sends the fbu from the new link,
+//! after the una; the PAR tunnels from then on. A host that stays where it was predicted to leave withdraws its fbu.
+//!
+//! # What is lost is repeated
+//!
+//! | lost | recovered by |
+//! | --- | --- |
+//! | prrtadv without an rtsolpr | the reactive handover |
+//! | rtsolpr, its prrtadv | the host, after 100 ms, doubling, three times |
+//! | fbu, fback on the old link | the same, and the fbu from the new link |
+//! | hi, hack | the PAR, after 100 ms, doubling, three times; the fbu from the new link |
+//! | fbu, fback on the new link | the host, after 100 ms, doubling, three times; then the update of the anchor |
+//! | una | the una that comes with each repetition of the rtsolpr |
+//! | local-binding-update, local-binding-acknowledge | the host sends una and update, after 100 ms, doubling, without end |
+//! | advertisement | the next one |
+//!
+//! ASSUMPTION: access routers are base stations. ASSUMPTION: after the una the host updates its binding at the gateway of the
+//! domain (the anchor), as it would that of a MAP or home agent; the tunnel from PAR to NAR is for the time until then.
+//! ASSUMPTION: tunnels, of the anchor and of the PAR, add 40 B and end at access routers: the outer header does not cross the air.
+//! ASSUMPTION: the network foresees the handover, and the PAR says so in a prrtadv that was not solicited (RFC 5568 §3.3);
+//! the host answers with the fbu. rtsolpr and its prrtadv come after each attachment and ask for the neighbours.
+//! ASSUMPTION: each care-of address belongs to one access router and is always accepted, so messages name the router.
+//! ASSUMPTION: sequence numbers are the host's clock, and all clocks agree.
+//! ASSUMPTION: the una, which has no acknowledge, is repeated with the update of the anchor, and with the rtsolpr, which an access
+//! router answers only after a una. An access router that gives up waiting for a host that layer 2 has there serves it.
+//! ASSUMPTION: retransmissions begin at 100 ms; three repetitions and 1.5 s for what waits for a host are the RFC's
+//! RTSOLPR_RETRIES and PROXY_ND_LIFETIME (section 9), which are used for the other messages and for buffers too.
+//! DEVIATION: in a reactive handover the PAR tunnels and answers at the fbu, without hi and hack of code 1: the NAR has the
+//! una already. DEVIATION: one fback, to the link from which the fbu came; the RFC has one to each link. On the new one the
+//! NAR hands it to the host.
+
+use crate::Domain;
+use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};
+use roamlab_engine::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod access_router;
+mod anchor;
+mod install;
+mod message;
+mod mobile_host;
+mod phase;
+#[cfg(test)]
+mod tests;
+
+pub use access_router::AccessRouter;
+pub use anchor::Anchor;
+pub use message::{Kind, Message, Sizes};
+pub use mobile_host::MobileHost;
+pub use phase::Phase;
+
+type Input = crate::Input<Message>;
+type Action = crate::Action<Message, Phase>;
+
+crate::roles! {
+    /// A role of FMIPv6 at one node.
+    Fmipv6:
+    /// The host that moves.
+    MobileHost,
+    /// A base station: previous and new access router.
+    AccessRouter,
+    /// The gateway, from which packets are tunnelled to the access router of the host.
+    Anchor,
+}
+
+/// FMIPv6: parameters of all roles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The part of the network that it is about; absent: all.
+    #[serde(skip_serializing_if = "Domain::is_whole")]
+    pub domain: Domain,
+    /// How a host learns that it has moved.
+    pub detection: Detection,
+    /// Whether the PAR is told before: "source" makes handovers predictive, "none" reactive.
+    pub trigger: Trigger,
+    /// Buffering at the NAR until the una (flag U of the hi), or at the PAR until the fbu.
+    pub buffer: HandoverBuffer,
+    /// A predicted host that has not moved this long after its first fbu withdraws it. Default 500 ms.
+    pub stay_timeout: Duration,
+    /// What waits for a host that does not come is given up after this time. Default 1.5 s.
+    pub buffer_lifetime: Duration,
+    /// The tunnel from PAR to NAR ends this long after the fbu or hack that began it. Default 2 s.
+    pub tunnel_lifetime: Duration,
+    /// The binding at the anchor.
+    pub binding: SoftState,
+    /// Repetitions of rtsolpr, fbu and hi. Default 3.
+    pub retries: u32,
+    /// First retransmission; each later one waits twice as long. Default 100 ms.
+    pub retransmit: Duration,
+    /// Longest time between two retransmissions; a first one that is longer stays. Default 1 s.
+    pub retransmit_limit: Duration,
+    /// Sizes of messages.
+    pub sizes: Sizes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            domain: Domain::default(),
+            detection: Detection::default(),
+            trigger: Trigger::default(),
+            buffer: HandoverBuffer::default(),
+            stay_timeout: Duration::from_millis(500),
+            buffer_lifetime: Duration::from_millis(1_500),
+            tunnel_lifetime: Duration::from_secs(2),
+            binding: SoftState::default(),
+            retries: 3,
+            retransmit: Duration::from_millis(100),
+            retransmit_limit: Duration::from_secs(1),
+            sizes: Sizes::default(),
+        }
+    }
+}

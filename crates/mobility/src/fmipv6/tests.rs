@@ -1,0 +1,44 @@
+//! Each role's transition table, and what the roles agree on.
+
+mod table;
+
+use super::{Message, Params, Sizes};
+use crate::{Protocol, Signal, Topology};
+
+#[test]
+fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {
+    let read = |text: &str| serde_json::from_str::<Params>(text);
+    assert_eq!(read("{}")?, Params::default());
+    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
+    let refused = |text: &str| -> Result<_, serde_json::Error> {
+        Ok(read(text)?.check(&Topology::default()).err().map(|refusal| refusal.field))
+    };
+    assert_eq!(refused("{}")?, None);
+    for (text, field) in [
+        (r#"{"retransmit": "0 ms"}"#, "retransmit"),
+        (r#"{"stay_timeout": "0 ms"}"#, "stay_timeout"),
+        (r#"{"buffer_lifetime": "0 ms"}"#, "buffer_lifetime"),
+        (r#"{"tunnel_lifetime": "0 ms"}"#, "tunnel_lifetime"),
+        (r#"{"binding": {"lifetime": "5 s"}}"#, "binding.lifetime"),
+        (r#"{"trigger": {"by": "path"}}"#, "trigger.by"),
+        (r#"{"trigger": {"by": "no-path"}}"#, "trigger.by"),
+        (r#"{"trigger": {"missing": 2.0}}"#, "trigger.missing"),
+        (r#"{"buffer": {"longest_wait": "0 ms"}}"#, "buffer.longest_wait"),
+        (r#"{"sizes": {"hi": "0 B"}}"#, "sizes.hi"),
+    ] {
+        assert_eq!(refused(text)?.as_deref(), Some(field));
+    }
+    assert!(read(r#"{"tigger": {}}"#).is_err());
+    assert!(read(r#"{"retries": "3"}"#).is_err());
+    Ok(())
+}
+
+/// An IPv6 header, and what RFC 5568 §6, RFC 4861 §4 and RFC 6275 §6 put behind it in units of eight bytes.
+#[test]
+fn every_size_is_that_of_an_ipv6_message_and_every_name_is_one() {
+    assert!(Sizes::default().all().iter().all(|(_, size)| size.0 % 8 == 0 && (72..=128).contains(&size.0)));
+    let mut names = Message::NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Sizes::default().all().len());
+}
