@@ -12,6 +12,7 @@
 //! | serving | registration after other base stations | update towards each of them | registering |
 //! | serving | switch does not return in time | switch again, twice at most | serving |
 //! | registering, serving | host gone | with MSF and SSF starts buffering | left |
+//! | left | host back, whose path was set up | route to the air; releases the buffer to it | serving |
 //! | left | prune timer | no route, discards the buffer | none |
 //! | none, registering, serving, left | update of a later registration elsewhere | route to the router; acknowledges the path, or with MSF and SSF update hop by hop | moved |
 //! | left | the same, with a buffer | also releases it to the router | moved |
@@ -70,6 +71,8 @@ struct Member {
     turn: Option<Time>,
     /// When it is forgotten.
     until: Time,
+    /// (Of a host that left while its path stood) until when its registration holds.
+    registered: Option<Time>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -141,9 +144,7 @@ impl BaseStation {
         }
         let known = self.members.remove(&host);
         if known.as_ref().is_some_and(|member| member.buffering) {
-            out.push(Action::Note { host, phase: Phase::Flushed });
-            out.push(Action::Release { host, via: Via::Air, mark: None });
-            out.push(Action::DiscardBuffer { host });
+            give_back(host, out);
         }
         let pending = match known {
             // The host waits for the answer to the same registration: what has been answered is not asked again.
@@ -151,7 +152,7 @@ impl BaseStation {
             _ if others.is_empty() => BTreeSet::from([self.gateway]),
             _ => others,
         };
-        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        route_to_air(host, out);
         let member = Member {
             state: State::Registering,
             id,
@@ -161,6 +162,7 @@ impl BaseStation {
             buffering: false,
             turn: None,
             until,
+            registered: None,
         };
         self.ask(host, &member, out);
         self.members.insert(host, member);
@@ -215,6 +217,7 @@ impl BaseStation {
         let Some(member) = self.members.get_mut(&host) else { return };
         match member.state {
             State::Registering | State::Serving => {
+                member.registered = (member.state == State::Serving).then_some(member.until);
                 member.state = State::Left;
                 member.pending.clear();
                 member.until = now + self.params.release.prune_timer;
@@ -228,6 +231,17 @@ impl BaseStation {
                 forward(host, self.uplink, out);
             }
             State::Left | State::Moved => {}
+        }
+    }
+
+    /// The host is here. If it has not missed its base station it does not register again.
+    fn host_arrived(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.present.insert(host);
+        let Some(member) = self.members.get_mut(&host) else { return };
+        let Some(until) = member.registered.take() else { return };
+        (member.state, member.until) = (State::Serving, until);
+        if std::mem::take(&mut member.buffering) {
+            give_back(host, out);
         }
     }
 
@@ -276,6 +290,7 @@ impl BaseStation {
             buffering: false,
             turn: None,
             until,
+            registered: None,
         };
         if known.as_ref().is_some_and(|known| known.buffering) {
             out.push(Action::Note { host, phase: Phase::ForwardingBegun });
@@ -335,6 +350,18 @@ impl BaseStation {
     }
 }
 
+fn route_to_air(host: Addr, out: &mut Vec<Action>) {
+    out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+}
+
+/// The host gets what was kept for it.
+fn give_back(host: Addr, out: &mut Vec<Action>) {
+    out.push(Action::Note { host, phase: Phase::Flushed });
+    out.push(Action::Release { host, via: Via::Air, mark: None });
+    route_to_air(host, out);
+    out.push(Action::DiscardBuffer { host });
+}
+
 /// Packets for the host go back to the router.
 fn turn_back(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::SetRoute { host, from: None, via: Via::Neighbour(uplink), watch: false });
@@ -357,9 +384,7 @@ impl Agent for BaseStation {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Trigger(L2Trigger::HostArrived { host }) => {
-                self.present.insert(host);
-            }
+            Input::Trigger(L2Trigger::HostArrived { host }) => self.host_arrived(host, out),
             Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
             Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
                 Kind::Registration { previous } if from == host => {

@@ -222,9 +222,10 @@ fn base_station_table(params: &Params) -> String {
     let serving = [&registering[..], &[(510, answer(490))]].concat();
     let left = [&serving[..], &[(900, gone.clone())]].concat();
     let back = [&left[..], &[(930, comes.clone())]].concat();
+    let hasty = [&registering[..], &[(510, gone.clone()), (530, comes.clone())]].concat();
     let left_and_moved = [&left[..], &[(950, moves(940))]].concat();
     let moved_with_overlap = [&serving[..], &[(950, moves(940))]].concat();
-    let states: [Setup<'_, Message>; 9] = [
+    let states: [Setup<'_, Message>; 10] = [
         ("none", &[]),
         ("host here", &arrived),
         ("registered, power-up on its way", &powering),
@@ -232,6 +233,7 @@ fn base_station_table(params: &Params) -> String {
         ("path set up", &serving),
         ("host gone", &left),
         ("host back", &back),
+        ("host gone before the answer, and back", &hasty),
         ("host gone and elsewhere", &left_and_moved),
         ("host here and elsewhere", &moved_with_overlap),
     ];
