@@ -6,7 +6,7 @@
 //! | attaching | no acknowledge in time | una and local binding update again | attaching |
 //! | attaching | acknowledge of the last update | | attached |
 //! | attached | time to refresh | una and local binding update | attaching |
-//! | attached | prrtadv with another access router | fbu | predicted |
+//! | attaching, attached | prrtadv with another access router | fbu | predicted |
 //! | predicted | fback, or the same prrtadv again | | predicted |
 //! | predicted | it is still here after the stay timeout | fbu that withdraws | attached |
 //! | attaching, attached, predicted | it has no access router any more | | away |
@@ -180,10 +180,9 @@ impl MobileHost {
                 self.announce(out);
             }
         }
-        if let Some(asked) =
-            self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0)
-        {
-            // It has no answer where the una has been lost.
+        let asked = self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0);
+        if let Some(asked) = asked.filter(|_| self.binding.acknowledged) {
+            // It has no answer where the una has been lost, and the update comes with no una any more.
             let message = Message { host: Some(self.address), id: self.binding.id, kind: Kind::Una };
             out.push(Action::Send { to: asked.to, message });
         }
