@@ -174,9 +174,12 @@ def _kept(buffer_pkts: int) -> dict[str, str]:
 NAMED: dict[str, dict[str, Any]] = {
     "Cellular IP hard": {"kind": "cellular-ip"},
     "Cellular IP semisoft": {"kind": "cellular-ip", "handoff": "semisoft", "trigger": {"by": "source"}},
-    "as HAWAII UNF": _mandm(buffer=_kept(0)),
-    "as HAWAII MNF": _mandm(redundancy={"bicast": "20 ms"}, buffer=_kept(0)),
-    "as HAWAII MSF, SSF": _mandm(buffer={"at": "old"} | _kept(50)),
+    "FMIPv6 predictive": {"kind": "fmipv6", "trigger": {"by": "source"}},
+    "FMIPv6 reactive": {"kind": "fmipv6"},
+    **{
+        f"HAWAII {scheme.upper()}": {"kind": "hawaii", "scheme": scheme}
+        for scheme in ("unf", "mnf", "msf", "ssf")
+    },
     "M&M bicast": _mandm(redundancy={"bicast": "100 ms"}, buffer=_kept(0)),
     **{
         f"M&M {trigger}, {'buffer' if size else 'none'}": _mandm(trigger={"by": trigger}, buffer=_kept(size))

@@ -35,9 +35,9 @@ BOTH = ("gap (-) or overlap (+)", "ms")
 THROUGHPUT = ("throughput", "1")
 TIMEOUTS = ("timeouts", "per handover")
 
-_ABOUT_NAMED = (
-    tuple(name for name in NAMED if not name.startswith("M&M ") or name == "M&M bicast"),
-    tuple(name for name in NAMED if name.startswith("M&M ") and name != "M&M bicast"),
+_ABOUT_NAMED = tuple(
+    tuple(name for name in NAMED if name.startswith(families))
+    for families in (("Cellular IP", "FMIPv6"), "HAWAII", "M&M")
 )
 
 
@@ -154,9 +154,9 @@ def _map(default: Evidence, named: Named, folder: Path) -> SavedFigure:
     rows = [(names, pick) for pick in (through, expired) for names in _ABOUT_NAMED]
     with new_figure(rows=len(rows), row_inches=2.1) as (figure, axes):
         for axis, (names, pick) in zip(axes, rows, strict=True):
-            for at, (name, marker) in enumerate(zip(names, "os^Dvx", strict=True)):
+            for at, (name, marker) in enumerate(zip(names, "os^Dvx*", strict=False)):
                 cases = [pick(name, delay) for delay in NAMED_MS]
-                _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - 2.5), marker=marker)
+                _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - (len(names) - 1) / 2), marker=marker)
             axis.set_ylim((0.4, 1.05) if pick is through else (-0.1, 1.6))
             axis.set_xticks(NAMED_MS)
             axis.legend(loc="lower right" if pick is through else "upper right", ncols=2, fontsize=7)
