@@ -1,7 +1,8 @@
 //! FMIPv6: fast handovers, predictive and reactive, with an anchor that a host's packets are tunnelled from.
 //!
-//! Source: RFC 5568 (Mobile IPv6 Fast Handovers); the anchor is the MAP of HMIPv6 (RFC 5380). A composition of
-//! [blocks](crate::blocks): detection, trigger, buffering, soft state.
+//! Source: RFC 5568 (Mobile IPv6 Fast Handovers); the anchor is the MAP of HMIPv6 (RFC 5380). The texts were not read again for
+//! this: section numbers, sizes of options and defaults are from memory. A composition of [blocks](crate::blocks): detection,
+//! trigger, buffering, soft state.
 //!
 //! # Message chart
 //!
