@@ -7,6 +7,7 @@
 //! | block | parameters | state machine |
 //! | --- | --- | --- |
 //! | movement detection | [`Detection`] | [`Detector`] at a host, [`Beacons`] at a base station |
+//! | registration | two times | [`Registration`] at a host |
 //! | trigger | [`Trigger`] | the handovers that it predicts, the base stations that it names |
 //! | route repair | [`SoftState`] | [`AccessTree`], [`SoftRoutes`] |
 //! | redundancy, release | [`Redundancy`], [`Release`] | |
@@ -15,6 +16,7 @@
 
 mod buffer;
 mod detection;
+mod registration;
 mod release;
 mod soft_routes;
 mod tree;
@@ -22,6 +24,7 @@ mod trigger;
 
 pub use buffer::{BufferPlace, HandoverBuffer};
 pub use detection::{Beacons, DetectedBy, Detection, Detector, Found};
+pub use registration::Registration;
 pub use release::{Equaliser, Redundancy, Release};
 pub use soft_routes::{Refreshed, SoftRoutes, SoftState};
 pub use tree::{AccessTree, gateway};

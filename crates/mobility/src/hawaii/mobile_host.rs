@@ -11,9 +11,8 @@
 //! An acknowledge of an earlier registration changes nothing.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::backoff::Backoff;
-use crate::blocks::{Detector, Found};
-use crate::{Agent, Identification};
+use crate::Agent;
+use crate::blocks::{Detector, Found, Registration};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -23,14 +22,9 @@ pub struct MobileHost {
     address: Addr,
     detector: Detector,
     params: Params,
-    /// Of the last registration.
-    id: Identification,
-    /// When the registration is repeated; `None`: it has been acknowledged, or there is nobody to register with.
-    again: Option<Backoff>,
+    registration: Registration,
     /// When it is renewed.
     renew: Option<Time>,
-    /// Base stations that may have a way to it: the last one that acknowledged, and those tried since.
-    visited: Vec<Addr>,
 }
 
 impl MobileHost {
@@ -40,19 +34,17 @@ impl MobileHost {
             address,
             detector: Detector::new(&params.detection),
             params: params.clone(),
-            id: Identification::default(),
-            again: None,
+            registration: Registration::new((params.retransmit, params.retransmit_limit)),
             renew: None,
-            visited: Vec::new(),
         }
     }
 
     /// The state in one word.
     pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), self.again) {
+        match (self.detector.current(), self.registration.is_pending()) {
             (None, _) => "away",
-            (_, Some(_)) => "registering",
-            (_, None) => "registered",
+            (_, true) => "registering",
+            (_, false) => "registered",
         }
     }
 
@@ -60,29 +52,28 @@ impl MobileHost {
         match found {
             Some(Found::Moved(base_station)) => {
                 self.register(base_station, now, out);
-                self.visited.retain(|visited| *visited != base_station);
-                self.visited.push(base_station);
                 out.push(Action::Note { host: self.address, phase: Phase::RegistrationSent });
             }
-            Some(Found::Lost) => (self.again, self.renew) = (None, None),
+            Some(Found::Lost) => {
+                self.registration.give_up();
+                self.renew = None;
+            }
             None => {}
         }
     }
 
     /// A new registration.
     fn register(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
-        self.id = self.id.newer(now);
-        self.again = Some(Backoff::start(now, self.params.retransmit, self.params.retransmit_limit));
+        self.registration.begin(base_station, now);
         self.renew = None;
         self.send(base_station, out);
     }
 
     fn send(&self, base_station: Addr, out: &mut Vec<Action>) {
-        let previous = self.visited.iter().copied().filter(|visited| *visited != base_station).collect();
-        let kind = Kind::Registration { previous };
+        let kind = Kind::Registration { previous: self.registration.previous(base_station) };
         out.push(Action::Send {
             to: base_station,
-            message: Message { host: Some(self.address), id: self.id, kind },
+            message: Message { host: Some(self.address), id: self.registration.id(), kind },
         });
     }
 
@@ -90,8 +81,7 @@ impl MobileHost {
         let found = self.detector.on_time(now);
         self.found(found, now, out);
         let Some(base_station) = self.detector.current() else { return };
-        if let Some(again) = self.again.filter(|again| again.at <= now) {
-            self.again = Some(again.again(now));
+        if self.registration.repeats(now) {
             self.send(base_station, out);
         } else if self.renew.is_some_and(|renew| renew <= now) {
             self.register(base_station, now, out);
@@ -114,9 +104,8 @@ impl Agent for MobileHost {
                 self.found(found, now, out);
             }
             Input::Message { from, message: Message { kind: Kind::RegistrationAcknowledge, id, .. } }
-                if id == self.id && self.again.take().is_some() =>
+                if self.registration.is_acknowledged(id, from) =>
             {
-                self.visited = vec![from];
                 self.renew = Some(now + self.params.entries.refresh);
                 out.push(Action::Note { host: self.address, phase: Phase::Registered });
             }
@@ -126,7 +115,9 @@ impl Agent for MobileHost {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        let again = self.again.map(|again| again.at);
-        [again, self.renew, self.detector.deadline()].into_iter().flatten().for_each(each);
+        [self.registration.deadline(), self.renew, self.detector.deadline()]
+            .into_iter()
+            .flatten()
+            .for_each(each);
     }
 }

@@ -10,10 +10,9 @@
 //! An acknowledge of an earlier attach changes nothing.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
-use crate::backoff::Backoff;
-use crate::blocks::{Detector, Found};
-use crate::{Agent, Identification};
-use roamlab_engine::{Duration, Time};
+use crate::Agent;
+use crate::blocks::{Detector, Found, Registration};
+use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
 /// M&M at a mobile host.
@@ -21,13 +20,8 @@ use roamlab_packet::Addr;
 pub struct MobileHost {
     address: Addr,
     detector: Detector,
-    retransmit: (Duration, Duration),
-    /// Of the last attach.
-    id: Identification,
-    /// When the attach is repeated; `None`: it has been acknowledged, or there is nobody to attach to.
-    again: Option<Backoff>,
-    /// Base stations that may have a branch for it: the last one that acknowledged, and those tried since.
-    visited: Vec<Addr>,
+    /// The last attach.
+    attach: Registration,
 }
 
 impl MobileHost {
@@ -36,40 +30,34 @@ impl MobileHost {
         MobileHost {
             address,
             detector: Detector::new(&params.detection),
-            retransmit: (params.retransmit, params.retransmit_limit),
-            id: Identification::default(),
-            again: None,
-            visited: Vec::new(),
+            attach: Registration::new((params.retransmit, params.retransmit_limit)),
         }
     }
 
     /// The state in one word.
     pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), self.again) {
+        match (self.detector.current(), self.attach.is_pending()) {
             (None, _) => "away",
-            (_, Some(_)) => "attaching",
-            (_, None) => "attached",
+            (_, true) => "attaching",
+            (_, false) => "attached",
         }
     }
 
     fn found(&mut self, found: Option<Found>, now: Time, out: &mut Vec<Action>) {
         match found {
             Some(Found::Moved(base_station)) => {
-                self.id = self.id.newer(now);
-                self.again = Some(Backoff::start(now, self.retransmit.0, self.retransmit.1));
-                self.attach(base_station, out);
-                self.visited.retain(|visited| *visited != base_station);
-                self.visited.push(base_station);
+                self.attach.begin(base_station, now);
+                self.send(base_station, out);
                 out.push(Action::Note { host: self.address, phase: Phase::AttachSent });
             }
-            Some(Found::Lost) => self.again = None,
+            Some(Found::Lost) => self.attach.give_up(),
             None => {}
         }
     }
 
-    fn attach(&self, base_station: Addr, out: &mut Vec<Action>) {
-        let previous = self.visited.iter().copied().filter(|visited| *visited != base_station).collect();
-        let message = Message { host: Some(self.address), id: self.id, kind: Kind::Attach { previous } };
+    fn send(&self, base_station: Addr, out: &mut Vec<Action>) {
+        let kind = Kind::Attach { previous: self.attach.previous(base_station) };
+        let message = Message { host: Some(self.address), id: self.attach.id(), kind };
         out.push(Action::Send { to: base_station, message });
     }
 }
@@ -89,19 +77,17 @@ impl Agent for MobileHost {
                 self.found(found, now, out);
             }
             Input::Message { from, message: Message { kind: Kind::AttachAcknowledge, id, .. } }
-                if id == self.id && self.again.take().is_some() =>
+                if self.attach.is_acknowledged(id, from) =>
             {
-                self.visited = vec![from];
                 out.push(Action::Note { host: self.address, phase: Phase::Attached });
             }
             Input::Deadline => {
                 let found = self.detector.on_time(now);
                 self.found(found, now, out);
-                if let Some((again, base_station)) = self.again.zip(self.detector.current())
-                    && again.at <= now
+                if let Some(base_station) = self.detector.current()
+                    && self.attach.repeats(now)
                 {
-                    self.again = Some(again.again(now));
-                    self.attach(base_station, out);
+                    self.send(base_station, out);
                 }
             }
             _ => {}
@@ -109,6 +95,6 @@ impl Agent for MobileHost {
     }
 
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
-        self.again.map(|again| again.at).into_iter().chain(self.detector.deadline()).for_each(each);
+        self.attach.deadline().into_iter().chain(self.detector.deadline()).for_each(each);
     }
 }
