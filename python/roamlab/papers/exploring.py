@@ -47,7 +47,7 @@ class Space(Generic[R]):
     runs: int
     """Runs of each experiment under each setting."""
     confirm: int
-    """Runs, others than those, of each experiment under a setting in which a verdict turns."""
+    """Runs, others than those, of each experiment for a closer look; as many again where a verdict turns."""
 
     def reading(self, setting: Setting) -> R:
         """The reading that a setting stands for."""
@@ -101,8 +101,8 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
         batch.make(session.store, session.threads, say_found=False)
         return [each() for each in decide]
 
-    def evaluate(settings: Sequence[Setting]) -> list[Mapping[str, Outcome]]:
-        found = claims(settings, range(space.runs))
+    def evaluate(settings: Sequence[Setting], closely: bool) -> list[Mapping[str, Outcome]]:
+        found = claims(settings, closer if closely else range(space.runs))
         return [{claim.id: outcome(claim) for claim in of_setting} for of_setting in found]
 
     def tell(tried: int) -> None:
@@ -115,9 +115,10 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
                 f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", file=sys.stderr
             )
 
+    closer = range(space.runs, space.runs + space.confirm)
     found = explore(space.axes, evaluate, budget, tell)
     turns = sorted({robust.turning for robust in found.claims.values() if robust.turning is not None})
-    fresh = range(space.runs, space.runs + space.confirm)
+    fresh = range(closer.stop, closer.stop + space.confirm)
     by_turn = dict(zip(turns, claims(turns, fresh), strict=True)) if turns else {}
     confirmed = {}
     for robust in found.claims.values():
@@ -255,7 +256,7 @@ def _map(found: Explored, folder: Path) -> SavedFigure:
         axes.set_xlabel("claim")
         axes.set_ylabel("reading")
         axes.grid(visible=False)
-        caption = "Of the settings tried with the reading in the row, the share [%] in which the claim in the column holds."
+        caption = "Of the settings with the reading in the row, the share [%] in which the claim in the column holds."
         return figures.save(figure, folder, "map", caption)
 
 
