@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base import figures
@@ -15,44 +15,22 @@ from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.report import Assumption, Measured, Report, Row, Table
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Axis, Outcome, Setting, changes, explore
+from roamlab.statistics.space import Outcome, Setting, changes, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
     from roamlab.papers import Session
+    from roamlab.papers.spaces import Space
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
 
-R = TypeVar("R")
-
 SETTINGS = 200
 """As many are tried unless another number is asked for."""
 LOG_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Space(Generic[R]):
-    """What a paper leaves open, and how its claims are decided under one choice of it all."""
-
-    title: str
-    default: R
-    """The reading with the first value on each axis; a dataclass."""
-    axes: Sequence[Axis]
-    ask: Callable[[Batch, R, range], Callable[[], Sequence[Claim]]]
-    """Asks for the runs of these numbers under a reading; decides the claims once the batch is made."""
-    runs: int
-    """Runs of each experiment under each setting."""
-    confirm: int
-    """Runs, others than those, of each experiment for a closer look; as many again where a verdict turns."""
-
-    def reading(self, setting: Setting) -> R:
-        """The reading that a setting stands for."""
-        chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
-        return replace(self.default, **chosen)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
