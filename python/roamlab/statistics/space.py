@@ -144,10 +144,10 @@ def explore(
     Equal arguments give equal searches. `tell` hears how many settings were tried.
     """
     rng = np.random.default_rng(1)
-    first = _begin(axes)
-    drawn = _draws(axes, round(budget * DRAWN), rng)
+    drawn = _draws(axes, max(1, round(budget * DRAWN)), rng)
     budget = min(budget, prod(len(axis.values) for axis in axes))
-    plan = list(dict.fromkeys([*first, *drawn]))
+    default, *alone = _begin(axes)
+    plan = list(dict.fromkeys([default, *drawn, *alone]))
     plan = list(dict.fromkeys([*plan, *_cover(axes, plan, 2, rng)]))[:budget]
     tried: Tried = {}
     looked: set[Setting] = set()

@@ -103,8 +103,9 @@ AXES = (
     ),
 )
 
-VISITS, HOSTS, GAPS_S = (3, 5, 8), (3, 5, 7), (20.0, 2.0, 0.0)
-"""Points of figs. 12, 13, 16 and 17 that decide under a setting: the ends and the middle."""
+VISITS, HOSTS, GAPS_S = (3, 5, 8), (3, 5, 7), (20.0, 0.0)
+"""Points of figs. 12, 13, 16 and 17 that decide under a setting: the ends, and of hosts and visits
+the middle."""
 
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
