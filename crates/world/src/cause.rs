@@ -70,6 +70,8 @@ kinds! {
     Measurement => "measurement";
     /// Root: a host cannot hear the cell that it is in.
     OutOfRange => "out-of-range";
+    /// Root: what was sent on a shared medium has not got through, or nothing came over it for too long.
+    OnAir => "on-air";
     /// Root: the scenario predicts a handover.
     Prediction => "prediction";
     /// Root: the scenario changes a link.

@@ -22,6 +22,9 @@ mod air;
 mod forward;
 mod holding;
 mod rare;
+mod roaming;
+
+pub use roaming::Air;
 
 /// What becomes of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -70,6 +73,8 @@ pub enum Up {
     Message(NodeId, PacketId),
     /// Signalling has come to all who hear a cell.
     Broadcast(CellId, PacketId),
+    /// A packet has come to a base station from a host that it has not associated.
+    Stranger(CellId, NodeId, PacketId),
 }
 
 /// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes

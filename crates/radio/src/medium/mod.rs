@@ -251,6 +251,26 @@ media! {
         "IEEE 802.11 DCF: carrier sense, random backoff, acknowledgements, retries, RTS/CTS and beacons",
 }
 
+impl MediumSpec {
+    /// Time between beacons; zero: there are none.
+    pub fn beacon_interval(&self) -> Duration {
+        match self {
+            MediumSpec::Dcf(params) => params.beacon_interval,
+            MediumSpec::Dedicated(_) | MediumSpec::Shared(_) => Duration::ZERO,
+        }
+    }
+
+    /// Why hosts cannot roam here by what they hear, at which field (empty: this table), and what to write; `None`: they can.
+    pub fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            MediumSpec::Dcf(params) => params.refuses_roaming(),
+            MediumSpec::Dedicated(_) | MediumSpec::Shared(_) => {
+                Some(("", "hosts roam with 802.11 by frames on its air: write `{ kind = \"dcf\" }`"))
+            }
+        }
+    }
+}
+
 impl Default for MediumSpec {
     fn default() -> MediumSpec {
         MediumSpec::Dedicated(Dedicated {})

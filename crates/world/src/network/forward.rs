@@ -102,6 +102,10 @@ impl Network {
                     let cause = self.cells.why_unheard(from, cell, cx);
                     return cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
                 }
+                if let Some(cell) = cell.filter(|&cell| self.is_stranger(cell, from, &packet, cx)) {
+                    self.up = Up::Stranger(cell, from, packet);
+                    return;
+                }
                 (node, packet)
             }
             End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
