@@ -415,6 +415,7 @@ impl<'a> Builder<'a> {
         };
         let links = (self.links, bearers, self.ways);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        network.start_beacons(&mut cx);
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }

@@ -40,6 +40,11 @@ impl Links {
         self.media[medium as usize].medium.report();
     }
 
+    /// Media send their beacons from the start, not from the first frame on.
+    pub fn start_beacons(&mut self, cx: &mut Cx) {
+        (0..self.media.len() as u32).for_each(|medium| self.arm_medium(medium, cx));
+    }
+
     /// Whether anything was on the air of a medium since then.
     pub fn was_busy(&self, medium: u32, since: Time) -> bool {
         self.media[medium as usize].medium.was_busy(since)

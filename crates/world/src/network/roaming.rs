@@ -42,6 +42,13 @@ impl Network {
         }
     }
 
+    /// Where hosts roam, beacons are sent from the start.
+    pub fn start_beacons(&mut self, cx: &mut Cx) {
+        if self.cells.roam() {
+            self.links.start_beacons(cx);
+        }
+    }
+
     /// The link that a management frame takes: a host's to a cell's base station, or the other way.
     pub fn frame_link(&self, from: NodeId, host: NodeId, cell: CellId) -> Option<LinkId> {
         if from == host { self.cells.uplink_to(host, cell) } else { Some(self.cells.air(cell)) }

@@ -1,0 +1,7 @@
+//! Roaming with 802.11 in whole runs: its phases against sums by hand, frames lost, holes, and what the old cell suffers.
+
+mod lab;
+mod phases;
+#[expect(dead_code, reason = "other laboratories ask for more of it")]
+#[path = "../lab/record.rs"]
+mod record;
