@@ -117,10 +117,13 @@ impl Cells {
     }
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
-    /// host is out of hearing.
-    pub fn is_cut_off(&self, host: NodeId, cell: CellId, started: Time) -> bool {
+    /// host is out of hearing. With 802.11 the medium has decided that, but for frames that nobody acknowledges (`for_all`).
+    pub fn is_cut_off(&self, host: NodeId, cell: CellId, (started, for_all): (Time, bool)) -> bool {
         let Some(mobile) = self.host(host) else { return false };
-        if mobile.is_in(cell) || mobile.roaming.is_some() {
+        if mobile.roaming.is_some() {
+            return for_all && !self.receives(host, cell, started, false);
+        }
+        if mobile.is_in(cell) {
             return false;
         }
         let gone = !mobile.attachments.contains(&cell);

@@ -81,7 +81,7 @@ fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, packet: &Packet, start
         && match link.to {
             End::Node(base_station) => {
                 let cell = nodes[base_station].serves;
-                !cell.is_some_and(|cell| cells.is_cut_off(link.from, cell, started))
+                !cell.is_some_and(|cell| cells.is_cut_off(link.from, cell, (started, false)))
             }
             End::Cell(cell) => nodes.at(dst).is_some_and(|host| cells.hears(host, cell, started)),
         }

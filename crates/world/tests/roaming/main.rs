@@ -5,3 +5,4 @@ mod phases;
 #[expect(dead_code, reason = "other laboratories ask for more of it")]
 #[path = "../lab/record.rs"]
 mod record;
+mod trouble;
