@@ -46,6 +46,8 @@ pub enum Management {
     ReassociationResponse,
     /// A base station does not know the station.
     Deauthentication,
+    /// A station is there still: a data frame without data.
+    NullData,
 }
 
 impl Management {
@@ -60,6 +62,7 @@ impl Management {
         "reassociation-request",
         "reassociation-response",
         "deauthentication",
+        "null-data",
     ];
 
     /// The name as it stands in records and faults.
@@ -77,6 +80,7 @@ impl Management {
             Management::ReassociationRequest => sizes.reassociation_request,
             Management::AssociationResponse | Management::ReassociationResponse => sizes.association_response,
             Management::Deauthentication => sizes.deauthentication,
+            Management::NullData => sizes.null_data,
         }
     }
 
@@ -160,6 +164,8 @@ pub enum Deed {
     },
     /// It is associated: layer 2 is up.
     Enter(u32),
+    /// It tells its base station that it is there.
+    KeepAlive(u32),
 }
 
 /// The step of a scan on one channel.
@@ -198,6 +204,9 @@ pub struct Roamer {
     wifi: Wifi,
     state: State,
     deadline: Option<Time>,
+    /// With a cell: when a beacon has to have come, and when it tells the base station that it is there.
+    beacon_by: Option<Time>,
+    keep_alive_at: Time,
     /// Cells that the scan has found and that were not tried yet, the best one last.
     found: Vec<Offer>,
     /// It had a cell before.
@@ -207,7 +216,15 @@ pub struct Roamer {
 impl Roamer {
     /// One that is switched off.
     pub fn new(wifi: Wifi) -> Roamer {
-        Roamer { wifi, state: State::Off, deadline: None, found: Vec::new(), had_cell: false }
+        Roamer {
+            wifi,
+            state: State::Off,
+            deadline: None,
+            beacon_by: None,
+            keep_alive_at: Time::ZERO,
+            found: Vec::new(),
+            had_cell: false,
+        }
     }
 
     /// When it wants [`Heard::Deadline`]; `None`: never.
@@ -245,6 +262,7 @@ impl Roamer {
                 self.state = State::Associated { offer, unanswered: 0 };
                 self.had_cell = true;
                 self.found.clear();
+                self.keep_alive_at = now + self.wifi.keep_alive;
                 self.await_beacons(offer, now);
                 out.push(Deed::Enter(cell));
             }
@@ -253,6 +271,8 @@ impl Roamer {
             }
             (Heard::Answered, State::Associated { offer, .. }) => {
                 self.state = State::Associated { offer, unanswered: 0 };
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.watch();
             }
             (Heard::Unanswered, State::Associated { offer, unanswered }) => {
                 self.state = State::Associated { offer, unanswered: unanswered + 1 };
@@ -304,7 +324,14 @@ impl Roamer {
                 out.push(Deed::Note("association-failed"));
                 self.try_next(now, out);
             }
-            State::Associated { offer, .. } => self.lose(offer.cell, "beacon-loss", now, out),
+            State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
+                self.lose(offer.cell, "beacon-loss", now, out);
+            }
+            State::Associated { offer, .. } => {
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.watch();
+                out.push(Deed::KeepAlive(offer.cell));
+            }
         }
     }
 
@@ -362,7 +389,13 @@ impl Roamer {
     fn await_beacons(&mut self, offer: Offer, now: Time) {
         let Wifi { missed_beacons, beacon_grace, .. } = self.wifi;
         let span = offer.interval.saturating_mul(u64::from(missed_beacons));
-        self.deadline = (missed_beacons > 0).then(|| now + span + beacon_grace);
+        self.beacon_by = (missed_beacons > 0).then(|| now + span + beacon_grace);
+        self.watch();
+    }
+
+    /// With a cell it waits for whatever comes first.
+    fn watch(&mut self) {
+        self.deadline = self.beacon_by.into_iter().chain([self.keep_alive_at]).min();
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Wifi {
     pub association_timeout: Duration,
     /// How often it sends either, before it turns to another cell or scans again.
     pub tries: u32,
+    /// A host none of whose data was acknowledged for so long sends a frame without data. A base station that does not know it
+    /// any more says so.
+    pub keep_alive: Duration,
     /// A base station that has given up so many frames in a row for a host takes it as gone; 0: it does not notice so.
     pub ap_failed_frames: u32,
     /// A base station that has had no sign of a host for so long takes it as gone.
@@ -75,6 +78,8 @@ pub struct ManagementSizes {
     pub association_response: Bytes,
     /// Deauthentication.
     pub deauthentication: Bytes,
+    /// Data frame without data.
+    pub null_data: Bytes,
 }
 
 impl Default for ManagementSizes {
@@ -88,12 +93,13 @@ impl Default for ManagementSizes {
             reassociation_request: Bytes(58),
             association_response: Bytes(44),
             deauthentication: Bytes(30),
+            null_data: Bytes(28),
         }
     }
 }
 
 /// ASSUMPTION: three lost beacons; timeouts and tries as Linux has them (mac80211: 200 ms, three times), as it has 50 lost
-/// frames until a base station gives a host up and hostapd 300 s of silence. ns-2.35 gives a probe delay of 0.1 ms, channel
+/// frames until a base station gives a host up and hostapd 300 s of silence; 30 s between signs of life, as many drivers have it. ns-2.35 gives a probe delay of 0.1 ms, channel
 /// times of 5, 11 and 120 ms, and three failed attempts.
 impl Default for Wifi {
     fn default() -> Wifi {
@@ -112,6 +118,7 @@ impl Default for Wifi {
             authentication_timeout: Duration::from_millis(200),
             association_timeout: Duration::from_millis(200),
             tries: 3,
+            keep_alive: Duration::from_secs(30),
             ap_failed_frames: 50,
             ap_inactivity: Duration::from_secs(300),
             sizes: ManagementSizes::default(),
@@ -143,6 +150,7 @@ impl Wifi {
             ("passive_channel_time", self.passive_channel_time),
             ("authentication_timeout", self.authentication_timeout),
             ("association_timeout", self.association_timeout),
+            ("keep_alive", self.keep_alive),
             ("ap_inactivity", self.ap_inactivity),
         ];
         for (field, wait) in waits {
@@ -165,6 +173,7 @@ impl Wifi {
             reassociation_request,
             association_response,
             deauthentication,
+            null_data,
         } = self.sizes;
         let sizes = [
             ("probe_request", probe_request),
@@ -174,6 +183,7 @@ impl Wifi {
             ("reassociation_request", reassociation_request),
             ("association_response", association_response),
             ("deauthentication", deauthentication),
+            ("null_data", null_data),
         ];
         match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
             None => Ok(()),

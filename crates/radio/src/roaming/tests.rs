@@ -138,11 +138,25 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
 
     let mut station = Station::new(Wifi { missed_beacons: 0, failed_attempts: 1, ..Wifi::default() });
     let since = station.associate();
-    assert_eq!(station.roamer.next_deadline(), None);
     station.hear(Heard::Deauthenticated(1), since);
     assert_eq!(station.done(), []);
     station.hear(Heard::Deauthenticated(0), since);
     assert_eq!(station.done(), lost("deauthenticated"));
+}
+
+#[test]
+fn a_station_that_sends_nothing_says_now_and_then_that_it_is_there() {
+    let (apart, deaf) = (Duration::from_secs(30), Wifi { missed_beacons: 0, ..Wifi::default() });
+    let mut station = Station::new(deaf);
+    let since = station.associate();
+    assert_eq!(station.roamer.next_deadline(), Some(since + apart));
+    // What is acknowledged says it as well.
+    station.hear(Heard::Answered, since + Duration::from_secs(10));
+    station.hear(Heard::Deadline { busy: false }, since + apart);
+    assert_eq!(station.done(), []);
+    assert_eq!(station.wait(false), (since + Duration::from_secs(40)).as_nanos() / 1000);
+    assert_eq!(station.done(), [Deed::KeepAlive(0)]);
+    assert_eq!(station.roamer.next_deadline(), Some(since + Duration::from_secs(70)));
 }
 
 #[test]

@@ -70,6 +70,10 @@ impl Agents {
         let addr = net.address(host);
         if node != host {
             net.see(cell, addr, cx);
+            if kind == Management::NullData && net.stranger(cell, addr).is_some() {
+                let refusal = RadioFrame { kind: Management::Deauthentication, ..frame };
+                return self.send_frame(node, refusal, net, cx);
+            }
             if let Some(answer) = kind.answer() {
                 self.send_frame(node, RadioFrame { kind: answer, ..frame }, net, cx);
             }
@@ -92,7 +96,8 @@ impl Agents {
             Management::ProbeRequest
             | Management::AuthenticationRequest
             | Management::AssociationRequest
-            | Management::ReassociationRequest => {}
+            | Management::ReassociationRequest
+            | Management::NullData => {}
         }
     }
 
@@ -135,6 +140,10 @@ impl Agents {
             }
             Deed::Authenticate(cell) => {
                 self.request(host, CellId(cell), Management::AuthenticationRequest, net, cx);
+                None
+            }
+            Deed::KeepAlive(cell) => {
+                self.request(host, CellId(cell), Management::NullData, net, cx);
                 None
             }
             Deed::Associate { cell, again } => {

@@ -140,7 +140,7 @@ fn a_second_handover_before_the_first_has_ended_ends_well() {
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(6)].join("\n"));
 }
 
-const FRAMES: [&str; 9] = [
+const FRAMES: [&str; 10] = [
     "probe-request",
     "probe-response",
     "authentication-request",
@@ -150,6 +150,7 @@ const FRAMES: [&str; 9] = [
     "reassociation-request",
     "reassociation-response",
     "deauthentication",
+    "null-data",
 ];
 
 /// Detection by beacons, passive scans of 11 channels, and lost frames of a walk in a row.
@@ -176,12 +177,12 @@ fn walk(number: u64) -> Result<u64, String> {
     let attempts = *dice.one_of(&[0, 3, 7]);
     let radio = format!(
         "overlap = \"{overlap} ms\"\nscan = \"{scan}\"\nfailed_attempts = {attempts}\nap_failed_frames = {}\n\
-         ap_inactivity = \"{} s\"",
+         ap_inactivity = \"{} s\"\nkeep_alive = \"1 s\"",
         dice.one_of(&[2, 10, 50]),
         dice.one_of(&[1, 300]),
     );
     let medium = format!(", frame_loss = {}", dice.one_of(&["0.0", "0.0", "0.05", "0.1"]));
-    let flows = format!("{DOWN}{UP}");
+    let flows = if dice.below(2) == 0 { DOWN.to_owned() } else { format!("{DOWN}{UP}") };
     let mut troubles = Vec::new();
     for _ in 0..dice.below(7) {
         let delay_ms = (dice.below(3) == 0).then(|| 1 + dice.below(1_000));
