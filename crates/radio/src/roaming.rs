@@ -244,7 +244,9 @@ impl Roamer {
     pub fn on(&mut self, heard: Heard, now: Time, out: &mut Vec<Deed>) {
         match (heard, self.state.clone()) {
             (Heard::SwitchedOn, State::Off) => self.scan(now, out),
-            (Heard::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => self.find(offer),
+            (Heard::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
+                self.find(offer)
+            }
             (Heard::Cell { offer: heard, beacon: true }, State::Associated { offer, .. })
                 if heard.cell == offer.cell =>
             {
@@ -301,7 +303,9 @@ impl Roamer {
             State::Scanning { channel, step: Step::Min { max } } if busy && max > now => {
                 self.step(channel, Step::Max, max);
             }
-            State::Scanning { channel, .. } if channel < self.wifi.channels => self.look_at(channel + 1, now, out),
+            State::Scanning { channel, .. } if channel < self.wifi.channels => {
+                self.look_at(channel + 1, now, out)
+            }
             State::Scanning { channel, .. } if self.found.is_empty() => {
                 out.push(Deed::Note("nothing-found"));
                 match self.wifi.rescan_after {

@@ -70,7 +70,7 @@ kinds! {
     Measurement => "measurement";
     /// Root: a host cannot hear the cell that it is in.
     OutOfRange => "out-of-range";
-    /// Root: what was sent on a shared medium has not got through, or nothing came over it for too long.
+    /// Root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it.
     OnAir => "on-air";
     /// Root: the scenario predicts a handover.
     Prediction => "prediction";

@@ -29,6 +29,8 @@ pub struct Cell {
     /// (802.11) its channel, and the time between its beacons.
     channel: u32,
     beacon_interval: Duration,
+    /// (802.11) the hosts in its coverage.
+    covers: BTreeSet<NodeId>,
     hosts: Vec<NodeId>,
 }
 
@@ -36,7 +38,8 @@ impl Cell {
     /// An empty cell.
     pub fn new(name: String, air: LinkId, base_station: NodeId) -> Cell {
         let (channel, beacon_interval) = (0, Duration::ZERO);
-        Cell { name, air, base_station, channel, beacon_interval, hosts: Vec::new() }
+        let (covers, hosts) = (BTreeSet::new(), Vec::new());
+        Cell { name, air, base_station, channel, beacon_interval, covers, hosts }
     }
 
     /// The same with a channel and beacons.
@@ -101,7 +104,8 @@ impl Cells {
     pub fn hearer(&self, cell: CellId, index: usize) -> Option<(NodeId, CauseId)> {
         let host = *self.cells[cell.0 as usize].hosts.get(index)?;
         let mobile = self.host(host).filter(|mobile| mobile.is_in(cell))?;
-        Some((host, mobile.moved))
+        let is_covered = mobile.roaming.as_ref().is_none_or(|roaming| roaming.is_covered(cell));
+        is_covered.then_some((host, mobile.moved))
     }
 
     /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host. With 802.11 the
@@ -109,22 +113,19 @@ impl Cells {
     #[inline]
     pub fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
-        if mobile.roaming.is_some() {
-            return true;
-        }
         let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
-        mobile.is_in(cell) || mobile.left.get(&cell).is_some_and(just_left)
+        mobile.is_in(cell) || mobile.roaming.is_some() || mobile.left.get(&cell).is_some_and(just_left)
     }
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
     /// host is out of hearing. With 802.11 the medium has decided that, but for frames that nobody acknowledges (`for_all`).
     pub fn is_cut_off(&self, host: NodeId, cell: CellId, (started, for_all): (Time, bool)) -> bool {
         let Some(mobile) = self.host(host) else { return false };
-        if mobile.roaming.is_some() {
-            return for_all && !self.receives(host, cell, started, false);
-        }
         if mobile.is_in(cell) {
             return false;
+        }
+        if mobile.roaming.is_some() {
+            return for_all && !self.receives(host, cell, started, false);
         }
         let gone = !mobile.attachments.contains(&cell);
         let survives = gone && self.in_flight_survives;

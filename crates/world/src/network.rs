@@ -73,8 +73,8 @@ pub enum Up {
     Message(NodeId, PacketId),
     /// Signalling has come to all who hear a cell.
     Broadcast(CellId, PacketId),
-    /// A packet has come to a base station from a host that it has not associated.
-    Stranger(CellId, NodeId, PacketId),
+    /// A packet has come over this uplink from a host that the base station has not associated.
+    Stranger(LinkId, PacketId),
 }
 
 /// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes

@@ -226,7 +226,7 @@ impl World {
             Up::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             Up::Message(node, packet) => agents.deliver(node, packet, network, cx),
             Up::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            Up::Stranger(cell, host, packet) => agents.refuse((cell, host), packet, network, cx),
+            Up::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
     }
 

@@ -49,10 +49,8 @@ pub(super) fn overlapping(visits: &[Visit], overlap: Duration) -> Result<Vec<(Ti
         let at = Time::ZERO + visit.at;
         let before = number.checked_sub(1).map(|before| &visits[before]);
         if let Some(before) = before.filter(|before| visit.at <= before.at) {
-            let message = format!(
-                "this visit does not begin after the one before it: write more than {}",
-                before.at
-            );
+            let message =
+                format!("this visit does not begin after the one before it: write more than {}", before.at);
             return Err((number, "at", message));
         }
         let still_here = |(end, motion): &(Time, Motion)| match motion {

@@ -160,7 +160,10 @@ impl Wifi {
         }
         if self.max_channel_time < self.min_channel_time {
             let least = self.min_channel_time;
-            return bad("max_channel_time", format!("it is less than `min_channel_time`: write at least \"{least}\""));
+            return bad(
+                "max_channel_time",
+                format!("it is less than `min_channel_time`: write at least \"{least}\""),
+            );
         }
         if !(1..=255).contains(&self.tries) {
             return bad("tries", format!("a request cannot be sent {} times: write 1 to 255", self.tries));

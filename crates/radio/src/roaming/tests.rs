@@ -129,7 +129,8 @@ fn a_cell_is_lost_by_beacons_by_attempts_or_by_what_it_says() {
 
     let mut station = Station::new(Wifi::default());
     let since = station.associate();
-    for heard in [Heard::Unanswered, Heard::Unanswered, Heard::Answered, Heard::Unanswered, Heard::Unanswered] {
+    for heard in [Heard::Unanswered, Heard::Unanswered, Heard::Answered, Heard::Unanswered, Heard::Unanswered]
+    {
         station.hear(heard, since);
     }
     assert_eq!(station.done(), []);
@@ -171,6 +172,7 @@ fn a_scan_that_finds_nothing_is_repeated_after_a_rest() {
     assert_eq!(station.wait(false), 290_000);
     station.hear(Heard::Cell { offer: offer(1, 5), beacon: true }, at(300_000));
     assert_eq!((station.wait(false), station.wait(false)), (410_000, 530_000));
-    let expected = [Deed::Tune(1), Deed::Tune(2), Deed::Note("scanned"), Deed::Tune(2), Deed::Authenticate(1)];
+    let expected =
+        [Deed::Tune(1), Deed::Tune(2), Deed::Note("scanned"), Deed::Tune(2), Deed::Authenticate(1)];
     assert_eq!(station.done(), expected);
 }

@@ -112,7 +112,6 @@ impl Mobile {
     /// ASSUMPTION: what is sent while a cell cannot be heard is lost; layer 2 does not repeat it when it can be again.
     pub(super) fn is_in(&self, cell: CellId) -> bool {
         self.attachments.contains(&cell)
-            && self.roaming.as_ref().is_none_or(|roaming| roaming.is_covered(cell))
             && !self.measuring.as_ref().is_some_and(|measuring| measuring.meter.is_deaf())
     }
 

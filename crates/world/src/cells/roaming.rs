@@ -62,6 +62,12 @@ impl Cells {
     pub fn cover(&mut self, host: NodeId, cell: CellId, is_covered: bool, cx: &mut Cx) -> CauseId {
         let phase = if is_covered { "coverage-entered" } else { "coverage-left" };
         let row = self.note(host, phase, host, cx);
+        let covers = &mut self.cells[cell.0 as usize].covers;
+        if is_covered {
+            covers.insert(host);
+        } else {
+            covers.remove(&host);
+        }
         let Some(mobile) = self.host_mut(host) else { return row };
         let Some(roaming) = &mut mobile.roaming else { return row };
         if is_covered {
@@ -88,8 +94,8 @@ impl Cells {
 
     /// The hosts that hear what a cell began to send at `started`, in order.
     pub fn listeners(&self, cell: CellId, started: Time) -> Vec<NodeId> {
-        let all = (0..self.hosts.len() as u32).map(NodeId);
-        all.filter(|&host| self.receives(host, cell, started, false)).collect()
+        let covered = self.cells[cell.0 as usize].covers.iter().copied();
+        covered.filter(|&host| self.receives(host, cell, started, false)).collect()
     }
 
     /// The cells that a host could hear on its channel, in order.

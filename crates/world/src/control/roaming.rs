@@ -5,7 +5,7 @@ use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::fault::Fate;
-use crate::ids::{CellId, Location, NodeId};
+use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::network::{Air, Network};
 use crate::probe::{RadioFrame, Said};
 use roamlab_mobility::L2Trigger;
@@ -56,9 +56,9 @@ impl Agents {
             Air::HostSent(host) => self.probe_sent(host, net, cx),
             Air::Acknowledged(cell, host) => net.see(cell, host, cx),
             Air::GivenUp(cell, host) => {
-                let led = Led::By(net.node_at(host).map_or(CauseId::START, |node| {
-                    net.cells().why_unheard(node, cell, cx)
-                }));
+                let led = Led::By(
+                    net.node_at(host).map_or(CauseId::START, |node| net.cells().why_unheard(node, cell, cx)),
+                );
                 cx.because(led, |cx| self.dismiss(cell, host, "gone-by-retries", net, cx));
             }
         }
@@ -102,15 +102,8 @@ impl Agents {
     }
 
     /// A base station does not take data from a host that it has not associated, and says so (§11.3).
-    pub fn refuse(
-        &mut self,
-        (cell, host): (CellId, NodeId),
-        packet: PacketId,
-        net: &mut Network,
-        cx: &mut Cx,
-    ) {
-        let cause = net.stranger(cell, net.address(host)).unwrap_or(CauseId::START);
-        net.refuse(cell, packet, cause, cx);
+    pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+        let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
         let frame = RadioFrame { kind: Management::Deauthentication, host, cell };
         let (station, _) = net.base_station(cell);
         cx.because(Led::By(cause), |cx| self.send_frame(station, frame, net, cx));
@@ -194,14 +187,7 @@ impl Agents {
     }
 
     /// A base station takes a host as gone.
-    fn dismiss(
-        &mut self,
-        cell: CellId,
-        host: Addr,
-        phase: &'static str,
-        net: &mut Network,
-        cx: &mut Cx,
-    ) {
+    fn dismiss(&mut self, cell: CellId, host: Addr, phase: &'static str, net: &mut Network, cx: &mut Cx) {
         let (Some(node), (station, _)) = (net.node_at(host), net.base_station(cell)) else { return };
         let row = net.cells().note(node, phase, station, cx);
         net.dismiss(cell, host, row);

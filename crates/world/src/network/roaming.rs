@@ -4,7 +4,7 @@ use super::Network;
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{CellId, LinkId, Location, NodeId};
-use crate::link::Settled;
+use crate::link::{End, Link, Settled};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
 
@@ -101,8 +101,7 @@ impl Network {
     /// What still waits at the base station of a cell for a host that is gone is lost.
     pub fn flush_air(&mut self, cell: CellId, host: Addr, cause: CauseId, cx: &mut Cx) {
         let air = self.cells.air(cell);
-        let for_host =
-            |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
+        let for_host = |packet: &Packet, _: &PacketPool| packet.header.dst == host && !packet.is_management();
         for packet in self.links.take_matching(air, false, &for_host, cx) {
             cx.lose_by(packet, DropReason::Detached, Location::Link(air), cause);
         }
@@ -113,18 +112,21 @@ impl Network {
         self.links.silent(self.cells.air(cell), now)
     }
 
-    /// Whether what comes over an uplink is from a host that the base station of a cell has not associated. Management
-    /// frames may be.
-    pub(super) fn is_stranger(&self, cell: CellId, from: NodeId, packet: &PacketId, cx: &Cx) -> bool {
-        self.cells.roam()
-            && self.nodes[from].is_host()
-            && !cx.pool[packet].is_management()
-            && self.stranger(cell, self.nodes[from].addr).is_some()
+    /// Whether what comes to a base station is from a host that it has not associated. Management frames may be.
+    pub(super) fn is_stranger(&self, cell: Option<CellId>, from: NodeId, packet: &PacketId, cx: &Cx) -> bool {
+        let from = &self.nodes[from];
+        let is_refused = |cell: CellId| from.is_host() && self.stranger(cell, from.addr).is_some();
+        !cx.pool[packet].is_management() && cell.is_some_and(is_refused)
     }
 
-    /// Loses a packet that a base station does not take from a host that it has not associated.
-    pub fn refuse(&self, cell: CellId, packet: PacketId, cause: CauseId, cx: &mut Cx) {
-        let place = Location::Node(self.cells.base_station(cell));
-        cx.lose_by(packet, DropReason::Detached, place, cause);
+    /// Loses a packet that a base station does not take over an uplink, from a host that it has not associated: the base
+    /// station's cell, the host, and what led to that.
+    pub fn refuse(&self, uplink: LinkId, packet: PacketId, cx: &mut Cx) -> Option<(CellId, NodeId, CauseId)> {
+        let Link { from, to, .. } = self.links[uplink];
+        let End::Node(base_station) = to else { return None };
+        let cell = self.cell_of(base_station)?;
+        let cause = self.stranger(cell, self.nodes[from].addr).unwrap_or(CauseId::START);
+        cx.lose_by(packet, DropReason::Detached, Location::Node(base_station), cause);
+        Some((cell, from, cause))
     }
 }

@@ -30,7 +30,8 @@ const PROTOCOLS: [&str; 6] = [
 #[test]
 fn transfers_go_on_behind_a_handover() {
     for mobility in PROTOCOLS {
-        let lab = Lab { mobility: mobility.into(), flows: TRANSFERS.into(), duration_ms: 12_000, ..Lab::default() };
+        let lab =
+            Lab { mobility: mobility.into(), flows: TRANSFERS.into(), duration_ms: 12_000, ..Lab::default() };
         let record = lab.run();
         let up = record.phase("link-up", LEAVES).expect("it is up again");
         for flow in ["down", "up"] {
@@ -79,7 +80,8 @@ fn the_chain_of_a_loss_leads_to_the_end_of_coverage() {
     let causes = crate::causes_of::Causes::of(&tables);
     let drops = rows(&tables, "drops", ["time_ns", "reason", "place", "cause"]);
     let late = drops.iter().filter(|[time, ..]| time.parse::<u64>().unwrap() > LEAVES);
-    let detached: Vec<_> = late.filter(|[_, reason, place, _]| reason == "detached" && place == "bs1/air").collect();
+    let detached: Vec<_> =
+        late.filter(|[_, reason, place, _]| reason == "detached" && place == "bs1/air").collect();
     assert!(detached.len() > 10);
     let gone = phase_at(&tables, "gone-by-retries");
     for [time, .., cause] in detached {
@@ -115,7 +117,8 @@ fn the_chain_of_a_loss_leads_to_the_end_of_coverage() {
 #[test]
 fn one_more_host_in_the_cell_changes_no_random_number_of_the_first() {
     // It stays out of all coverage: nothing of it is on the air.
-    let other = "[[hosts]]\nname = \"other\"\nhome = \"gw\"\nvisits = [{ cell = \"bs1\", at = \"1000 s\" }]\n";
+    let other =
+        "[[hosts]]\nname = \"other\"\nhome = \"gw\"\nvisits = [{ cell = \"bs1\", at = \"1000 s\" }]\n";
     let one = Lab::default();
     let two = Lab { flows: format!("{DOWN}{other}"), ..Lab::default() };
     assert_eq!(one.run().phases, two.run().phases);

@@ -119,7 +119,8 @@ impl Lab {
     /// All tables of its run.
     pub fn tables(&self) -> Vec<Table> {
         let text = self.text();
-        let scenario = Scenario::parse(&text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        let scenario =
+            Scenario::parse(&text, "lab.toml").unwrap_or_else(|problem| panic!("{problem}\n{text}"));
         let draw = Replication { seed: self.draw, run: 0, trace: None };
         run(&scenario, draw, &Conduct::default()).unwrap_or_else(|violation| panic!("{violation}\n{text}"))
     }

@@ -10,7 +10,9 @@ fn phases(record: &Record, sign: &str) -> [u64; 4] {
     let mut at = record.phase("coverage-left", 0).expect("the host leaves");
     [sign, "scanned", "authenticated", "link-up"].map(|phase| {
         let from = at;
-        at = record.phase(phase, from).unwrap_or_else(|| panic!("no {phase} behind {from}: {:?}", record.phases));
+        at = record
+            .phase(phase, from)
+            .unwrap_or_else(|| panic!("no {phase} behind {from}: {:?}", record.phases));
         at - from
     })
 }
@@ -63,7 +65,8 @@ fn the_loss_of_a_cell_is_noticed_within_its_bounds_by_beacons() {
         // The last beacon came up to an interval before the end of coverage; none was cut short by more than itself.
         let (least, most) = ((missed - 1) * BEACONS + grace, missed * BEACONS + grace);
         let slack = 2 * MS;
-        let outside: Vec<&u64> = times.iter().filter(|time| !(least - slack..=most + slack).contains(time)).collect();
+        let outside: Vec<&u64> =
+            times.iter().filter(|time| !(least - slack..=most + slack).contains(time)).collect();
         assert!(outside.is_empty(), "{missed}: {outside:?}");
         // Their phase is random: the mean is in the middle, within 4 standard errors of a uniform distribution.
         let mean = times.iter().sum::<u64>() as f64 / 100.0;
@@ -152,9 +155,14 @@ fn retries_for_the_host_that_is_gone_delay_others_in_its_old_cell() {
         };
         let gone = record.phase("gone-by-retries", 0).expect("the base station finds out");
         // Each frame for the host that is gone is sent seven times, and is lost because of its departure.
-        let lost = record.lost("down").filter(|loss| &*loss.place == "bs1/air" && &*loss.reason == "detached");
+        let lost =
+            record.lost("down").filter(|loss| &*loss.place == "bs1/air" && &*loss.reason == "detached");
         assert!(lost.count() >= 50, "{draw}");
-        (mean(LEAVES - 1_000 * MS, LEAVES - 50 * MS), mean(LEAVES, gone - 50 * MS), mean(gone + 50 * MS, 7_500 * MS))
+        (
+            mean(LEAVES - 1_000 * MS, LEAVES - 50 * MS),
+            mean(LEAVES, gone - 50 * MS),
+            mean(gone + 50 * MS, 7_500 * MS),
+        )
     };
     for draw in 1..=5 {
         let (before, meanwhile, after) = delays(draw);

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 struct Variant(&'static str, &'static str, u64);
 
 const MOBILE_IP: &str = "kind = \"mobile-ip\"\nlocal_handoff = false\nadvertisement_interval = \"200 ms\"";
-const SMOOTH: &str = "kind = \"mobile-ip\"\nadvertisement_interval = \"200 ms\"\nbuffer = { at = \"base-station\" }";
+const SMOOTH: &str =
+    "kind = \"mobile-ip\"\nadvertisement_interval = \"200 ms\"\nbuffer = { at = \"base-station\" }";
 
 const VARIANTS: [Variant; 12] = [
     Variant("mobile ip", MOBILE_IP, 6_000 * MS),
@@ -44,7 +45,8 @@ fn problems(lab: &Lab, covered: u64, bound: u64) -> Result<u64, String> {
     }
     // A noisy medium may have cost the host its cell just now.
     let link = record.phases.iter().rfind(|noted| noted.phase.starts_with("link-"));
-    let is_settled = link.is_some_and(|noted| &*noted.phase == "link-up" && noted.time + 500 * MS < record.end);
+    let is_settled =
+        link.is_some_and(|noted| &*noted.phase == "link-up" && noted.time + 500 * MS < record.end);
     if inside > 12 && is_settled {
         return Err(format!("{inside} packets are still inside: {lab:?}"));
     }
@@ -64,7 +66,8 @@ fn frames(record: &Record) -> Vec<Trouble> {
     for signal in &record.signals {
         let occurrence = seen.entry(&signal.message).or_default();
         *occurrence += 1;
-        let is_frame = ["probe", "authentication", "reassociation"].iter().any(|kind| signal.message.starts_with(kind));
+        let is_frame =
+            ["probe", "authentication", "reassociation"].iter().any(|kind| signal.message.starts_with(kind));
         if is_frame && signal.sent > LEAVES {
             found.push(Trouble::lost(&*signal.message, *occurrence));
         }
@@ -82,7 +85,9 @@ fn each_frame_and_each_two_lost_or_late_are_made_good() {
         // Detection, two scans, two timeouts; and what the protocol takes of itself.
         let mut check = |troubles: Vec<Trouble>| {
             let case = Lab { troubles, ..lab.clone() };
-            wrong.extend(problems(&case, LEAVES, 2_500 * MS).err().map(|problem| format!("{name}: {problem}")));
+            wrong.extend(
+                problems(&case, LEAVES, 2_500 * MS).err().map(|problem| format!("{name}: {problem}")),
+            );
         };
         for (number, trouble) in found.iter().enumerate() {
             for delay_ms in [40, 250, 2_000] {
@@ -172,7 +177,8 @@ fn walk(number: u64) -> Result<u64, String> {
         last = at;
         at += 1 + if dice.below(2) == 0 { dice.below(500) } else { dice.below(3_000) };
     }
-    let overlap = if visits.iter().any(|(_, _, until)| until.is_some()) { 0 } else { *dice.one_of(&[0, 20, 400]) };
+    let overlap =
+        if visits.iter().any(|(_, _, until)| until.is_some()) { 0 } else { *dice.one_of(&[0, 20, 400]) };
     let scan = *dice.one_of(&["active", "active", "passive"]);
     let attempts = *dice.one_of(&[0, 3, 7]);
     let radio = format!(

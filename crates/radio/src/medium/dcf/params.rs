@@ -140,12 +140,14 @@ impl Params {
     /// Why hosts cannot roam by what they hear, and at which field.
     pub(in crate::medium) fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
         match self {
-            Params { beacon_interval: Duration::ZERO, .. } => {
-                Some(("beacon_interval", "hosts that roam listen to beacons: write for example \"102400 us\""))
-            }
-            Params { departed: Departed::Discard, .. } => {
-                Some(("departed", "a base station of 802.11 does not know at once who has gone: write \"retry\""))
-            }
+            Params { beacon_interval: Duration::ZERO, .. } => Some((
+                "beacon_interval",
+                "hosts that roam listen to beacons: write for example \"102400 us\"",
+            )),
+            Params { departed: Departed::Discard, .. } => Some((
+                "departed",
+                "a base station of 802.11 does not know at once who has gone: write \"retry\"",
+            )),
             _ => None,
         }
     }
