@@ -24,6 +24,7 @@ mod holding;
 mod rare;
 mod roaming;
 
+pub use air::Decided;
 pub use roaming::Air;
 
 /// What becomes of a mark that comes from outside.

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
 use crate::link::InFlight;
-use crate::network::{Network, Up};
+use crate::network::{Decided, Network, Up};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
 use std::fmt;
@@ -206,7 +206,7 @@ impl World {
     fn medium_wake(&mut self, medium: u32) {
         let Planes { cx, network, agents } = &mut self.planes;
         network.wake_medium(medium, cx.now);
-        while let Some((lost, air)) = network.decide(medium, cx) {
+        while let Some(Decided { lost, air }) = network.decide(medium, cx) {
             if let Some((from, dst)) = lost {
                 agents.look_for_drained(from, dst, network, cx);
             }

@@ -106,7 +106,7 @@ fn unanswered_requests_are_repeated_and_then_the_next_cell_is_tried() {
     station.hear(Heard::Authenticated(0), at(scanned + 610_000));
     assert_eq!(station.done(), []);
     station.hear(Heard::Authenticated(1), at(scanned + 620_000));
-    (0..3).for_each(|_| drop(station.wait(false)));
+    assert_eq!([(); 3].map(|()| station.wait(false) - scanned), [820_000, 1_020_000, 1_220_000]);
     let deeds = station.done();
     assert_eq!(deeds.iter().filter(|deed| matches!(deed, Deed::Associate { cell: 1, .. })).count(), 3);
     assert_eq!(deeds[deeds.len() - 2..], [Deed::Note("association-failed"), Deed::Tune(1)]);

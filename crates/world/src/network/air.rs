@@ -11,6 +11,15 @@ use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_radio::Loss;
 
+/// What a medium has decided.
+#[derive(Copy, Clone, Debug)]
+pub struct Decided {
+    /// Of a packet that is lost by it: where its link begins, and who it is for.
+    pub lost: Option<(NodeId, Addr)>,
+    /// What layer 2 of roaming hosts learns.
+    pub air: Option<Air>,
+}
+
 impl Network {
     /// A medium's deadline may have come: [`decide`](Self::decide) is to be asked until there is nothing, then
     /// [`rest`](Self::rest).
@@ -18,9 +27,8 @@ impl Network {
         self.links.wake(medium, now);
     }
 
-    /// Lets one thing happen that a medium has decided, if there is one: of a packet that is lost by it, where its link
-    /// begins and who it is for; and what layer 2 of roaming hosts learns.
-    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<(Option<(NodeId, Addr)>, Option<Air>)> {
+    /// Lets one thing happen that a medium has decided, if there is one.
+    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<Decided> {
         let Network { links, nodes, cells, .. } = self;
         let gets_across =
             |link: &Link, packet: &Packet, started: Time| gets_across(nodes, cells, link, packet, started);
@@ -32,7 +40,7 @@ impl Network {
             Settled::Lost(packet, loss) => Some(self.lose_on_air(link, packet, loss, cx)),
             _ => None,
         };
-        Some((lost, air))
+        Some(Decided { lost, air })
     }
 
     /// A medium has decided all that it can now.
