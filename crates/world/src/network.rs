@@ -25,7 +25,6 @@ mod rare;
 mod roaming;
 
 pub use air::Decided;
-pub use roaming::Air;
 
 /// What becomes of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -76,6 +75,21 @@ pub enum Up {
     Broadcast(CellId, PacketId),
     /// A packet has come over this uplink from a host that the base station has not associated.
     Stranger(LinkId, PacketId),
+}
+
+/// What layer 2 learns of what was on the air.
+#[derive(Copy, Clone, Debug)]
+pub enum Air {
+    /// A cell has sent a beacon, which ends now and began at this time.
+    Beacon(CellId, Time),
+    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
+    Attempt(NodeId, bool),
+    /// A management frame of a host has left, received or not.
+    HostSent(NodeId),
+    /// A frame for a host was received, and acknowledged to the base station.
+    Acknowledged(CellId, Addr),
+    /// A base station takes a host as gone: it has given up too many frames for it.
+    GivenUp(CellId, Addr),
 }
 
 /// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes

@@ -1,27 +1,12 @@
 //! What roaming with 802.11 asks of the network: management frames, and base stations that know their hosts.
 
-use super::Network;
+use super::{Air, Network};
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::link::{End, Link, Settled};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, PacketPool};
-
-/// What layer 2 learns of what was on the air.
-#[derive(Copy, Clone, Debug)]
-pub enum Air {
-    /// A cell has sent a beacon, which ends now and began at this time.
-    Beacon(CellId, Time),
-    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
-    Attempt(NodeId, bool),
-    /// A management frame of a host has left, received or not.
-    HostSent(NodeId),
-    /// A frame for a host was received, and acknowledged to the base station.
-    Acknowledged(CellId, Addr),
-    /// A base station takes a host as gone: it has given up too many frames for it.
-    GivenUp(CellId, Addr),
-}
 
 impl Network {
     /// What layer 2 learns from an outcome at a station; `started`: when its transmission began.
