@@ -13,7 +13,7 @@ use crate::node::{Domain, Node, Nodes, Resident};
 use crate::route::Ways;
 use crate::table::Column;
 use crate::tunnel::TunnelEcn;
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
