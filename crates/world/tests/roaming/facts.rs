@@ -157,6 +157,24 @@ fn a_base_station_forgets_a_host_that_it_has_no_sign_of() {
     assert!(record.phase("deauthenticated", gone).unwrap() < gone + 5 * MS, "it hears so");
 }
 
+#[test]
+fn hosts_that_are_switched_on_together_do_not_collide_on_each_channel() {
+    let mut text = DOWN.to_owned();
+    for number in 0..4 {
+        text += &format!(
+            "[[hosts]]\nname = \"h{number}\"\nhome = \"gw\"\nvisits = [{{ cell = \"bs1\", at = \"0 s\" }}]\n"
+        );
+    }
+    let late = |draw: u64| {
+        let record = Lab { draw, flows: text.clone(), ..Lab::default() }.run();
+        let up = record.phases.iter().filter(|noted| &*noted.phase == "link-up" && noted.time < 200 * MS);
+        5 - up.count()
+    };
+    // All five within three scans; two of them draw the same slot of 32 in one of three scans.
+    let late: usize = (1..=20).map(late).sum();
+    assert!(late <= 5, "{late} of 100");
+}
+
 /// The report on a scenario with one thing replaced.
 fn refused(lab: &Lab, old: &str, new: &str) -> String {
     let text = lab.text();

@@ -29,9 +29,9 @@ fn the_whole_handover_is_the_sum_of_its_phases() {
         let [detection, scan, authentication, association] = phases(&record, "beacon-loss");
         let total = record.phase("link-up", LEAVES).unwrap() - LEAVES;
         assert_eq!(total, detection + scan + authentication + association);
-        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a probe request of 48 B at 2 Mbit/s: 192 + 192 µs.
-        // A beacon of that channel may be on the air when the request is to be sent: a beacon takes 552 µs, DIFS 50, backoff 620.
-        assert!((62_484_000..62_484_000 + 1_222_000).contains(&scan), "{draw}: {scan}");
+        // Eleven delays of 0.1 ms, ten channels of 5 ms, one of 11 ms behind a DIFS, up to 31 slots of 20 µs and a probe request
+        // of 48 B at 2 Mbit/s, 192 + 192 µs. A beacon of 552 µs may come before it, with a DIFS.
+        assert!((62_534_000..62_534_000 + 1_222_000).contains(&scan), "{draw}: {scan}");
         // Request of 34 B, 328 µs; SIFS, acknowledgement and DIFS before the answer, at most 31 slots and 328 µs. A backoff
         // behind the last frame, DIFS and a beacon may come before either.
         let least = 328_000 + 10_000 + 248_000 + 50_000 + 328_000;
@@ -45,12 +45,17 @@ fn the_whole_handover_is_the_sum_of_its_phases() {
 #[test]
 fn parameters_of_the_scan_take_what_they_say() {
     let scan = |radio: &str| phases(&quiet(radio).run(), "beacon-loss")[1] / 1_000;
-    // One channel: delay, request of 384 µs, MaxChannelTime.
-    assert_eq!(scan("channels = 1"), 100 + 384 + 11_000);
+    // A DIFS, a request of 384 µs, and its backoff in slots of 20 µs.
+    let request = 50 + 384;
+    let backoff = |scan: u64, rest: u64| {
+        assert!(scan >= rest && scan <= rest + 31 * 20 && (scan - rest) % 20 == 0, "{scan} {rest}");
+    };
+    // One channel with all three cells, each of which gets a request: delay, request, MaxChannelTime.
+    backoff(scan("channels = 1"), 100 + request + 11_000);
     assert_eq!(scan("scan = \"passive\""), 11 * 120_000);
     assert_eq!(scan("scan = \"passive\"\npassive_channel_time = \"150 ms\"\nchannels = 6"), 6 * 150_000);
     let wide = scan("min_channel_time = \"20 ms\"\nmax_channel_time = \"30 ms\"\nprobe_delay = \"1 ms\"");
-    assert_eq!(wide, 11 * 1_000 + 10 * 20_000 + 384 + 30_000);
+    backoff(wide, 11 * 1_000 + 10 * 20_000 + request + 30_000);
 }
 
 #[test]

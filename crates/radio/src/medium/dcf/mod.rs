@@ -12,6 +12,9 @@
 //! ASSUMPTION: what two stations begin to send less than a slot apart collides, for a slot is the time in which a station
 //! cannot know that another has begun (§9.2.10); of frames that collide none is received (no capture).
 //!
+//! ASSUMPTION: a probe request always waits for a DIFS and a backoff, for its station has heard nothing of the channel before;
+//! hosts that begin to scan at one instant would else collide on each.
+//!
 //! ASSUMPTION: what gets lost by `frame_loss` is data; responses and RTS get lost by collisions alone.
 
 mod params;
@@ -313,8 +316,9 @@ impl Dcf {
         if self.counting.contains(&place) {
             return;
         }
-        station.ready = self.ready;
-        if is_busy {
+        let asks = station.frame.is_some_and(|frame| frame.management && frame.broadcast);
+        station.ready = if asks { self.ready.max(now + self.timing.difs) } else { self.ready };
+        if is_busy || asks {
             station.draw();
         } else {
             station.need_not_wait();
