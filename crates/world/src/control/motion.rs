@@ -16,6 +16,7 @@ impl Agents {
         let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
         let led = Led::By(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
         cx.because(led, |cx| match motion {
+            _ if net.cells().roam() => self.change_coverage(host, (motion, cell), net, cx),
             Motion::Leave { .. } => self.leave(host, cell, net, cx),
             Motion::Enter { .. } => self.enter(host, cell, net, cx),
         });
