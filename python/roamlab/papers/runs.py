@@ -17,7 +17,7 @@ from roamlab.records.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.records.results import Results
@@ -46,9 +46,9 @@ class Batch:
         )
 
     def each(
-        self, scenarios: Mapping[K, tuple[Scenario, int]], take: Callable[[Results], T]
+        self, scenarios: Mapping[K, tuple[Scenario, int | Sequence[int]]], take: Callable[[Results], T]
     ) -> dict[K, list[T]]:
-        """`take` of so many runs of each scenario, in lists that `make` fills.
+        """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
         Run n draws from the same streams in every scenario. `take` is a function of a module, or a partial of one, so
         that what it gave is found again; it says with `reads` what it reads, and gives what `keeping.encode` takes.
@@ -57,7 +57,7 @@ class Batch:
         read_by(take)
         found: dict[K, list[T]] = {case: [] for case in scenarios}
         for case, (scenario, runs) in scenarios.items():
-            for run in range(runs):
+            for run in range(runs) if isinstance(runs, int) else runs:
                 _, lists = self._wanted[Job(scenario, SEED, run)].setdefault(name, (take, []))
                 lists.append(found[case])
         return found
