@@ -48,7 +48,7 @@ def diagram(explained: Explained, folder: Path) -> SavedFigure:
         caption = (
             f"{effect.what} ({effect.reading}): a handover of run {explained.run}, which has the median effect "
             f"({effect.median_of}); of its {len(handovers[0].progress)} handovers each panel shows the one with the "
-            "median number of new segments until the next. Shaded: the gap, or the overlap; solid line: timeout, dotted: "
+            "median number of new segments until the next. Shaded: gap or overlap; solid line: timeout, dotted: "
             "fast retransmit. A segment that is lost once and arrives all the same was a copy on the other branch. "
             f"{effect.why}"
         )

@@ -161,8 +161,8 @@ def _map(what: str, maps: Sequence[tuple[Evidence, Named]], folder: Path) -> Sav
             axis.label_outer()
         caption = (
             f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, under the rules of ns-2 of 2003 "
-            f"({counts[0]} runs) and of the RFCs ({counts[1]} runs); mean of the four TCPs, with 95 % intervals. Throughput "
-            "is over that of the same TCP without handovers."
+            f"({counts[0]} runs) and of the RFCs ({counts[1]} runs); mean of the four TCPs, with 95 % intervals. "
+            "Throughput is over that of the same TCP without handovers."
         )
         return save(figure, folder, f"named-{what}", caption)
 
