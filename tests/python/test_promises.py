@@ -284,8 +284,8 @@ _HEAD = f"""\
 # What a handover costs
 
 Each named protocol in one handover between two access routers below one cross-over: a datagram each millisecond to the
-host, so that a count is a time in ms. Made by `python tests/python/test_promises.py`, which runs each row and compares it
-with what the design promises; a test fails when this page is not what came out.
+host, so that a count is a time in ms. Made by `python tests/python/test_promises.py`, which runs each row and compares
+it with what the design promises; a test fails when this page is not what came out.
 
 ```text
   ch -20- gw -5- r1 -5- ar1 -1- bs1
@@ -294,15 +294,16 @@ with what the design promises; a test fails when this page is not what came out.
 ```
 
 * **Lost**: none where a design promises none. Where it promises nothing, rate times the time in which nobody has a way
-  to the host: layer 2's gap, what the message takes to the cross-over ({_UP} ms), and what had passed it ({_DOWN} ms); the
-  formula of each row stands in the test. Transmission times and the datagrams at the edges make up to {_SLACK} more or less.
+  to the host: layer 2's gap, what the message takes to the cross-over ({_UP} ms), and what had passed it ({_DOWN} ms);
+  the formula of each row stands in the test. Transmission times and the datagrams at the edges make up to {_SLACK} more
+  or less.
 * **Twice**: datagrams that came again, and how many may: copies while both branches live and the host hears both, and
   what was kept before the break.
 * **Overtaken**: the most that came before one that was sent earlier, and how many may: the detour over the old base
   station ({_BETWEEN} ms), or what was kept.
 
-Buffers hold {_KEPT} packets where nothing else is said, triggers come {_LEAD} ms ahead. Nothing is random here. What lost or late
-signalling does is on the protocols' pages.
+Buffers hold {_KEPT} packets where nothing else is said, triggers come {_LEAD} ms ahead. Nothing is random here. What
+lost or late signalling does is on the protocols' pages.
 """
 
 
