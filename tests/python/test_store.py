@@ -104,8 +104,8 @@ from roamlab.records.manifest import Manifest
 from roamlab.records.results import Results
 from roamlab.records.store import Store
 Path.rename = lambda self, target: os.kill(os.getpid(), signal.SIGKILL)
-manifest = Manifest("name", "text", {}, 1, 0, "0", "schema", "build")
-Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda: pl.DataFrame({"flow": [1]})}))
+manifest = Manifest("name", "text", "{}", 1, 0, "0", "schema", "build")
+Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda _: pl.DataFrame({"flow": [1]})}))
 """
     killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     assert killed.returncode == -signal.SIGKILL

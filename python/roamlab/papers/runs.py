@@ -17,7 +17,7 @@ from roamlab.records.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from roamlab.records.results import Results
@@ -46,7 +46,7 @@ class Batch:
         )
 
     def each(
-        self, scenarios: Mapping[K, tuple[Scenario, int | Sequence[int]]], take: Callable[[Results], T]
+        self, scenarios: Mapping[K, tuple[Scenario, int | range]], take: Callable[[Results], T]
     ) -> dict[K, list[T]]:
         """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
@@ -62,13 +62,13 @@ class Batch:
                 lists.append(found[case])
         return found
 
-    def make(self, store: Path, threads: int) -> None:
+    def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
         """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends."""
         keys = {job: {name: _key(job, name) for name in wanted} for job, wanted in self._wanted.items()}
         with Shards(store / KEPT, _COLUMNS) as kept:
             while True:
                 with suppress(Mended):
-                    self._make_missing(keys, kept, threads)
+                    self._make_missing(keys, kept, threads, say_found)
                     kept.flush()
                     texts = _read(kept, [key for of_job in keys.values() for key in of_job.values()])
                     break
@@ -77,13 +77,15 @@ class Batch:
                 for found in lists:
                     found.append(decode(texts[keys[job][name]]))
 
-    def _make_missing(self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int) -> None:
+    def _make_missing(
+        self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int, say_found: bool
+    ) -> None:
         missing: dict[Job, dict[str, Callable[[Results], Any]]] = {}
         for job, wanted in self._wanted.items():
             takes = {key: wanted[name][0] for name, key in keys[job].items() if key not in kept}
             if takes:
                 missing[job] = takes
-        if len(missing) < len(keys):
+        if say_found and len(missing) < len(keys):
             print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
 
         def keep(job: Job, results: Results) -> None:

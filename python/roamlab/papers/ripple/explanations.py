@@ -251,7 +251,7 @@ def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
         wanted = {}
         for number, panel in enumerate(effect.panels):
             scenario = experiments.handovers(*panel.case, effect.readings[panel.without])
-            wanted[number] = (scenario.set("record", record), [run])
+            wanted[number] = (scenario.set("record", record), range(run, run + 1))
         asked.append((effect, found, run, batch.each(wanted, take)))
     batch.make(store, threads)
     return [
