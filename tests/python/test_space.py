@@ -27,7 +27,7 @@ def _outcome(margin: float) -> Outcome:
 
 
 def _explore(margin: Callable[[Setting], float], budget: int = 150) -> space.Robustness:
-    def evaluate(settings: Sequence[Setting]) -> list[dict[str, Outcome]]:
+    def evaluate(settings: Sequence[Setting], _: bool) -> list[dict[str, Outcome]]:
         return [{"claim": _outcome(margin(setting))} for setting in settings]
 
     return space.explore(AXES, evaluate, budget).claims["claim"]
@@ -93,10 +93,25 @@ def test_what_decides_is_told_with_its_uncertainty() -> None:
     assert all(effect.share.effect >= 0.05 for effect in pair.effects)
 
 
+def test_what_leans_is_looked_at_closely() -> None:
+    """Few runs never decide: a closer look at the best of the undecided settings does."""
+    looked: list[Setting] = []
+
+    def evaluate(settings: Sequence[Setting], closely: bool) -> list[dict[str, Outcome]]:
+        looked.extend(settings if closely else [])
+        margins = [0.4 * (each[1] + each[2]) - 1.2 for each in settings]
+        return [{"claim": _outcome(margin * (5 if closely else 1))} for margin in margins]
+
+    found = space.explore(AXES, evaluate, 100).claims["claim"]
+    assert found.line(AXES) == "contradicted under the default; holds under axis 1 c + axis 2 c"
+    assert looked
+    assert all(each[1] == each[2] == 2 for each in looked)
+
+
 def test_all_pairs_of_values_are_tried() -> None:
     tried: list[Setting] = []
 
-    def evaluate(settings: Sequence[Setting]) -> list[dict[str, Outcome]]:
+    def evaluate(settings: Sequence[Setting], _: bool) -> list[dict[str, Outcome]]:
         tried.extend(settings)
         return [{"claim": _outcome(-2.0)} for _ in settings]
 
@@ -107,13 +122,13 @@ def test_all_pairs_of_values_are_tried() -> None:
 
 
 def test_a_space_smaller_than_the_budget_is_tried_whole() -> None:
-    found = space.explore(AXES[:2], lambda few: [{"claim": _outcome(-2.0)} for _ in few], 150)
+    found = space.explore(AXES[:2], lambda few, _: [{"claim": _outcome(-2.0)} for _ in few], 150)
     assert len(found.tried) == 9
 
 
 def test_equal_searches_are_equal() -> None:
     first, second = (
-        space.explore(AXES, lambda few: [{"claim": _outcome(sum(each) - 12.0)} for each in few], 100)
+        space.explore(AXES, lambda few, _: [{"claim": _outcome(sum(each) - 12.0)} for each in few], 100)
         for _ in range(2)
     )
     assert list(first.tried) == list(second.tried)

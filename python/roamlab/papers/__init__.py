@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.papers.exploring import Space
+    from roamlab.papers.spaces import Space
     from roamlab.showing.report import Report
 
 

@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base import figures
@@ -15,44 +15,22 @@ from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.report import Assumption, Measured, Report, Row, Table
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Axis, Outcome, Setting, changes, explore
+from roamlab.statistics.space import Outcome, Setting, changes, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
     from roamlab.papers import Session
+    from roamlab.papers.spaces import Space
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
 
-R = TypeVar("R")
-
 SETTINGS = 200
 """As many are tried unless another number is asked for."""
 LOG_SECONDS = 10.0
-
-
-@dataclass(frozen=True)
-class Space(Generic[R]):
-    """What a paper leaves open, and how its claims are decided under one choice of it all."""
-
-    title: str
-    default: R
-    """The reading with the first value on each axis; a dataclass."""
-    axes: Sequence[Axis]
-    ask: Callable[[Batch, R, range], Callable[[], Sequence[Claim]]]
-    """Asks for the runs of these numbers under a reading; decides the claims once the batch is made."""
-    runs: int
-    """Runs of each experiment under each setting."""
-    confirm: int
-    """Runs, others than those, of each experiment under a setting in which a verdict turns."""
-
-    def reading(self, setting: Setting) -> R:
-        """The reading that a setting stands for."""
-        chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
-        return replace(self.default, **chosen)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -101,8 +79,8 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
         batch.make(session.store, session.threads, say_found=False)
         return [each() for each in decide]
 
-    def evaluate(settings: Sequence[Setting]) -> list[Mapping[str, Outcome]]:
-        found = claims(settings, range(space.runs))
+    def evaluate(settings: Sequence[Setting], closely: bool) -> list[Mapping[str, Outcome]]:
+        found = claims(settings, closer if closely else range(space.runs))
         return [{claim.id: outcome(claim) for claim in of_setting} for of_setting in found]
 
     def tell(tried: int) -> None:
@@ -115,9 +93,10 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
                 f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", file=sys.stderr
             )
 
+    closer = range(space.runs, space.runs + space.confirm)
     found = explore(space.axes, evaluate, budget, tell)
     turns = sorted({robust.turning for robust in found.claims.values() if robust.turning is not None})
-    fresh = range(space.runs, space.runs + space.confirm)
+    fresh = range(closer.stop, closer.stop + space.confirm)
     by_turn = dict(zip(turns, claims(turns, fresh), strict=True)) if turns else {}
     confirmed = {}
     for robust in found.claims.values():
@@ -255,7 +234,7 @@ def _map(found: Explored, folder: Path) -> SavedFigure:
         axes.set_xlabel("claim")
         axes.set_ylabel("reading")
         axes.grid(visible=False)
-        caption = "Of the settings tried with the reading in the row, the share [%] in which the claim in the column holds."
+        caption = "Of the settings with the reading in the row, the share [%] in which the claim in the column holds."
         return figures.save(figure, folder, "map", caption)
 
 

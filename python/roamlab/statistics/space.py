@@ -134,12 +134,13 @@ def changes(axes: Sequence[Axis], setting: Setting) -> str:
 
 def explore(
     axes: Sequence[Axis],
-    evaluate: Callable[[Sequence[Setting]], Sequence[Mapping[str, Outcome]]],
+    evaluate: Callable[[Sequence[Setting], bool], Sequence[Mapping[str, Outcome]]],
     budget: int,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Explored:
     """Search a space with so many settings; `evaluate` gives each claim's outcome under each of a few settings.
 
+    Its second argument asks for a closer look, with more runs, at settings that lean to a verdict and do not reach it.
     Equal arguments give equal searches. `tell` hears how many settings were tried.
     """
     rng = np.random.default_rng(1)
@@ -149,11 +150,20 @@ def explore(
     plan = list(dict.fromkeys([*first, *drawn]))
     plan = list(dict.fromkeys([*plan, *_cover(axes, plan, 2, rng)]))[:budget]
     tried: Tried = {}
+    looked: set[Setting] = set()
+
+    def look(settings: Sequence[Setting], *, closely: bool) -> None:
+        for setting, found in zip(settings, evaluate(settings, closely), strict=True):
+            tried[setting] = dict(found)
+
     while plan:
         for at in range(0, len(plan), BATCH):
-            few = plan[at : at + BATCH]
-            tried |= {setting: dict(found) for setting, found in zip(few, evaluate(few), strict=True)}
+            look(plan[at : at + BATCH], closely=False)
             tell(len(tried))
+        closer = _leaning(axes, tried, looked)
+        looked.update(closer)
+        if closer:
+            look(closer, closely=True)
         plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
     kept = [setting for setting in drawn if setting in tried]
     return Explored(axes, tried, kept, _judge(axes, tried, kept))
@@ -253,6 +263,26 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
     while len(fresh) < BATCH and len(fresh) + len(tried) < prod(len(axis.values) for axis in axes):
         fresh += [each for each in _anywhere(axes, 1, rng) if each not in tried and each not in fresh]
     return fresh
+
+
+def _leaning(axes: Sequence[Axis], tried: Tried, looked: set[Setting]) -> list[Setting]:
+    """Undecided settings that lean to a claim's other verdict and would tell most: the best, or parts of a turn."""
+    found = []
+    for claim, outcome in tried[(0,) * len(axes)].items():
+        other = _turned(outcome.verdict)
+        sign = 1.0 if other == "holds" else -1.0
+        turning = _turning(axes, tried, claim)
+        leaning = [
+            setting
+            for setting in (tried if turning is None else _parts(turning))
+            if setting in tried
+            and setting not in looked
+            and tried[setting][claim].verdict == "undecided"
+            and sign * tried[setting][claim].margin > 0
+        ]
+        leaning.sort(key=lambda setting: -sign * tried[setting][claim].margin)
+        found += leaning[: 1 if turning is None else None]
+    return list(dict.fromkeys(found))
 
 
 def _turns(lists: Sequence[Sequence[Setting]]) -> Iterator[list[Setting]]:

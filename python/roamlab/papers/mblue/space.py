@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from roamlab.papers.exploring import Space
 from roamlab.papers.mblue import claims, evidence
 from roamlab.papers.mblue.experiments import DEFAULT, Reading
+from roamlab.papers.spaces import Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -75,12 +75,7 @@ AXES = (
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
-    found = evidence.evidence(batch, reading, runs)
-    return partial(_decide, found)
-
-
-def _decide(found: evidence.Evidence) -> list[Claim]:
-    return [claim(found) for claim in claims.BY_EVIDENCE]
+    return partial(claims.read, evidence.evidence(batch, reading, runs))
 
 
 SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30)
