@@ -120,8 +120,7 @@ pub fn lab(variant: &Variant) -> Lab {
 }
 
 /// What is wrong with a run.
-pub fn problems(lab: &Lab, bound: u64) -> Vec<String> {
-    let record = lab.run();
+pub fn problems(lab: &Lab, record: &Record, bound: u64) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(record.reached_again("down", bound).err());
     // Where the way is set up from the old base station on, packets circle until the last router has heard of it.
@@ -174,7 +173,7 @@ fn each(variants: &[Variant], what: impl Fn(&Variant, &Lab, &mut dyn FnMut(&Lab)
     for variant in variants {
         let lab = lab(variant);
         what(variant, &lab, &mut |lab| {
-            let found = problems(lab, bound(variant));
+            let found = problems(lab, &lab.run(), bound(variant));
             let case = format!("{}, {:?}, {:?}", variant.0, lab.visits, lab.troubles);
             wrong.extend(found.into_iter().map(|problem| format!("{case}: {problem}")));
         });

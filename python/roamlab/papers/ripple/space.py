@@ -107,6 +107,12 @@ AXES = (
         "802.11 without its rate",
     ),
     Axis(
+        "medium",
+        "medium",
+        (Value("dedicated", "dedicated"), Value("802.11b's", "dcf", 0.5)),
+        'the paper names "detailed 802.11 models", and sets layer 2\'s delay all the same',
+    ),
+    Axis(
         "normalised_by",
         "normalised by",
         (Value("no handover", "no handover"), Value("the maximum", "maximum")),
