@@ -331,5 +331,5 @@ def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
 def test_options_that_do_not_go_together(roamlab: Roamlab, arguments: tuple[str, ...]) -> None:
     found = roamlab("reproduce", "mblue", *arguments)
     assert found.code == 2
-    assert "it goes with --settings" in found.stderr
-    assert "--explore --settings 200" in found.stderr
+    assert "it goes with --settings" in found.err
+    assert "--explore --settings 200" in found.err
