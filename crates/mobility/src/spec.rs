@@ -181,6 +181,8 @@ protocols! {
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
     "fmipv6" => fmipv6 as Fmipv6:
         "FMIPv6, fast handovers of Mobile IPv6: predictive and reactive, with an anchor",
+    "bcmp" => bcmp as Bcmp:
+        "BCMP: anchor points with tunnels, planned and unplanned handovers, change of the anchor, paging",
 }
 
 impl<'de> Deserialize<'de> for MobilitySpec {

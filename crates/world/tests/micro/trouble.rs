@@ -106,6 +106,34 @@ pub const FMIPV6: [Variant; 7] = [
     ),
 ];
 
+pub const BCMP: [Variant; 9] = [
+    Variant("unplanned", "kind = \"bcmp\"", NO_GAP),
+    Variant("no forwarding", "kind = \"bcmp\"\nforward_after_notify = false", GAP),
+    Variant("unplanned, buffer", "kind = \"bcmp\"\nbuffer = { at = \"old\" }", GAP),
+    Variant("planned", "kind = \"bcmp\"\ntrigger = { by = \"source\" }", GAP),
+    Variant(
+        "returned",
+        "kind = \"bcmp\"\nunused = \"returned\"\ntrigger = { by = \"source\", wrong = 0.5, false_alarms = 0.5 }",
+        GAP,
+    ),
+    Variant(
+        "no buffer",
+        "kind = \"bcmp\"\ntrigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }",
+        NO_GAP,
+    ),
+    Variant(
+        "mispredicted",
+        "kind = \"bcmp\"\ntrigger = { by = \"source\", wrong = 0.5, false_alarms = 0.5 }",
+        OVERLAP,
+    ),
+    Variant("copies", "kind = \"bcmp\"\ntrigger = { by = \"source\" }", ALL),
+    Variant(
+        "advertisements",
+        "kind = \"bcmp\"\ndetection = { by = \"advertisement\", beacon_interval = \"40 ms\" }",
+        OVERLAP,
+    ),
+];
+
 /// What repetitions take after two losses: at M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the prune timer; at
 /// HAWAII the same for a registration; at Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
@@ -257,4 +285,14 @@ fn fmipv6_with_one_or_two_messages_in_trouble() {
 #[test]
 fn fmipv6_with_a_second_handover() {
     twice(&FMIPV6);
+}
+
+#[test]
+fn bcmp_with_one_or_two_messages_in_trouble() {
+    one_or_two(&BCMP);
+}
+
+#[test]
+fn bcmp_with_a_second_handover() {
+    twice(&BCMP);
 }

@@ -1,0 +1,1 @@
+//! Each role's transition table, and what the roles agree on.
