@@ -106,7 +106,18 @@ pub const FMIPV6: [Variant; 7] = [
     ),
 ];
 
-pub const BCMP: [Variant; 9] = [
+/// Two anchors with a home agent above them; the host changes its anchor when it comes to the third cell.
+macro_rules! bcmp_anchors {
+    ($rest:literal) => {
+        concat!(
+            "kind = \"bcmp\"\nanchors = [\"r1\", \"r2\"]\nanchor_change = true\nanchor_grace = \"300 ms\"\n",
+            "global = { retransmit = \"200 ms\", retransmit_limit = \"1 s\" }\n",
+            $rest
+        )
+    };
+}
+
+pub const BCMP: [Variant; 11] = [
     Variant("unplanned", "kind = \"bcmp\"", NO_GAP),
     Variant("no forwarding", "kind = \"bcmp\"\nforward_after_notify = false", GAP),
     Variant("unplanned, buffer", "kind = \"bcmp\"\nbuffer = { at = \"old\" }", GAP),
@@ -127,10 +138,26 @@ pub const BCMP: [Variant; 9] = [
         OVERLAP,
     ),
     Variant("copies", "kind = \"bcmp\"\ntrigger = { by = \"source\" }", ALL),
+    Variant("anchors", bcmp_anchors!(""), GAP),
+    Variant("anchors, planned", bcmp_anchors!("trigger = { by = \"source\" }"), OVERLAP),
     Variant(
         "advertisements",
         "kind = \"bcmp\"\ndetection = { by = \"advertisement\", beacon_interval = \"40 ms\" }",
         OVERLAP,
+    ),
+];
+
+/// Hosts that become idle between two datagrams and are paged for each.
+pub const BCMP_PAGING: [Variant; 2] = [
+    Variant(
+        "anchors, paging",
+        bcmp_anchors!("paging = { areas = [[\"bs1\", \"bs3\"]], idle_after = \"15 ms\" }"),
+        NO_GAP,
+    ),
+    Variant(
+        "paging",
+        "kind = \"bcmp\"\npaging = { areas = [[\"bs1\", \"bs2\"]], idle_after = \"15 ms\" }",
+        GAP,
     ),
 ];
 
@@ -295,4 +322,5 @@ fn bcmp_with_one_or_two_messages_in_trouble() {
 #[test]
 fn bcmp_with_a_second_handover() {
     twice(&BCMP);
+    twice(&BCMP_PAGING);
 }
