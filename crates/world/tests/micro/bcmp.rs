@@ -222,10 +222,7 @@ fn an_idle_host_is_paged_where_it_is() {
     for (area, attaches) in [("[\"bs1\", \"bs2\"]", 2), ("[\"bs1\", \"bs3\"]", 3)] {
         let record = call_after_a_pause(area, Vec::new());
         // Idle, in another area if it is one, and paged.
-        assert_eq!(
-            sent(&record, "handover-attach"),
-            attaches + usize::from(attaches == 3) - 1 + 1 - usize::from(attaches == 3)
-        );
+        assert_eq!(sent(&record, "handover-attach"), attaches);
         assert_eq!(sent(&record, "page"), if attaches == 2 { 2 } else { 1 }, "in the cells of its area");
         assert_eq!(record.lost("second").count(), 0);
         let first = record.delivered("second").map(|delivery| delivery.time - delivery.sent).next();
@@ -298,11 +295,8 @@ fn a_host_whose_session_is_over_logs_in_again() {
     lab.troubles = (3..=9).map(|number| Trouble::lost("handover-attach", number)).collect();
     let record = lab.run();
     assert_eq!(record.phases.iter().filter(|noted| &*noted.phase == "logged-in").count(), 2);
-    assert_eq!(
-        record.reached_again("probe", 200 * MS).map(|_| ()).err().as_deref(),
-        Some("lost again"),
-        "the probe ends"
-    );
+    let last = record.delivered("probe").last().expect("one").sent / MS;
+    assert_eq!(last, 6_999, "it is reached to the end of the probe");
     let lost = record.losses.iter().filter(|loss| &*loss.flow == "probe" && &*loss.reason == "no-binding");
     assert!(lost.count() > 100);
 }
