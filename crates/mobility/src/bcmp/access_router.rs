@@ -23,7 +23,7 @@
 //! | forwarding | lifetime over, the host has not left | route to the air | serving |
 //! | prepared, forwarding, left | lifetime over | no route; drops or returns what was kept | none |
 //! | any | logout of the host, or its acknowledge | hands it on | same |
-//! | serving | logout acknowledge of its session | hands it on, no route | none |
+//! | serving, preparing | logout acknowledge of its session | hands it on, no route | none |
 //! | any | page request | page | same |
 //!
 //! An attach, login request, prepare or notify that is older than the last news of the host changes nothing, nor does an

@@ -17,12 +17,13 @@
 //! | active | anchor change request | login request to that anchor | changing |
 //! | active | no data for a while, with paging | attach that says so | attaching |
 //! | idle | page, or data | attach | attaching |
-//! | idle | its access router is another one of the same area | | idle |
+//! | idle, away | its access router is one of the area in which it is idle | | idle |
 //! | active, preparing | registration reply | the grace time of the session before begins | same |
 //! | active | grace time over | logout of the session before | active |
 //! | active, attaching, logging-in | the hour of logout | logout | off |
 //! | off | no acknowledge in time | logout again | off |
 //! | off | logout acknowledge | | off |
+//! | off | login response that comes late | logout of that session | off |
 //! | active, preparing, attaching, logging-in, changing, idle | it has no access router any more | | away |
 
 use super::host::{Ending, Expected, Login, Registrar};
@@ -183,6 +184,9 @@ impl MobileHost {
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        if self.off && self.endings.iter().all(|ending| ending.session != session) {
+            self.endings.push(Ending { session, again: None });
+        }
         if self.login.take_if(|login| login.id == id).is_none() {
             return;
         }

@@ -276,12 +276,14 @@ fn mobile_host_with_hours() {
     let active = [&logging_in[..], &[(210, response.clone())]].concat();
     let attaching = [&active[..], &[(300, up(THERE))]].concat();
     let off = [&active[..], &[(1_000, Input::Deadline)]].concat();
-    let states: [Setup<'_, Message>; 5] = [
+    let hasty = [&logging_in[..], &[(1_000, Input::Deadline), (1_010, response.clone())]].concat();
+    let states: [Setup<'_, Message>; 6] = [
         ("before the hour", &there),
         ("logging in", &logging_in),
         ("logged in", &active),
         ("attaching", &attaching),
         ("logged out", &off),
+        ("logged out before the response", &hasty),
     ];
     let acknowledge = |number| hear(HERE, 1_000, Kind::LogoutAcknowledge { session: session(number) });
     let inputs = [
