@@ -15,7 +15,8 @@ pub struct Params {
     /// The part of the network that it is about; absent: all.
     #[serde(skip_serializing_if = "Domain::is_whole")]
     pub domain: Domain,
-    /// The nodes that are anchor points; empty: the homes of the hosts. Default empty.
+    /// The nodes that are anchor points; absent: the homes of the hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub anchors: Vec<String>,
     /// At which anchor a host logs in that has a global protocol above it. Default "nearest".
     pub anchor_choice: AnchorChoice,
