@@ -11,7 +11,6 @@ use std::sync::Arc;
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
         /// A mobility protocol as a scenario describes it: `kind` names it, the other fields are its parameters.
-        #[expect(clippy::large_enum_variant, reason = "a scenario has few")]
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum MobilitySpec {

@@ -37,6 +37,7 @@ use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// BCMP at an access router.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ pub struct AccessRouter {
     /// The anchor that it chooses for its hosts.
     anchor: Addr,
     address: Addr,
-    params: Params,
+    params: Arc<Params>,
     beacons: Beacons,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
@@ -55,11 +56,11 @@ pub struct AccessRouter {
 
 impl AccessRouter {
     /// An access router without hosts, which chooses `anchor` for them; the first advertisement comes at `phase`.
-    pub fn new(address: Addr, anchor: Addr, phase: Duration, params: &Params) -> AccessRouter {
+    pub fn new(address: Addr, anchor: Addr, phase: Duration, params: &Arc<Params>) -> AccessRouter {
         AccessRouter {
             anchor,
             address,
-            params: params.clone(),
+            params: Arc::clone(params),
             beacons: Beacons::new(phase, &params.detection),
             present: BTreeSet::new(),
             newest: BTreeMap::new(),
@@ -338,10 +339,10 @@ impl AccessRouter {
         out: &mut Vec<Action>,
     ) {
         match kind {
-            Kind::LoginRequest { anchor } if from == host => {
-                if self.present.contains(&host) && self.is_news(host, id) {
-                    send(anchor.unwrap_or(self.anchor), (host, id, kind), out);
-                }
+            Kind::LoginRequest { anchor }
+                if from == host && self.present.contains(&host) && self.is_news(host, id) =>
+            {
+                send(anchor.unwrap_or(self.anchor), (host, id, kind), out);
             }
             Kind::LoginResponse { session } => self.login_response((host, id), session, out),
             Kind::Attach { session, former, previous, idle } if from == host => {

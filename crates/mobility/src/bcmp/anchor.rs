@@ -21,14 +21,15 @@ use crate::{Agent, Direction, Identification, Via, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// BCMP at an anchor.
 #[derive(Clone, Debug)]
 pub struct Anchor {
     address: Addr,
-    params: Params,
+    params: Arc<Params>,
     /// The access routers of the paging area of each.
-    areas: BTreeMap<Addr, Vec<Addr>>,
+    areas: Arc<BTreeMap<Addr, Vec<Addr>>>,
     /// The number of the next session.
     next: u32,
     bindings: BTreeMap<Addr, Binding>,
@@ -54,8 +55,8 @@ struct Paging {
 
 impl Anchor {
     /// An anchor without sessions; `areas` has the access routers of the paging area of each.
-    pub fn new(address: Addr, areas: &BTreeMap<Addr, Vec<Addr>>, params: &Params) -> Anchor {
-        let (areas, params) = (areas.clone(), params.clone());
+    pub fn new(address: Addr, areas: &Arc<BTreeMap<Addr, Vec<Addr>>>, params: &Arc<Params>) -> Anchor {
+        let (areas, params) = (Arc::clone(areas), Arc::clone(params));
         Anchor { address, params, areas, next: 1, bindings: BTreeMap::new() }
     }
 

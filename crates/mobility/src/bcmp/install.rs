@@ -12,6 +12,7 @@ use crate::{
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 impl Protocol for Params {
     type Role = Bcmp;
@@ -71,17 +72,18 @@ impl Protocol for Params {
         let names = self.anchor_names(topology);
         // Without an anchor there is no host: the check has seen to it.
         let Some(first) = names.first() else { return installed };
-        let areas = self.areas(topology);
+        let (areas, params) = (Arc::new(self.areas(topology)), Arc::new(self.clone()));
         let mut together: BTreeMap<Addr, Vec<Addr>> = BTreeMap::new();
-        for (&cell, area) in &areas {
+        for (&cell, area) in areas.iter() {
             let same = areas.iter().filter(|(_, other)| *other == area).map(|(&other, _)| other);
             together.insert(cell, same.collect());
         }
+        let together = Arc::new(together);
         let limit = self.paging.as_ref().map(|paging| paging.limit);
         let buffering = limit.map(|limit| Buffering::plain(limit, Keeps::Nothing));
         for name in &names {
             let at = topology.address(name);
-            let role = Anchor::new(at, &together, self).into();
+            let role = Anchor::new(at, &together, &params).into();
             let buffering = buffering.clone();
             installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
         }
@@ -95,7 +97,7 @@ impl Protocol for Params {
             // Of several that are as near the first.
             let nearest = trees.iter().min_by_key(|(_, tree)| tree.distance(&cell.name));
             let nearest = nearest.map_or(*first, |(name, _)| *name);
-            let role = AccessRouter::new(at, topology.address(nearest), phase, self).into();
+            let role = AccessRouter::new(at, topology.address(nearest), phase, &params).into();
             let buffering = self.buffer.buffering();
             installed.roles.push(Placement { at, role, buffering, watches_uplink: false });
         }
@@ -113,7 +115,7 @@ impl Protocol for Params {
             }
             let hours = self.hours.iter().find(|(pattern, _)| matches(pattern, &host.name));
             let hours = hours.map_or_else(Hours::default, |(_, hours)| hours.clone());
-            let role = MobileHost::new(Home { host: at, anchor, home_agent }, &areas, &hours, self).into();
+            let role = MobileHost::new(Home { host: at, anchor, home_agent }, &areas, &hours, &params).into();
             let watches_uplink = self.paging.is_some();
             installed.roles.push(Placement { at, role, buffering: None, watches_uplink });
         }

@@ -34,14 +34,15 @@ use crate::{Agent, Identification, L2Trigger, mobile_ip};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// BCMP at a mobile host.
 #[derive(Clone, Debug)]
 pub struct MobileHost {
     home: Home,
-    params: Params,
+    params: Arc<Params>,
     /// The number of the paging area of each access router that is in one.
-    areas: BTreeMap<Addr, usize>,
+    areas: Arc<BTreeMap<Addr, usize>>,
     detector: Detector,
     /// When it logs in; `None`: it has.
     login_at: Option<Time>,
@@ -68,11 +69,16 @@ pub struct MobileHost {
 
 impl MobileHost {
     /// A host that hears nobody; `areas` has the number of the paging area of each access router.
-    pub fn new(home: Home, areas: &BTreeMap<Addr, usize>, hours: &Hours, params: &Params) -> MobileHost {
+    pub fn new(
+        home: Home,
+        areas: &Arc<BTreeMap<Addr, usize>>,
+        hours: &Hours,
+        params: &Arc<Params>,
+    ) -> MobileHost {
         let registrar = |home_agent| params.global.as_ref().map(|global| Registrar::new(home_agent, global));
         MobileHost {
             home,
-            areas: areas.clone(),
+            areas: Arc::clone(areas),
             detector: Detector::new(&params.detection),
             login_at: Some(Time::ZERO + hours.login).filter(|at| *at > Time::ZERO),
             logout_at: hours.logout.map(|logout| Time::ZERO + logout),
@@ -88,7 +94,7 @@ impl MobileHost {
             global: home.home_agent.and_then(registrar),
             former: None,
             endings: Vec::new(),
-            params: params.clone(),
+            params: Arc::clone(params),
         }
     }
 

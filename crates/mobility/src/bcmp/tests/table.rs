@@ -11,6 +11,7 @@ use crate::{Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const HOST: Addr = Addr::new(1, 1);
 const HERE: Addr = Addr::new(10, 0);
@@ -143,7 +144,13 @@ fn with_paging() -> Params {
 /// The access routers here and there are one area, and elsewhere is another.
 fn host(home_agent: Option<Addr>, hours: &Hours, params: &Params) -> Bcmp {
     let areas = BTreeMap::from([(HERE, 0), (THERE, 0), (ELSEWHERE, 1)]);
-    MobileHost::new(Home { host: HOST, anchor: None, home_agent }, &areas, hours, params).into()
+    MobileHost::new(
+        Home { host: HOST, anchor: None, home_agent },
+        &Arc::new(areas),
+        hours,
+        &Arc::new(params.clone()),
+    )
+    .into()
 }
 
 #[test]
@@ -381,7 +388,11 @@ fn anchor() {
         ("time: lifetime over", ms(29_600), Input::Deadline),
     ];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE]), (THERE, vec![HERE, THERE])]);
-    insta::assert_snapshot!(table(Anchor::new(ANCHOR, &areas, &with_paging()).into(), &states, &inputs));
+    insta::assert_snapshot!(table(
+        Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(),
+        &states,
+        &inputs
+    ));
 }
 
 /// After three repetitions of a page what was kept is lost, and the host is idle as before.
@@ -398,7 +409,11 @@ fn anchor_without_an_answer() {
     let states: [Setup<'_, Message>; 2] = [("paged three times", &setup), ("paged four times", &last)];
     let inputs = [("time", ms(1_200), Input::Deadline)];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE])]);
-    insta::assert_snapshot!(table(Anchor::new(ANCHOR, &areas, &with_paging()).into(), &states, &inputs));
+    insta::assert_snapshot!(table(
+        Anchor::new(ANCHOR, &Arc::new(areas), &Arc::new(with_paging())).into(),
+        &states,
+        &inputs
+    ));
 }
 
 #[test]
@@ -485,7 +500,7 @@ fn access_router_table(params: &Params) -> String {
         ("time: early", NOW, Input::Deadline),
         ("time: lifetimes over", ms(2_000), Input::Deadline),
     ];
-    table(AccessRouter::new(HERE, ANCHOR, Duration::ZERO, params).into(), &states, &inputs)
+    table(AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(params.clone())).into(), &states, &inputs)
 }
 
 #[test]
@@ -522,7 +537,7 @@ fn access_router_without_an_answer() {
         ("path update repeated five times", &updated),
     ];
     let inputs = [("time", NOW, Input::Deadline), ("attach again", NOW, attach(190, 1, &[], false))];
-    let role = AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Params::default());
+    let role = AccessRouter::new(HERE, ANCHOR, Duration::ZERO, &Arc::new(Params::default()));
     insta::assert_snapshot!(table(role.into(), &states, &inputs));
 }
 
@@ -533,6 +548,6 @@ fn access_router_with_another_anchor() {
         [(400, Input::Trigger(L2Trigger::HostArrived { host: HOST })), (500, attach(490, 1, &[], false))];
     let inputs = [("path acknowledge of 490", NOW, hear(ANCHOR, 490, Kind::PathAcknowledge { known: true }))];
     let params = Params { anchor_change: true, ..Params::default() };
-    let role = AccessRouter::new(HERE, OTHER, Duration::ZERO, &params);
+    let role = AccessRouter::new(HERE, OTHER, Duration::ZERO, &Arc::new(params));
     insta::assert_snapshot!(table(role.into(), &[("attach heard", &attached)], &inputs));
 }
