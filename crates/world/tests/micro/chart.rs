@@ -194,8 +194,8 @@ fn bcmp_planned() {
         [
             "-100 handover-prepare-request mh>bs1",
             "-97 handover-prepare bs1>bs2",
-            "-84 handover-prepare-acknowledge bs2>bs1",
-            "-72 handover-prepared bs1>mh",
+            "-85 handover-prepare-acknowledge bs2>bs1",
+            "-73 handover-prepared bs1>mh",
             "100 handover-attach mh>bs2",
             "103 handover-notify bs2>bs1",
             "103 anchor-path-update bs2>gw",
