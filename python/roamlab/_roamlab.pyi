@@ -35,6 +35,13 @@ def expand(text: str, name: str, seed: int, run: int) -> str: ...
 def advise(text: str, name: str) -> tuple[list[str], int, int]:
     """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
 
+def outline(echo: str) -> tuple[int, int, bool, bool, list[str]]:
+    """What is asked of a scenario of any size, given as `check` gives it.
+
+    Its duration in ns, its flows, whether hosts move, whether it generates anything, and which of the tables
+    `deliveries`, `tcp` and `packets` are recorded. Raises `ValueError` if the text is no scenario.
+    """
+
 def schema() -> str:
     """The scenario's JSON Schema."""
 

@@ -16,7 +16,8 @@ from roamlab.records import metrics
 
 def _record(**tables: Any) -> Any:
     """A run of 10 s with these tables."""
-    manifest = SimpleNamespace(parameters={"run": {"duration": "10 s"}})
+    outline = SimpleNamespace(duration_ns=10 * 10**9, recorded={"deliveries", "tcp"})
+    manifest = SimpleNamespace(outline=outline)
     return FakeResults(manifest, **{name: pl.DataFrame(table) for name, table in tables.items()})
 
 
@@ -146,7 +147,7 @@ def test_timeouts_after_a_handover_are_those_that_it_explains(
     found = _record(flows=FLOWS, handovers=handovers, deliveries=deliveries, tcp=tcp)
     assert metrics.handover_timeouts(found, "a") == count
     assert math.isnan(metrics.handover_timeouts(found, "b")), "its host stayed"
-    found.manifest.parameters["record"] = {"tcp": False, "deliveries": True}
+    found.manifest.outline.recorded.remove("tcp")
     assert math.isnan(metrics.handover_timeouts(found, "a")), "its timeouts were not recorded"
 
 

@@ -62,7 +62,7 @@ def test_any_table_comes_back(
     schema = {"time_ns": pl.Int64, "average": pl.Float64, "forwarded": pl.Boolean, "detail": pl.String}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = frame.with_columns(pl.col("detail").cast(pl.Enum(frame["detail"].unique(maintain_order=True))))
-    made = Results(describe(scenario, 1, 0), {"odd": lambda: frame})
+    made = Results(describe(scenario, 1, 0), {"odd": lambda _: frame})
     folder = Store(tmp_path_factory.mktemp("runs")).write(made)
     assert_frame_equal(open_run(folder).table("odd"), frame)
 
@@ -104,8 +104,8 @@ from roamlab.records.manifest import Manifest
 from roamlab.records.results import Results
 from roamlab.records.store import Store
 Path.rename = lambda self, target: os.kill(os.getpid(), signal.SIGKILL)
-manifest = Manifest("name", "text", {}, 1, 0, "0", "schema", "build")
-Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda: pl.DataFrame({"flow": [1]})}))
+manifest = Manifest("name", "text", "{}", 1, 0, "0", "schema", "build")
+Store(Path(sys.argv[1])).write(Results(manifest, {"flows": lambda _: pl.DataFrame({"flow": [1]})}))
 """
     killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
     assert killed.returncode == -signal.SIGKILL

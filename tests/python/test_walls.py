@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
-    "roamlab-world": {"libm", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
+    "roamlab-world": {"libm", "rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
     "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-world"},
 }
 _FOR_TESTS = {"insta", "proptest", "serde_json", "toml", "flate2"}

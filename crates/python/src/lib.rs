@@ -4,7 +4,7 @@ mod pool;
 
 use numpy::IntoPyArray;
 use pool::{Source, each_result};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use roamlab_world::{Column, Located, Replication, Scenario, Table};
@@ -84,6 +84,14 @@ fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
     let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
     let estimate = roamlab_world::estimate(&scenario);
     Ok((warnings, estimate.events, estimate.memory))
+}
+
+/// What is asked of a scenario of any size, from its echo: duration in ns, flows, whether hosts move, whether it generates
+/// anything, and the tables of `record` that are on.
+#[pyfunction]
+fn outline(echo: &str) -> PyResult<(u64, u64, bool, bool, Vec<&'static str>)> {
+    let found = roamlab_world::outline(echo).map_err(PyValueError::new_err)?;
+    Ok((found.duration.as_nanos(), found.flows, found.moves, found.generates, found.recorded))
 }
 
 /// The JSON schema of scenarios.
@@ -203,6 +211,7 @@ fn _roamlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expand, module)?)?;
     module.add_function(wrap_pyfunction!(line_of, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;
+    module.add_function(wrap_pyfunction!(outline, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_profile, module)?)?;

@@ -150,7 +150,7 @@ impl<'a> Builder<'a> {
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
-            let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
+            let queues = [link.queue.as_deref(), link.reverse_queue.as_deref()];
             let built = self.duplex(names, (link.rate, link.delay), queues);
             for (built, drops) in built.into_iter().zip([&link.drops, &link.reverse_drops]) {
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();

@@ -8,7 +8,8 @@ use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
 use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_traffic::AppSpec;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 mod doubt;
 mod mobility;
@@ -76,7 +77,7 @@ fn known<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
 
 /// Checks the links; the names of the nodes at their ends.
 fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
-    let mut pairs = HashSet::new();
+    let mut pairs = FxHashSet::default();
     for (index, link) in scenario.links.iter().enumerate() {
         let [left, right] = &link.between;
         let field = format!("links[{index}].between");
@@ -158,8 +159,8 @@ fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
         ("network.uplink_queue".to_owned(), Some(&network.uplink_queue)),
     ];
     for (index, link) in scenario.links.iter().enumerate() {
-        queues.push((format!("links[{index}].queue"), link.queue.as_ref()));
-        queues.push((format!("links[{index}].reverse_queue"), link.reverse_queue.as_ref()));
+        queues.push((format!("links[{index}].queue"), link.queue.as_deref()));
+        queues.push((format!("links[{index}].reverse_queue"), link.reverse_queue.as_deref()));
     }
     for (name, cell) in &scenario.cells {
         queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
@@ -185,7 +186,7 @@ fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    let mut names = HashSet::new();
+    let mut names = FxHashSet::default();
     for (index, host) in scenario.hosts.iter().enumerate() {
         let field = |part: &str| format!("hosts[{index}].{part}");
         check_name(&host.name, || field("name"))?;
@@ -218,9 +219,9 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 }
 
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
-    let mut names = HashSet::new();
+    let mut names = FxHashSet::default();
     let ends = || routers.iter().copied().chain(scenario.hosts.iter().map(|host| host.name.as_str()));
-    let nodes: HashSet<&str> = ends().collect();
+    let nodes: FxHashSet<&str> = ends().collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");
         check_name(&flow.name, || field("name"))?;
@@ -331,14 +332,14 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
 
 /// Every node must be reachable from every other over wired links and backhauls.
 fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
-    let mut adjacent: HashMap<&str, Vec<&str>> = HashMap::with_capacity(scenario.links.len());
+    let mut adjacent: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     for link in &scenario.links {
         let [left, right] = &link.between;
         adjacent.entry(left).or_default().push(right);
         adjacent.entry(right).or_default().push(left);
     }
     let Some(first) = scenario.links.first() else { return Ok(()) };
-    let mut reached = HashSet::with_capacity(adjacent.len());
+    let mut reached = FxHashSet::default();
     let mut frontier = vec![first.between[0].as_str()];
     while let Some(node) = frontier.pop() {
         if reached.insert(node) {

@@ -3,8 +3,9 @@
 use crate::scenario::{FlowSpec, Scenario};
 use roamlab_engine::Duration;
 use roamlab_traffic::AppSpec;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 /// What a run may amount to if links are used as far as the flows can, and nothing is lost.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ struct Edge<'a> {
 }
 
 /// Looked up, never walked through.
-type Graph<'a> = HashMap<&'a str, Vec<Edge<'a>>>;
+type Graph<'a> = FxHashMap<&'a str, Vec<Edge<'a>>>;
 
 /// A flow on its way: the edges, each as a node and a place in its list.
 struct Load<'a> {
@@ -48,7 +49,7 @@ struct Load<'a> {
 /// The estimate of a checked scenario.
 pub fn estimate(scenario: &Scenario) -> Estimate {
     let graph = graph(scenario);
-    let mut trees = HashMap::new();
+    let mut trees = FxHashMap::default();
     let mut loads = Vec::new();
     for flow in &scenario.flows {
         let [from, to] = [flow.path[0].as_str(), flow.path[1].as_str()];
@@ -64,7 +65,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         }
         loads.extend(load(scenario, &graph, flow, path));
     }
-    let mut offered: HashMap<(&str, usize), f64> = HashMap::new();
+    let mut offered: FxHashMap<(&str, usize), f64> = FxHashMap::default();
     for load in &loads {
         load.path.iter().for_each(|&edge| *offered.entry(edge).or_default() += load.demand);
     }
@@ -90,7 +91,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
 }
 
 fn graph(scenario: &Scenario) -> Graph<'_> {
-    let mut graph = Graph::new();
+    let mut graph = Graph::default();
     let recorded = |name: String, by_default: bool| scenario.record.has_queue(&name, by_default);
     let mut add = |from, to, rate: roamlab_engine::Rate, delay: Duration, recorded| {
         let rate = rate.as_bps() as f64;
@@ -124,11 +125,11 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
 }
 
 /// Of each node an edge: its beginning, and its place in the list there.
-type Ways<'a> = HashMap<&'a str, (&'a str, usize)>;
+type Ways<'a> = FxHashMap<&'a str, (&'a str, usize)>;
 
 /// Of each node the edge by which the shortest way from `source` comes (Dijkstra).
 fn paths_from<'a>(graph: &Graph<'a>, source: &'a str) -> Ways<'a> {
-    let (mut by, mut best) = (HashMap::new(), HashMap::from([(source, 0)]));
+    let (mut by, mut best) = (Ways::default(), FxHashMap::from_iter([(source, 0)]));
     let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
     while let Some(Reverse((distance, node))) = heap.pop() {
         if best[node] != distance {

@@ -138,10 +138,10 @@ pub struct LinkSpec {
     pub delay: Duration,
     /// Queue from the first node to the second; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Box<QueueSpec>>,
     /// Queue from the second node to the first; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverse_queue: Option<QueueSpec>,
+    pub reverse_queue: Option<Box<QueueSpec>>,
     /// Packets that are lost on entering the link from the first node to the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropSpec>,

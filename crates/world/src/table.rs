@@ -4,7 +4,7 @@ use crate::ids::{LinkId, Location, NodeId};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
 use roamlab_transport::TcpFactKind;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A table of the result.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,7 +35,7 @@ pub enum Column {
 impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
-        let (mut seen, mut names) = (HashMap::new(), Vec::new());
+        let (mut seen, mut names) = (FxHashMap::default(), Vec::new());
         // Most words are the one before: where it stands in memory says so without a look at its letters.
         let mut last: (*const str, u32) = (std::ptr::from_ref(""), u32::MAX);
         let code = |word: &'a str| {
@@ -111,7 +111,7 @@ pub struct Names {
     /// Flows, by [`FlowId`]; the last name stands for signalling.
     pub flows: Vec<String>,
     /// Nodes by address: looked up only.
-    pub addresses: HashMap<Addr, NodeId>,
+    pub addresses: FxHashMap<Addr, NodeId>,
 }
 
 impl Names {

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 LIST = ".roamlab.json"
 """In a folder of results: the files that this program wrote there, with their SHA-256, and a signature of it all."""
@@ -90,15 +90,15 @@ def write_chart(path: Path, text: str) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
     with _draft(path.parent, Path.touch) as draft:
-        write_durably(draft, content)
+        write_durably(draft, [content])
         draft.replace(path)
     sync(path.parent)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a file, and wait until the disk has it."""
+def write_durably(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file piece by piece, and wait until the disk has it."""
     with path.open("wb") as file:
-        file.write(content)
+        file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 
@@ -259,7 +259,7 @@ def _write_list(folder: Path) -> None:
         files[path.relative_to(folder).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
     written = {"program": "roamlab", "files": files}
     content = json.dumps(written | {"signature": _signature(written)}, indent=1)
-    write_durably(folder / LIST, content.encode() + b"\n")
+    write_durably(folder / LIST, [content.encode(), b"\n"])
 
 
 def _listed(folder: Path) -> dict[str, str] | None:

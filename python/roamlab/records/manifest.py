@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roamlab import _roamlab
-
-if TYPE_CHECKING:
-    from roamlab.scenarios.scenario import Scenario
+from roamlab.scenarios.scenario import Outline, Scenario, outline
 
 FORMAT = 1
 """Version of the run folder: another number is another layout."""
@@ -20,11 +18,12 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Manifest:
-    """A run's origin. `parameters` is the scenario with every default filled in."""
+    """A run's origin."""
 
     scenario_name: str
     scenario_text: str
-    parameters: dict[str, Any]
+    parameters_text: str
+    """The scenario with every default filled in, as the engine's JSON, in one line."""
     seed: int
     run: int
     version: str
@@ -38,47 +37,75 @@ class Manifest:
     def key(self) -> str:
         """Hash of everything that determines the run's content. A scenario's comments do not."""
         rest = json.dumps([self.seed, self.run, self.schema_hash, self.build_hash], ensure_ascii=False)
-        return hash_text(f"[{self.format}, {self.parameters_text}, {rest[1:]}")
+        return hash_text(f"[{self.format}, ", self.parameters_text, f", {rest[1:]}")
 
     @cached_property
-    def parameters_text(self) -> str:
-        """`parameters` as JSON, which takes a while for a large scenario."""
-        return json.dumps(self.parameters, ensure_ascii=False)
+    def outline(self) -> Outline:
+        """The little that is asked of every run."""
+        return outline(self.parameters_text)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The scenario with every default filled in. To read that of a large one takes seconds."""
+        parsed: dict[str, Any] = json.loads(self.parameters_text)
+        return parsed
 
     @classmethod
-    def from_dict(cls, content: Any) -> Manifest:
-        """From what a manifest file holds. Raises `ValueError`, which names the field, if it is none of ours."""
+    def from_dict(cls, content: Any, parameters_text: str) -> Manifest:
+        """From what a manifest file holds, and the line of its parameters, empty if they have none of their own.
+
+        Raises `ValueError`, which names the field, if it is none of ours.
+        """
         if not isinstance(content, dict):
             raise ValueError("not a JSON object")
         if content.get("format") != FORMAT:
             raise ValueError(f"format {content.get('format')!r}, this version reads {FORMAT}")
         content.setdefault("warnings", [])  # runs of earlier versions have none
-        for each in fields(cls):
-            kind = _KINDS[str(each.type)]
-            if type(content.get(each.name)) is not kind:
-                raise ValueError(f"field {each.name!r} is missing or not {kind.__name__}")
+        for name, kind in _KINDS.items():
+            if type(content.get(name)) is not kind:
+                raise ValueError(f"field {name!r} is missing or not {kind.__name__}")
         _check_shape(content["parameters"], _SHAPE, "parameters")
         try:
             json.dumps(content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise ValueError("a text in it is not Unicode") from None
-        return cls(**{each.name: content[each.name] for each in fields(cls)})
+        kept = {name: content[name] for name in _KINDS if name != "parameters"}
+        manifest = cls(
+            **kept, parameters_text=parameters_text or json.dumps(content["parameters"], ensure_ascii=False)
+        )
+        try:
+            manifest.outline  # noqa: B018  (the check)
+        except ValueError as error:
+            raise ValueError(f"field `parameters`: {error}") from None
+        return manifest
 
-    def as_dict(self) -> dict[str, Any]:
-        """For the manifest file; its values are not copied."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+    def texts(self) -> dict[str, str]:
+        """For the manifest file: the JSON of each field."""
+        kept = {name: getattr(self, name) for name in _KINDS if name != "parameters"}
+        texts = {name: json.dumps(value, ensure_ascii=False) for name, value in kept.items()}
+        return texts | {"parameters": self.parameters_text}
 
     @cached_property
     def network(self) -> dict[str, Any]:
         """`parameters` with all that topologies, groups and plans generate, as this run saw it."""
-        from roamlab.scenarios.scenario import Scenario, generates
-
-        if not generates(self.parameters):
+        if not self.outline.generates:
             return self.parameters
         return Scenario(self.scenario_text, self.scenario_name).expanded(self.seed, self.run)
 
 
-_KINDS: dict[str, type] = {"str": str, "int": int, "dict[str, Any]": dict, "list[str]": list}
+_KINDS: dict[str, type] = {
+    "scenario_name": str,
+    "scenario_text": str,
+    "parameters": dict,
+    "seed": int,
+    "run": int,
+    "version": str,
+    "schema_hash": str,
+    "build_hash": str,
+    "format": int,
+    "warnings": list,
+}
+"""The fields of a manifest file."""
 
 _SHAPE: dict[str, Any] = {
     "hosts": [{"name": str, "visits?": [{"cell": str}], "plan?": {"kind": str}}],
@@ -119,7 +146,7 @@ def describe(scenario: Scenario, seed: int, run: int) -> Manifest:
     return Manifest(
         scenario_name=scenario.name,
         scenario_text=scenario.text,
-        parameters=scenario.parameters,
+        parameters_text=scenario.resolved,
         seed=seed,
         run=run,
         version=package_version(),
@@ -141,6 +168,9 @@ def schema_hash() -> str:
     return hash_text(_roamlab.schema())
 
 
-def hash_text(text: str) -> str:
+def hash_text(*parts: str) -> str:
     """The names of what is stored: 128 bits of SHA-256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode())
+    return found.hexdigest()[:32]

@@ -166,9 +166,8 @@ def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float
     Those at [h, max(h + settle, b)), h the handover and b the end of the longest silence that it explains
     (`silence_s`); one that two handovers explain counts once.
     """
-    record = results.manifest.parameters.get("record", {})
     breaks = flow_handovers(results, flow)
-    if not breaks or not (record.get("tcp", True) and record.get("deliveries", True)):
+    if not breaks or not {"tcp", "deliveries"} <= set(results.manifest.outline.recorded):
         return math.nan
     arrived, stop = arrivals(results, flow), duration_s(results)
     timeouts = _timeouts(results, flow)
@@ -182,13 +181,7 @@ def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float
 
 def duration_s(results: Results) -> float:
     """How long the run was, in s."""
-    return span_s(str(results.manifest.parameters["run"]["duration"]))
-
-
-def span_s(text: str) -> float:
-    """A time as scenarios write it ("40 s"), in s."""
-    number, unit = text.split()
-    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
+    return results.manifest.outline.duration_ns / 1e9
 
 
 def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:

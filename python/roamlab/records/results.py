@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -28,9 +27,12 @@ class Results:
     """The tables of one run, loaded when they are first asked for, and what determined them."""
 
     manifest: Manifest
-    loaders: Mapping[str, Callable[[], pl.DataFrame]]
+    loaders: Mapping[str, Callable[[str], pl.DataFrame]]
+    """What makes or reads each table, by its name."""
     tables: Tables | None = None
     """The engine's columns, while this process has them."""
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
+    """Tables that were asked for."""
 
     def __repr__(self) -> str:
         made = self.manifest
@@ -53,7 +55,9 @@ class Results:
                 expected=f"one of {', '.join(sorted(self.loaders))}",
                 remedy="see docs/tables.md",
             )
-        return self.loaders[name]()
+        if name not in self.frames:
+            self.frames[name] = self.loaders[name](name)
+        return self.frames[name]
 
     def columns(self, name: str) -> Columns:
         """A table as arrays, for what is measured of many runs."""
@@ -65,12 +69,7 @@ class Results:
     def warnings(self) -> list[str]:
         """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
         found = list(self.manifest.warnings)
-        hosts = self.manifest.parameters.get("hosts", [])
-        moves = any(
-            len(host.get("visits", [])) > 1 or host.get("plan", {}).get("kind", "stay") != "stay"
-            for host in hosts
-        )
-        if moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
+        if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
         return found
 
@@ -205,12 +204,12 @@ def from_engine(tables: Tables, manifest: Manifest) -> Results:
             ]
         )
 
-    return Results(manifest, {table: once(frame, table) for table in tables if table != "names"}, tables)
+    return Results(manifest, {table: frame for table in tables if table != "names"}, tables)
 
 
 def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Results:
     """The results whose tables are these."""
-    return Results(manifest, {table: once(frames.__getitem__, table) for table in frames})
+    return Results(manifest, dict.fromkeys(frames, frames.__getitem__))
 
 
 def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:
@@ -218,8 +217,3 @@ def _column(name: str, values: Column | list[str], names: Column | list[str] | N
     if names is None:
         return series
     return series.cat.to(pl.Enum(pl.Series(names, dtype=pl.String)))
-
-
-def once(load: Callable[[str], pl.DataFrame], table: str) -> Callable[[], pl.DataFrame]:
-    """`load(table)`, made once."""
-    return lru_cache(maxsize=1)(lambda: load(table))

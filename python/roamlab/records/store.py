@@ -12,14 +12,17 @@ import json
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.base.output import draft_folder, sync, write_durably, write_whole
+from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest
-from roamlab.records.results import Results, once
+from roamlab.records.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MANIFEST = "manifest.json"
 
@@ -61,15 +64,13 @@ class Store:
         """Write the run's folder; the digests of its tables."""
         final = self.folder(results.manifest)
         self.root.mkdir(parents=True, exist_ok=True)
-        contents = {f"{table}.parquet": _parquet(results.table(table)) for table in sorted(results.loaders)}
-        digests = {
-            name.removesuffix(".parquet"): hashlib.sha256(content).hexdigest()
-            for name, content in contents.items()
-        }
-        contents[MANIFEST] = _manifest(results.manifest, digests).encode()
+        digests: dict[str, str] = {}
         with draft_folder(self.root) as draft:
-            for name, content in contents.items():
-                write_durably(draft / name, content)
+            for table, load in sorted(results.loaders.items()):
+                content = _parquet(load(table))  # not kept: those of a large run are large
+                digests[table] = hashlib.sha256(content).hexdigest()
+                write_durably(draft / f"{table}.parquet", [content])
+            write_durably(draft / MANIFEST, _manifest(results.manifest, digests))
             sync(draft)
             try:
                 draft.rename(final)
@@ -78,8 +79,9 @@ class Store:
                     raise
                 # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
                 if self.find(results.manifest) is None:
-                    for name, content in contents.items():
-                        write_whole(final / name, content)
+                    for name in (*(f"{table}.parquet" for table in digests), MANIFEST):
+                        (draft / name).replace(final / name)
+                    sync(final)
         sync(self.root)
         return digests
 
@@ -98,17 +100,28 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
 
-    return Results(manifest, {table: once(read, table) for table in digests})
+    return Results(manifest, dict.fromkeys(digests, read))
 
 
-def _manifest(manifest: Manifest, digests: dict[str, str]) -> str:
+def _manifest(manifest: Manifest, digests: dict[str, str]) -> Iterator[bytes]:
     """A manifest's file: a line for each field. To indent the tables of a large scenario takes seconds."""
-    content = manifest.as_dict() | {"tables": digests}
-    texts = {
-        name: json.dumps(value, ensure_ascii=False) for name, value in content.items() if name != "parameters"
-    }
-    texts["parameters"] = manifest.parameters_text
-    return "{\n" + ",\n".join(f" {json.dumps(name)}: {text}" for name, text in texts.items()) + "\n}\n"
+    texts = manifest.texts() | {"tables": json.dumps(digests)}
+    for at, (name, text) in enumerate(texts.items()):
+        yield f"{',' if at else '{'}\n{_begin(name)}".encode()
+        yield text.encode()
+    yield b"\n}\n"
+
+
+def _begin(field: str) -> str:
+    """How the line of a field begins."""
+    return f" {json.dumps(field)}: "
+
+
+def _line(content: bytes, field: str) -> str:
+    """The JSON of a field in a manifest's file; empty if it has not a line of its own, as in one that was edited."""
+    begin = f"\n{_begin(field)}".encode()
+    _, found, rest = content.partition(begin)
+    return rest.partition(b"\n")[0].removesuffix(b",").decode() if found else ""
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -144,13 +157,14 @@ def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:
             remedy="name one that `roamlab run` printed; if this is one that lost the file, move it away and run again",
         )
     try:
-        content: Any = json.loads(path.read_bytes())
+        written = path.read_bytes()
+        content: Any = json.loads(written)
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None
     except (ValueError, RecursionError) as error:
         raise _broken(path, f"not JSON ({error})") from None
     try:
-        manifest = Manifest.from_dict(content)
+        manifest = Manifest.from_dict(content, _line(written, "parameters"))
     except ValueError as error:
         raise _broken(path, str(error)) from None
     digests = content.get("tables")

@@ -107,7 +107,7 @@ def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> d
     kept: dict[str, Results] = {}
     if len(work) == 1:
         ((job, manifest),) = work
-        with simulated_time(job.scenario.duration_ns) as tell:
+        with simulated_time(job.scenario.outline.duration_ns) as tell:
             found: list[Tables] = []
             _run_many([job], 1, lambda _, tables: found.append(tables), tell=tell)
         return {manifest.key: store.keep(from_engine(found.pop(), manifest))}

@@ -29,11 +29,8 @@ class Advance(Protocol):
 
 def weight(scenario: Scenario) -> float:
     """What a run is likely to cost beside one of another scenario, before either was made: simulated s x flows."""
-    from roamlab.records.metrics import span_s
-
-    found = scenario.parameters
-    flows: int = sum(flow.get("count", 1) for flow in found.get("flows", []))
-    return span_s(found["run"]["duration"]) * max(1, flows)
+    found = scenario.outline
+    return found.duration_ns / 1e9 * max(1, found.flows)
 
 
 class Estimate:

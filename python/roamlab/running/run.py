@@ -42,6 +42,6 @@ def run(
                 remedy="write 1, for example",
             )
     limit = memory_per_run(given=memory)
-    with simulated_time(scenario.duration_ns) as tell:
+    with simulated_time(scenario.outline.duration_ns) as tell:
         tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell)
     return from_engine(tables, describe(scenario, seed, run))

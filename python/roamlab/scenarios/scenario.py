@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli
 import tomli_w
@@ -17,13 +17,10 @@ from roamlab import _roamlab
 from roamlab.base.errors import BadInput, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 MAX_BYTES = 100_000_000
 """A larger scenario file is refused before it is read."""
-
-_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
-"""Units of times as the engine writes them."""
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
@@ -74,7 +71,7 @@ class Scenario:
 
         A random plan's visits are those of the run with this seed and number.
         """
-        if not generates(self.parameters):
+        if not self.outline.generates:
             return self.parameters
         found: dict[str, Any] = json.loads(_roamlab.expand(self.text, self.name, seed, run))
         return found
@@ -90,10 +87,9 @@ class Scenario:
         return self.advice[0]
 
     @cached_property
-    def duration_ns(self) -> int:
-        """How long a run lasts in simulated time."""
-        number, unit = self.parameters["run"]["duration"].split()
-        return int(number) * _NANOSECONDS[unit]
+    def outline(self) -> Outline:
+        """The little that is asked of a scenario of any size."""
+        return outline(self.resolved)
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -225,10 +221,24 @@ def of(scenario: Scenario | str | Path) -> Scenario:
     )
 
 
-def generates(parameters: Mapping[str, Any]) -> bool:
-    """Whether a scenario has topologies, groups or plans, which stand for links, cells, hosts and flows."""
-    tables = (*parameters.get("hosts", []), *parameters.get("flows", []))
-    return "topology" in parameters or any("count" in table or "plan" in table for table in tables)
+class Outline(NamedTuple):
+    """What is asked of a scenario of any size."""
+
+    duration_ns: int
+    """How long a run lasts in simulated time."""
+    flows: int
+    """Flows, those of groups included."""
+    moves: bool
+    """A host visits more than one cell."""
+    generates: bool
+    """It has topologies, groups or plans, which stand for links, cells, hosts and flows."""
+    recorded: Collection[str]
+    """Which of the tables `deliveries`, `tcp` and `packets` are recorded."""
+
+
+def outline(echo: str) -> Outline:
+    """The outline of a scenario with every default filled in, as JSON. Raises `ValueError` if the text is none."""
+    return Outline(*_roamlab.outline(echo))
 
 
 def assignments(changes: Mapping[str, Any]) -> str:

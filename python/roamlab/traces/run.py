@@ -95,8 +95,7 @@ def _results(path: Path) -> Results:
 
 def _tables(path: Path, results: Results) -> list[str]:
     """The tables that are read: those that were recorded, losses from one of them, or the one that `path` is."""
-    record = results.manifest.parameters.get("record", {})
-    missing = {table for table in ("deliveries", "packets", "tcp") if not record.get(table)}
+    missing = {"deliveries", "packets", "tcp"} - set(results.manifest.outline.recorded)
     if path.is_dir():
         losses = "drops" if "packets" in missing else "packets"
         return [table for table in ("deliveries", losses, "tcp") if table not in missing]

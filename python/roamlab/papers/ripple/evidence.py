@@ -69,16 +69,17 @@ def paired(batch: Batch, runs: int) -> dict[str, Evidence]:
     return {name: evidence(batch, reading, min(runs, 3)) for name, reading in experiments.pairs().items()}
 
 
-def evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
-    """Asks for the runs of figs. 3 to 6."""
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs of figs. 3 to 6: so many, or those with these numbers."""
     still = {tcp: (experiments.still(tcp, reading), runs) for tcp in TCPS}
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
 
-    def part(count: int, run: int = 0) -> dict[Case, list[Run]]:
-        wanted = {case: (experiments.handovers(*case, reading, run), count) for case in cases}
+    def part(numbers: int | range, walk: int = 0) -> dict[Case, list[Run]]:
+        wanted = {case: (experiments.handovers(*case, reading, walk), numbers) for case in cases}
         return batch.each(wanted, measures.of_run)
 
-    parts = [part(1, run) for run in range(runs)] if reading.moves == RANDOM_TIMES else [part(runs)]
+    walks = range(runs) if isinstance(runs, int) else runs
+    parts = [part(1, walk) for walk in walks] if reading.moves == RANDOM_TIMES else [part(runs)]
     return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
 
 
