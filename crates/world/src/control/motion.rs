@@ -67,7 +67,7 @@ impl Agents {
         }
     }
 
-    /// The base station that has a host, if one has, is told where the host is expected.
+    /// The base station that has a host, if one has, is told where the host is expected, and the host itself.
     pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) {
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
         let Some(cell) = net.cells().newest_cell(host) else { return };
@@ -75,7 +75,12 @@ impl Agents {
         let (station, _) = net.base_station(cell);
         let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
         let led = Led::By(cx.add_cause(row));
-        cx.because(led, |cx| self.tell(station, host, &trigger, net, cx));
+        cx.because(led, |cx| {
+            self.tell(station, host, &trigger, net, cx);
+            if let Some(node) = net.node_at(host) {
+                self.tell(node, host, &trigger, net, cx);
+            }
+        });
     }
 
     /// The host leaves all cells, and goes to none that its agent has sent it to.
