@@ -8,6 +8,7 @@ mod handover;
 pub mod measurement;
 mod medium;
 pub mod plan;
+mod recorded;
 pub mod scheduler;
 pub mod signal;
 mod spec;
@@ -22,6 +23,7 @@ pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
 };
 pub use plan::{Cells, Course, PLANS, PlanSpec};
+pub use recorded::{Opportunities, RecordedTransmitter};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

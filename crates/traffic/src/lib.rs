@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 mod cbr;
 mod ftp;
+pub mod voip;
 
 /// What an application hands to its transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,8 +33,26 @@ pub trait Application: Sized {
     /// When it wants to wake next; `None`: never again.
     fn next_wake(&self) -> Option<Time>;
 
-    /// It is awake; `None` if there is nothing to offer this time.
-    fn wake(&mut self) -> Option<Offer>;
+    /// It is awake, at the time it wanted; `None` if there is nothing to offer this time.
+    fn wake(&mut self, now: Time) -> Option<Offer>;
+}
+
+/// Parameters that say when an application begins and ends.
+trait Timed {
+    /// Its earliest start and its stop.
+    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>);
+
+    /// Its earliest start.
+    fn start(&self) -> Duration;
+
+    /// Checks what the types cannot: the field at fault, what was expected and what to write.
+    fn validate(&self) -> Result<(), (&'static str, String)>;
+}
+
+/// An exponentially distributed time.
+fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
+    let nanos = -libm::log(1.0 - rng.uniform()) * mean.as_nanos() as f64;
+    Duration::from_nanos(nanos as u64)
 }
 
 /// A start that is uniform in [`at`, `at + within`).
@@ -103,10 +122,35 @@ macro_rules! applications {
                 }
             }
 
-            /// It is awake.
-            pub fn wake(&mut self) -> Option<Offer> {
+            /// It is awake, at the time it wanted.
+            pub fn wake(&mut self, now: Time) -> Option<Offer> {
                 match self {
-                    $(App::$type(app) => app.wake(),)+
+                    $(App::$type(app) => app.wake(now),)+
+                }
+            }
+        }
+
+        impl AppSpec {
+            /// The earliest start.
+            pub fn start(&self) -> Duration {
+                match self {
+                    $(AppSpec::$type(params) => params.start(),)+
+                }
+            }
+
+            /// Everything later by so much.
+            pub fn delay(&mut self, by: Duration) {
+                let (start, stop) = match self {
+                    $(AppSpec::$type(params) => params.times(),)+
+                };
+                *start += by;
+                *stop = stop.map(|stop| stop + by);
+            }
+
+            /// Checks what the types cannot: the field at fault, what was expected and what to write.
+            pub fn validate(&self) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AppSpec::$type(params) => params.validate(),)+
                 }
             }
         }
@@ -118,38 +162,12 @@ applications! {
     "ftp" => ftp::Ftp,
     /// Constant bit rate.
     "cbr" => cbr::Cbr,
+    /// Voice.
+    "voip" => voip::Voip,
 }
 
 impl<'de> Deserialize<'de> for AppSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize(deserializer)
-    }
-}
-
-impl AppSpec {
-    /// The earliest start.
-    pub fn start(&self) -> Duration {
-        match self {
-            AppSpec::Ftp(params) => params.start,
-            AppSpec::Cbr(params) => params.start,
-        }
-    }
-
-    /// Everything later by so much.
-    pub fn delay(&mut self, by: Duration) {
-        let (start, stop) = match self {
-            AppSpec::Ftp(params) => (&mut params.start, &mut params.stop),
-            AppSpec::Cbr(params) => (&mut params.start, &mut params.stop),
-        };
-        *start += by;
-        *stop = stop.map(|stop| stop + by);
-    }
-
-    /// Checks what the types cannot: the field at fault, what was expected and what to write.
-    pub fn validate(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            AppSpec::Ftp(params) => params.validate(),
-            AppSpec::Cbr(params) => params.validate(),
-        }
     }
 }

@@ -18,7 +18,7 @@ use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, Ways, shortest_paths};
-use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
+use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -133,25 +133,35 @@ impl<'a> Builder<'a> {
     fn duplex(
         &mut self,
         [left, right]: [&'a str; 2],
-        shape: (Rate, Duration),
+        (rate, delay): (&LinkRate, Duration),
         queues: [Option<&QueueSpec>; 2],
     ) -> [LinkId; 2] {
         let default = &self.scenario.network.queue;
         let ids = [self.node(left), self.node(right)];
         let names = [format!("{left}->{right}"), format!("{right}->{left}")];
         let ends = [(ids[0], End::Node(ids[1])), (ids[1], End::Node(ids[0]))];
-        let mut each = names.into_iter().zip(ends).zip(queues);
+        let mut each = names.into_iter().zip(ends).zip(queues).zip([Way::There, Way::Back]);
         std::array::from_fn(|_| {
-            let ((name, ends), queue) = each.next().expect("two of each");
-            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some())
+            let (((name, ends), queue), way) = each.next().expect("two of each");
+            let shape = (rate.mean(way), delay);
+            let id = self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some());
+            self.record_of(id, rate, way);
+            id
         })
+    }
+
+    /// Makes a link a recorded one, if its rate is.
+    fn record_of(&mut self, id: LinkId, rate: &LinkRate, way: Way) {
+        if let Some(trace) = rate.recorded().and_then(|rate| rate.file(way).content()) {
+            self.links.record_of(id, trace);
+        }
     }
 
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_ref(), link.reverse_queue.as_ref()];
-            let built = self.duplex(names, (link.rate, link.delay), queues);
+            let built = self.duplex(names, (&link.rate, link.delay), queues);
             for (built, drops) in built.into_iter().zip([&link.drops, &link.reverse_drops]) {
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.interfere(built, forced, changes(link));
@@ -163,10 +173,13 @@ impl<'a> Builder<'a> {
         let mut cells = Vec::new();
         for (name, spec) in &self.scenario.cells {
             let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
-            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), queues);
+            let backhaul = (&spec.backhaul.rate.into(), spec.backhaul.delay);
+            self.duplex([&spec.router, name], backhaul, queues);
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
-            let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
+            let shape = (spec.rate.mean(Way::There), spec.delay);
+            let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
+            self.record_of(air, &spec.rate, Way::There);
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
@@ -215,10 +228,11 @@ impl<'a> Builder<'a> {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
-            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
+            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate.mean(Way::Back)), air.delay);
             let uplink = format!("{}->{name}", spec.name);
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
+            self.record_of(link, &air.rate, Way::Back);
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
                 let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
                 self.links.join(link, medium, Role::Host, rng);
@@ -238,16 +252,17 @@ impl<'a> Builder<'a> {
             let spec = &self.scenario.cells[&cell.name];
             let Some(scheduler) = &spec.scheduler else { continue };
             let air = format!("{}/air", cell.name);
-            let shape = (spec.rate, spec.delay);
+            let rate = spec.rate.mean(Way::There);
+            let shape = (rate, spec.delay);
             let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
-            let common = BearerQueue { id: cell.air, rate: spec.rate, queue };
-            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate: spec.rate }], Vec::new());
+            let common = BearerQueue { id: cell.air, rate, queue };
+            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
                 let addr = self.nodes[self.ids[host.name.as_str()]].addr;
                 let id = LinkId((self.links.len() + names.len()) as u32);
                 let bearer = spec.bearer_of(&host.name);
-                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
+                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(rate) };
                 names.push(format!("{air}/{}", host.name));
                 let name = &names[names.len() - 1];
                 let is_recorded = self.is_recorded(name, true);

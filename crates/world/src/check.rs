@@ -2,7 +2,7 @@
 //! reachable.
 
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::{FlowSpec, Scenario};
+use crate::scenario::{ChangeSpec, FlowSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
@@ -99,6 +99,12 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
 /// Checks what is done to links by force: drops of flows that exist, changes that change something.
 fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     for (index, link) in scenario.links.iter().enumerate() {
+        let changed = |change: &ChangeSpec| link.rate.recorded().is_some() && change.rate.is_some();
+        if let Some(number) = link.changes.iter().position(changed) {
+            let field = format!("links[{index}].changes[{number}].rate");
+            let problem = Problem::at(field, "a recorded link sends when its trace says, at no rate");
+            return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
+        }
         for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
             for (number, drop) in drops.iter().enumerate() {
                 let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");
@@ -271,7 +277,7 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
                            `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
-        (None, AppSpec::Cbr(_)) => Ok(()),
+        (None, AppSpec::Cbr(_) | AppSpec::Voip(_)) => Ok(()),
     }
 }
 

@@ -17,12 +17,13 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue};
-use roamlab_radio::AnyMedium;
+use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 mod general;
 mod medium;
+mod recorded;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -182,6 +183,8 @@ pub struct Link {
     head_pending: bool,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
     station: Option<Station>,
+    /// What says when it sends; `None`: its rate does.
+    recorded: Option<Box<RecordedTransmitter>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
@@ -257,6 +260,7 @@ impl Links {
             in_flight: VecDeque::new(),
             head_pending: false,
             station: None,
+            recorded: None,
         });
         id
     }

@@ -18,7 +18,7 @@ impl Flows {
     pub(crate) fn app_wake(&mut self, flow: u32, net: &mut impl Carrier) {
         let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
-        let offer = state.app.wake();
+        let offer = state.app.wake(now);
         if let Some(next) = state.app.next_wake() {
             net.cx().scheduler.push(next, Event::App { flow });
         }
