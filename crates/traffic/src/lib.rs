@@ -6,8 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 mod cbr;
+pub mod dash;
 mod ftp;
+pub mod requests;
+pub mod video;
 pub mod voip;
+pub mod web;
+
+use video::{conference, synthetic, trace};
 
 /// What an application hands to its transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -16,10 +22,69 @@ pub enum Offer {
     Unlimited,
     /// This many bytes of a stream, or one datagram of this size (IP header included).
     Bytes(Bytes),
+    /// A request of this size, on the flow that goes the other way; on new connections both ways, or on those there are.
+    Request {
+        /// Its size.
+        size: Bytes,
+        /// Whether connections are new.
+        connect: bool,
+    },
     /// This many full segments of a stream.
     Segments(Packets),
     /// Nothing more: what has not been sent for the first time by now never will be.
     Stop,
+}
+
+/// What a unit of an application's data is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum UnitKind {
+    /// A picture by itself.
+    I,
+    /// A picture that follows from one before.
+    P,
+    /// A picture between two others.
+    B,
+    /// An object of a page.
+    Object,
+    /// A segment of a film.
+    Segment,
+}
+
+impl UnitKind {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            UnitKind::I => "I",
+            UnitKind::P => "P",
+            UnitKind::B => "B",
+            UnitKind::Object => "object",
+            UnitKind::Segment => "segment",
+        }
+    }
+}
+
+/// A unit of an application's data: it is of use once all of it is there.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// What it is.
+    pub kind: UnitKind,
+    /// Of pictures their group, from 1; of an object its page, of a segment its quality, from 0.
+    pub group: u32,
+    /// Its number, from 0: in the flow, of an object in its page.
+    pub number: u32,
+    /// Its size, without headers.
+    pub bytes: Bytes,
+    /// Its datagrams; 0: it is a response, whose segments TCP counts.
+    pub packets: u32,
+}
+
+/// What has come to the other end as a whole.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Came {
+    /// A request, to the server.
+    Request,
+    /// What was asked for, to the client.
+    Response,
 }
 
 /// An application: it wakes at times of its own choice and offers data.
@@ -35,6 +100,14 @@ pub trait Application: Sized {
 
     /// It is awake, at the time it wanted; `None` if there is nothing to offer this time.
     fn wake(&mut self, now: Time) -> Option<Offer>;
+
+    /// The unit that begins with what it has just offered, if one does.
+    fn unit(&mut self) -> Option<Unit> {
+        None
+    }
+
+    /// What it sent has arrived as a whole. Only what asks is told, while it waits for nothing else.
+    fn came(&mut self, _: Came, _: Time) {}
 }
 
 /// Parameters that say when an application begins and ends.
@@ -128,6 +201,20 @@ macro_rules! applications {
                     $(App::$type(app) => app.wake(now),)+
                 }
             }
+
+            /// The unit that begins with what it has just offered, if one does.
+            pub fn unit(&mut self) -> Option<Unit> {
+                match self {
+                    $(App::$type(app) => app.unit(),)+
+                }
+            }
+
+            /// What it sent has arrived as a whole.
+            pub fn came(&mut self, what: Came, now: Time) {
+                match self {
+                    $(App::$type(app) => app.came(what, now),)+
+                }
+            }
         }
 
         impl AppSpec {
@@ -164,10 +251,63 @@ applications! {
     "cbr" => cbr::Cbr,
     /// Voice.
     "voip" => voip::Voip,
+    /// A film.
+    "video" => synthetic::Video,
+    /// A recorded film.
+    "video-trace" => trace::Recorded,
+    /// A video conference.
+    "conference" => conference::Conference,
+    /// Web browsing.
+    "web" => web::Web,
+    /// Adaptive video.
+    "dash" => dash::Dash,
+    /// What web and dash flows ask for.
+    "requests" => requests::Requests,
 }
 
 impl<'de> Deserialize<'de> for AppSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         tagged::deserialize(deserializer)
+    }
+}
+
+impl AppSpec {
+    /// Whether it asks for what it is sent, by a flow that goes the other way.
+    pub fn asks(&self) -> bool {
+        matches!(self, AppSpec::Web(_) | AppSpec::Dash(_))
+    }
+
+    /// Whether it is a stream of datagrams that TCP has no use for.
+    pub fn is_datagrams(&self) -> bool {
+        matches!(self, AppSpec::Video(_) | AppSpec::Recorded(_) | AppSpec::Conference(_))
+    }
+
+    /// Bits a second on the wire, headers included, and bits of a packet, if it says so itself.
+    pub fn load(&self) -> Option<(f64, f64)> {
+        let steady = |interval: Duration, packet: Bytes| {
+            let bits = 8.0 * packet.0 as f64;
+            (bits / interval.as_secs_f64(), bits)
+        };
+        match self {
+            AppSpec::Ftp(_) | AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_) => None,
+            AppSpec::Cbr(params) => Some((params.rate.as_bps() as f64, 8.0 * params.packet.0 as f64)),
+            AppSpec::Voip(params) => {
+                let (interval, packet) = params.packet();
+                let (rate, bits) = steady(interval, packet);
+                Some((params.activity() * rate, bits))
+            }
+            AppSpec::Video(params) => {
+                let statistics = params.encoding.statistics();
+                Some(params.packets.load(statistics.mean, statistics.frames as f64 / 3600.0))
+            }
+            AppSpec::Recorded(params) => {
+                let (mean, rate) = params.file.content()?.mean();
+                Some(params.packets.load(mean, rate))
+            }
+            AppSpec::Conference(params) => {
+                let frame = params.rate.as_bps() as f64 / 8.0 / params.frame_rate;
+                Some(params.packets.load(frame, params.frame_rate))
+            }
+        }
     }
 }
