@@ -234,6 +234,13 @@ macro_rules! applications {
                 *stop = stop.map(|stop| stop + by);
             }
 
+            /// When it stops, if it says so.
+            pub fn stop(&self) -> Option<Duration> {
+                match self {
+                    $(AppSpec::$type(params) => params.stop,)+
+                }
+            }
+
             /// Checks what the types cannot: the field at fault, what was expected and what to write.
             pub fn validate(&self) -> Result<(), (&'static str, String)> {
                 match self {

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
-use crate::flows::Flows;
+use crate::flows::{Flows, Units};
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, NodeId};
 use crate::link::{End, Link, Links};
@@ -28,8 +28,8 @@ use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
 };
-use roamlab_traffic::App;
-use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use roamlab_traffic::{App, AppSpec};
+use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,6 +74,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         packets,
         // What is handed to a recorded queue is told of by packets too.
         queues: conduct.wants("queue") || packets,
+        units: conduct.wants("units"),
         drops: conduct.wants("drops"),
         causes: conduct.wants("causes")
             || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
@@ -320,7 +321,15 @@ impl<'a> Builder<'a> {
         let app =
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
-        let tcp = |spec: &FlowSpec| spec.transport.tcp()?.resolve(self.scenario.run.profile).ok();
+        let tcp = |spec: &FlowSpec| {
+            let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
+            // DEVIATION: a connection carries data one way, so requests and responses have one each. They stand for one
+            // connection that the client opens: the handshake is that of the requests, the server answers at once.
+            if spec.app.asks() {
+                params.handshake = Handshake::None;
+            }
+            Some(params)
+        };
         let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
@@ -329,12 +338,17 @@ impl<'a> Builder<'a> {
             tcps.push(shared.unwrap_or(params));
         }
         let phases = self.clock_phases(&tcps);
+        let partners = partners(specs);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
         let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
             let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
-        parts.map(flow).collect()
+        let mut flows: Vec<Flow> = parts.map(flow).collect();
+        for (flow, partner) in flows.iter_mut().zip(partners) {
+            flow.units = Units::of(&flow.app, partner);
+        }
+        flows
     }
 
     /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
@@ -423,6 +437,22 @@ impl<'a> Builder<'a> {
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }
     }
+}
+
+/// Of each flow the one that goes the other way, if one asks and the other answers.
+fn partners(specs: &[FlowSpec]) -> Vec<Option<u32>> {
+    let mut partners = vec![None; specs.len()];
+    let asking = specs.iter().zip(0..).filter(|(spec, _)| spec.app.asks());
+    let places: BTreeMap<&str, u32> = asking.map(|(spec, place)| (spec.name.as_str(), place)).collect();
+    for (spec, place) in specs.iter().zip(0..) {
+        if let AppSpec::Requests(params) = &spec.app
+            && let Some(&answering) = places.get(params.of.as_str())
+        {
+            partners[place as usize] = Some(answering);
+            partners[answering as usize] = Some(place);
+        }
+    }
+    partners
 }
 
 fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {

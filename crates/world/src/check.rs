@@ -258,6 +258,16 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
             return Err(problem.help("write a number from 0 to 63"));
         }
+        if let AppSpec::Requests(params) = &flow.app {
+            let answers = |other: &&FlowSpec| other.name == params.of && other.app.asks();
+            if !scenario.flows.iter().any(|other| answers(&other)) {
+                let message = format!("there is no flow \"{}\" that answers requests", params.of);
+                let problem = Problem::at(field("app.of"), message);
+                return Err(problem.help(
+                    "write a flow with a \"web\" or \"dash\" application: it brings its requests with it",
+                ));
+            }
+        }
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
@@ -268,6 +278,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
     match (flow.transport.tcp(), &flow.app) {
+        (Some(_), app) if app.is_datagrams() => {
+            let message = "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
+            Err(("app.kind".into(), message.into()))
+        }
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
             Ok(params) => check_file(&flow.app, params.segment),
             Err((part, message)) => Err((format!("transport.{part}"), message)),
@@ -277,7 +291,11 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
                            `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
-        (None, AppSpec::Cbr(_) | AppSpec::Voip(_)) => Ok(()),
+        (None, AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_)) => {
+            let message = "requests and responses need TCP: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too";
+            Err(("app.kind".into(), message.into()))
+        }
+        (None, _) => Ok(()),
     }
 }
 

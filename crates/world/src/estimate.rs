@@ -168,21 +168,17 @@ fn load<'a>(
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
     let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
-    let (demand, packet_bits, stop) = match (&flow.app, tcp) {
-        (AppSpec::Cbr(cbr), _) => (cbr.rate.as_bps() as f64, 8.0 * cbr.packet.0 as f64, cbr.stop),
-        (AppSpec::Voip(voip), _) => {
-            let (interval, packet) = voip.packet();
-            let bits = 8.0 * packet.0 as f64;
-            (voip.activity() * bits / interval.as_secs_f64(), bits, voip.stop)
-        }
-        (AppSpec::Ftp(ftp), tcp) => {
+    let (demand, packet_bits) = match (flow.app.load(), tcp) {
+        (Some(load), _) => load,
+        (None, tcp) => {
             let tcp = tcp?;
             let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;
             let round_trip = 2e-9 * edges().map(|edge| edge.delay as f64).sum::<f64>()
                 + edges().map(|edge| bits / edge.rate).sum::<f64>();
-            (f64::from(tcp.window.0) * bits / round_trip, bits, ftp.stop)
+            (f64::from(tcp.window.0) * bits / round_trip, bits)
         }
     };
+    let stop = flow.app.stop();
     let end = stop.unwrap_or(Duration::MAX).min(scenario.run.duration);
     let seconds = end.saturating_sub(flow.app.start()).as_secs_f64();
     Some(Load { flow, demand: demand.min(narrowest).max(f64::MIN_POSITIVE), packet_bits, seconds, path })
@@ -193,7 +189,7 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
     let (size, packets) = match &flow.app {
         AppSpec::Ftp(ftp) => (ftp.size, ftp.packets),
         AppSpec::Cbr(cbr) => (None, cbr.packets),
-        AppSpec::Voip(_) => (None, None),
+        _ => (None, None),
     };
     let by_size = size.map_or(f64::INFINITY, |size| (8.0 * size.0 as f64 / packet_bits).max(1.0));
     packets.map_or(by_size, |packets| f64::from(packets.0))

@@ -27,7 +27,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<(), Problem> {
     let mut origins = Origins { links: scenario.links.len(), ..Origins::default() };
     let generates = !scenario.topology.is_empty()
         || scenario.hosts.iter().any(|host| host.count.is_some() || host.plan.is_some())
-        || scenario.flows.iter().any(|flow| flow.count.is_some() || flow.two_way);
+        || scenario.flows.iter().any(|flow| flow.count.is_some() || flow.two_way || flow.app.asks());
     check_alone(scenario)?;
     if !generates {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::cause::CauseId;
+use crate::flows::Units;
 use crate::ids::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
 use roamlab_engine::{Bytes, Time};
@@ -80,6 +81,8 @@ pub struct Flow {
     pub cwnd: f64,
     /// Its timeouts, to be judged.
     pub(crate) timeouts: Timeouts,
+    /// The units of its application, if it has any.
+    pub(crate) units: Option<Box<Units>>,
     arrivals: Arrivals,
 }
 
@@ -170,6 +173,7 @@ impl Flow {
             cause: CauseId::NONE,
             cwnd: 0.0,
             timeouts: Timeouts::default(),
+            units: None,
             arrivals: Arrivals::default(),
         }
     }

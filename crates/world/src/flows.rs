@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 
 mod endpoint;
 mod explain;
+mod units;
+
+pub use units::Units;
 
 /// What carries the packets of flows.
 pub trait Carrier {

@@ -4,6 +4,7 @@ use crate::locate::{Located, Problem, Source, quoted_key};
 use crate::scenario::Scenario;
 use crate::scenario::rate::LinkRate;
 use roamlab_engine::{InputFile, Recording, Refused};
+use roamlab_traffic::AppSpec;
 
 /// Gives the text of a file by its path, or says why not. The core reads none itself.
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -26,6 +27,11 @@ pub fn read(scenario: &mut Scenario, files: Files<'_>) -> Result<(), Trouble> {
     }
     for (name, cell) in &mut scenario.cells {
         read_rate(&mut cell.rate, || format!("cells.{}.rate", quoted_key(name)), files)?;
+    }
+    for (index, flow) in scenario.flows.iter_mut().enumerate() {
+        if let AppSpec::Recorded(params) = &mut flow.app {
+            take(&mut params.file, || format!("flows[{index}].app.file"), files)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -235,7 +235,8 @@ def generates(parameters: Mapping[str, Any]) -> bool:
     """Whether a scenario has topologies, groups or plans, which stand for links, cells, hosts and flows."""
     tables = (*parameters.get("hosts", []), *parameters.get("flows", []))
     kinds = {"count", "plan", "two_way"}
-    return "topology" in parameters or any(kinds & table.keys() for table in tables)
+    asks = any(flow.get("app", {}).get("kind") in ("web", "dash") for flow in parameters.get("flows", []))
+    return asks or "topology" in parameters or any(kinds & table.keys() for table in tables)
 
 
 def assignments(changes: Mapping[str, Any]) -> str:

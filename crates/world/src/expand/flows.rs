@@ -4,11 +4,15 @@ use super::MOST;
 use crate::locate::Problem;
 use crate::names::{Patterns, member};
 use crate::scenario::{FlowSpec, Scenario};
+use roamlab_traffic::AppSpec;
+use roamlab_traffic::requests::Params;
 
 /// Replaces groups of flows by their flows; of each table its first flow.
 pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     let written = std::mem::take(&mut scenario.flows);
-    let size = |flow: &FlowSpec| u64::from(flow.count.unwrap_or(1)) * (1 + u64::from(flow.two_way));
+    let size = |flow: &FlowSpec| {
+        u64::from(flow.count.unwrap_or(1)) * (1 + u64::from(flow.two_way)) * (1 + u64::from(flow.app.asks()))
+    };
     let all: u64 = written.iter().map(size).sum();
     if all > MOST {
         let problem = Problem::at("flows", format!("{all} flows are too many"));
@@ -49,12 +53,25 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     Ok(firsts)
 }
 
-/// Adds a flow, and the one that goes back if it has two ways.
+/// Adds a flow, the one that goes back if it has two ways, and that of the requests of each.
 fn add(flows: &mut Vec<FlowSpec>, mut flow: FlowSpec) {
-    let back = std::mem::take(&mut flow.two_way).then(|| {
-        let [from, to] = flow.path.clone();
-        FlowSpec { name: format!("{}-back", flow.name), path: [to, from], ..flow.clone() }
+    let back = std::mem::take(&mut flow.two_way).then(|| FlowSpec {
+        name: format!("{}-back", flow.name),
+        path: reversed(&flow.path),
+        ..flow.clone()
     });
-    flows.push(flow);
-    flows.extend(back);
+    for flow in [Some(flow), back].into_iter().flatten() {
+        let requests = flow.app.asks().then(|| FlowSpec {
+            name: format!("{}-requests", flow.name),
+            path: reversed(&flow.path),
+            app: AppSpec::Requests(Params { of: flow.name.clone(), start: flow.app.start(), stop: None }),
+            ..flow.clone()
+        });
+        flows.push(flow);
+        flows.extend(requests);
+    }
+}
+
+fn reversed([from, to]: &[String; 2]) -> [String; 2] {
+    [to.clone(), from.clone()]
 }
