@@ -113,8 +113,8 @@ def test_delay_variance_is_what_the_fixed_delay_does_not_explain() -> None:
 
 
 def test_frames_freeze_by_hand() -> None:
-    # Each 40 ms, play-out 100 ms later. The P at 40 ms never is whole: neither it nor what
-    # follows is shown until the next I at 200 ms. The B at 240 ms is late, which nothing depends on: 40 ms. The rest is due after the end.
+    # Each 40 ms, play-out 100 ms later. The P at 40 ms never is whole: neither it nor what follows is shown until the
+    # next I at 200 ms. The B at 240 ms is late, which nothing depends on: 40 ms. The rest is due after the end.
     times = np.array([0.0, 0.04, 0.08, 0.12, 0.16, 0.2, 0.24, 0.28, 0.32])
     kinds = ["I", "P", "B", "P", "B", "I", "B", "P", "P"]
     whole = times + np.array([0.05, math.nan, 0.05, 0.05, 0.05, 0.1, 0.101, 0.05, math.nan])
