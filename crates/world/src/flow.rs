@@ -1,9 +1,9 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::cause::CauseId;
-use crate::flows::Units;
 use crate::ids::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
+use crate::units::Units;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_traffic::App;

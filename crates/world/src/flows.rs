@@ -17,8 +17,6 @@ mod endpoint;
 mod explain;
 mod units;
 
-pub use units::Units;
-
 /// What carries the packets of flows.
 pub trait Carrier {
     /// The clock, the pending events, the packets and the record.

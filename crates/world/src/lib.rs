@@ -43,6 +43,7 @@ mod timeouts;
 pub mod topology;
 pub mod tunnel;
 pub mod tx_queue;
+pub mod units;
 mod walk;
 mod world;
 

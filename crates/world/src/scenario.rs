@@ -134,7 +134,7 @@ pub struct LinkSpec {
     /// The two nodes.
     #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
-    /// Rate, each way: a constant, or a recorded link as `{ trace = "walk.down", reverse = "walk.up" }`.
+    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
     pub rate: LinkRate,
     /// Propagation delay, each way.
     pub delay: Duration,

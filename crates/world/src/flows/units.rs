@@ -9,35 +9,10 @@ use crate::event::Event;
 use crate::flow::{Flow, Transport};
 use crate::ids::{NodeId, Side};
 use crate::probe::UnitRow;
+use crate::units::{MOST_OPEN, Open};
 use roamlab_engine::Bytes;
 use roamlab_packet::{FlowId, Packet};
 use roamlab_traffic::{App, Came, Offer, Unit};
-use std::collections::VecDeque;
-
-/// Units of datagrams that are remembered while something of them is missing.
-const MOST_OPEN: usize = 256;
-
-/// A unit of which something is missing.
-#[derive(Debug)]
-struct Open {
-    /// Number of its first datagram.
-    first: u32,
-    packets: u32,
-    missing: u32,
-    row: Option<usize>,
-}
-
-/// The units of a flow.
-#[derive(Debug, Default)]
-pub struct Units {
-    open: VecDeque<Open>,
-    /// The flow that goes the other way, if one asks what the other answers.
-    pub partner: Option<u32>,
-    /// The row of the response that is asked for.
-    asked: Option<usize>,
-    /// Packets with serial numbers up to this are of connections that are no more.
-    stale: u64,
-}
 
 impl Flows {
     /// The application has offered something: `begun` is the unit that begins with it. What is left for the transport.
@@ -176,13 +151,5 @@ impl Flows {
             **sender = sender.anew();
             **receiver = receiver.anew();
         }
-    }
-}
-
-impl Units {
-    /// For the flow of this application, if it has units.
-    pub fn of(app: &App, partner: Option<u32>) -> Option<Box<Units>> {
-        let has = !matches!(app, App::Ftp(_) | App::Cbr(_) | App::Voip(_));
-        has.then(|| Box::new(Units { partner, ..Units::default() }))
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct CellSpec {
     /// The access router (for Mobile IP: the foreign agent).
     pub router: String,
-    /// Rate of the air link, each way: a constant, or a recorded link as `{ trace = "walk.down", reverse = "walk.up" }`.
+    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
     pub rate: LinkRate,
     /// One-way delay of the air link.
     pub delay: Duration,
