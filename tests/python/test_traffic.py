@@ -101,9 +101,7 @@ def test_every_application_goes_with_every_mobility_protocol(protocol: str, tmp_
     results = rl.run(scenario, seed=1)
     assert results.handovers.height > 0
     rows = results.columns("deliveries")
-    for flow in (
-        results.flows["flow"].cast(str).to_list() if False else [str(name) for name in results.flows["flow"]]
-    ):
+    for flow in map(str, results.flows["flow"]):
         times = rows["time_ns"][rows.where("flow", flow)] / 1e9
         # Before the host moves and after: nobody is cut off for good. A file of 300 kB may be through by then.
         assert (times < 3.0).any(), flow
@@ -112,7 +110,7 @@ def test_every_application_goes_with_every_mobility_protocol(protocol: str, tmp_
     assert 1.0 < experience.voice(results, "voip").mos < 4.5
     assert experience.page_loads_s(results, "web").size > 2
     assert experience.frame_loss_ratio(results, "video") < 0.2
-    assert experience.frame_delays_s(results, "video-trace").size == 125
+    assert experience.frame_delays_s(results, "video-trace").size == 126  # one of them begins at the end
     assert experience.player(results, "dash").startup_s > 0.0
     assert math.isnan(experience.voice(results, "cbr").r)
 

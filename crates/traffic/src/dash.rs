@@ -193,7 +193,7 @@ impl Application for Dash {
         }
         self.play(now);
         let Params { segment, segments, startup, buffer, .. } = self.params;
-        self.level = self.level + segment;
+        self.level += segment;
         self.plays |= self.level >= startup;
         let too_much = (self.level + segment).saturating_sub(buffer);
         // While nothing is played the buffer does not empty: what play-out waits for is asked for at once.
