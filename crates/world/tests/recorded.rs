@@ -2,7 +2,7 @@
 
 mod lab;
 
-use lab::rows;
+use lab::{results, rows};
 use roamlab_world::{Conduct, Located, Replication, Scenario, run};
 
 const DOWN: &str = include_str!("recorded/walk.down");
@@ -13,6 +13,7 @@ fn files(path: &str) -> Result<String, String> {
     match path {
         "walk.down" => Ok(DOWN.into()),
         "walk.up" => Ok(UP.into()),
+        "steady" => Ok("1\n".into()),
         "backwards" => Ok("1\n5\n4\n".into()),
         _ => Err("there is none".into()),
     }
@@ -56,6 +57,16 @@ fn a_saturated_link_delivers_exactly_the_traces_opportunities() {
         let times: Vec<u64> = arrivals(PAIR, flow).into_iter().map(|(time, _)| time - 20_000_000).collect();
         assert!(times == opportunities(trace, 12_980_000_000), "{flow}");
     }
+}
+
+#[test]
+fn an_opportunity_a_millisecond_is_a_link_of_12_mbit_per_second() {
+    let pair = |rate: &str| PAIR.replace(r#"{ trace = "walk.down", reverse = "walk.up" }"#, rate);
+    let constant = results(&pair("\"12 Mbit/s\""), DRAW);
+    let columns = ["flow", "time_ns", "seq"];
+    let recorded = parse(&pair("{ trace = \"steady\" }")).unwrap();
+    let recorded = run(&recorded, DRAW, &Conduct::default()).unwrap();
+    assert!(rows(&recorded, "deliveries", columns) == rows(&constant, "deliveries", columns));
 }
 
 #[test]

@@ -49,7 +49,8 @@ def ipdv_s(seq: NDArray[np.integer], sent_s: Values, arrived_s: Values) -> Value
     """Delay variation of successive packets, (R(i) - R(i-1)) - (S(i) - S(i-1)) (RFC 3393); a loss skips the pair."""
     order = np.argsort(seq, kind="stable")
     follows = np.diff(seq[order]) == 1
-    return (np.diff(arrived_s[order]) - np.diff(sent_s[order]))[follows]
+    found: Values = (np.diff(arrived_s[order]) - np.diff(sent_s[order]))[follows]
+    return found
 
 
 def rtp_jitter_s(sent_s: Values, arrived_s: Values) -> float:
