@@ -8,6 +8,7 @@ mod handover;
 pub mod measurement;
 mod medium;
 pub mod plan;
+mod recorded;
 pub mod roaming;
 pub mod scheduler;
 pub mod signal;
@@ -23,6 +24,7 @@ pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
 };
 pub use plan::{Cells, Course, PLANS, PlanSpec};
+pub use recorded::{Opportunities, RecordedTransmitter};
 pub use roaming::{Deed, Heard, Management, Offer, Roamer};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};

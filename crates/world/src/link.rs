@@ -17,13 +17,14 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue};
-use roamlab_radio::AnyMedium;
+use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 mod general;
 mod medium;
 mod members;
+mod recorded;
 
 pub use medium::Settled;
 use members::Members;
@@ -188,6 +189,8 @@ pub struct Link {
     station: Option<Station>,
     /// The hosts that its base station has associated; `None`: it knows nothing of association.
     members: Option<Box<Members>>,
+    /// What says when it sends; `None`: its rate does.
+    recorded: Option<Box<RecordedTransmitter>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
@@ -264,6 +267,7 @@ impl Links {
             head_pending: false,
             station: None,
             members: None,
+            recorded: None,
         });
         id
     }

@@ -10,6 +10,7 @@ use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use roamlab_radio::Management;
+use roamlab_traffic::UnitKind;
 use roamlab_transport::TcpFactKind;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
@@ -129,7 +130,7 @@ impl PacketKind {
     }
 }
 
-words!(Stop, PacketStep, PacketKind);
+words!(Stop, PacketStep, PacketKind, UnitKind);
 
 table! {
     /// Data packets that reached their endpoint.
@@ -150,6 +151,30 @@ table! {
         late_by_pkts: u32,
         /// The packet's number.
         serial: u64,
+    }
+}
+
+table! {
+    /// Units of applications' data: frames, objects, segments of films.
+    Units, UnitRow {
+        /// When it was offered, or asked for.
+        time_ns: Time,
+        /// Which flow.
+        flow: FlowId,
+        /// What it is.
+        kind: UnitKind,
+        /// Its group of pictures, page or quality.
+        group: u32,
+        /// Its number.
+        number: u32,
+        /// Its size without headers.
+        bytes: u64,
+        /// Datagrams or segments.
+        packets: u32,
+        /// Number of its first datagram; of a response 0.
+        first_seq: u32,
+        /// When all of it had been delivered; -1: never.
+        completed_ns: i64,
     }
 }
 
@@ -368,6 +393,8 @@ pub struct Wanted {
     pub packets: bool,
     /// One row per change of a recorded queue.
     pub queues: bool,
+    /// One row per unit of an application's data.
+    pub units: bool,
     /// One row per loss.
     pub drops: bool,
     /// What led to what.
@@ -377,7 +404,15 @@ pub struct Wanted {
 impl Default for Wanted {
     /// Nothing but what is lost.
     fn default() -> Self {
-        Wanted { deliveries: false, tcp: false, packets: false, queues: false, drops: true, causes: false }
+        Wanted {
+            deliveries: false,
+            tcp: false,
+            packets: false,
+            queues: false,
+            units: false,
+            drops: true,
+            causes: false,
+        }
     }
 }
 
@@ -386,6 +421,8 @@ impl Default for Wanted {
 pub struct Probes {
     /// Deliveries.
     pub deliveries: Deliveries,
+    /// Units of applications' data.
+    pub units: Units,
     /// Queue changes.
     pub queues: QueueSamples,
     /// Losses.
@@ -439,13 +476,14 @@ pub struct RadioFrame {
 
 impl Probes {
     /// What its tables take in memory.
-    pub fn parts(&self) -> [Part; 11] {
+    pub fn parts(&self) -> [Part; 12] {
         let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
         let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
         signalling.bytes += messages;
         let fewer = "lower the load, or the losses";
         [
             self.deliveries.part("deliveries", "write `record.deliveries = false`"),
+            self.units.part("units", "send fewer frames, or objects"),
             self.queues.part("queue", "name fewer queues in `record.queues`, or none"),
             self.drops.part("drops", fewer),
             self.tcp.part("tcp", "write `record.tcp = false`"),

@@ -1,5 +1,6 @@
 //! What topologies, groups and plans stand for: a scenario that uses them is the one that spells everything out.
 
+use roamlab_world::scenario::Way;
 use roamlab_world::{Conduct, Replication, Scenario, run};
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ fn scenario(text: &str) -> Scenario {
 fn links(text: &str) -> Vec<String> {
     let scenario = scenario(text);
     let link = |link: &roamlab_world::scenario::LinkSpec| {
-        format!("{} {} {}", link.between.join(" "), link.rate, link.delay)
+        format!("{} {} {}", link.between.join(" "), link.rate.mean(Way::There), link.delay)
     };
     scenario.links.iter().map(link).collect()
 }

@@ -50,6 +50,21 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "serial": _SERIAL,
         },
     ),
+    "units": (
+        "One row per unit of an application's data, which is of use once all of it is there: a frame, an object of a "
+        "page, a segment of a film.",
+        {
+            "time_ns": "when it was offered; of an object or a segment when it was asked for",
+            "flow": _FLOW,
+            "kind": "I, P, B, object, segment",
+            "group": "of a frame the I-frames so far; of an object its page, of a segment its quality, from 0",
+            "number": "of a frame or segment its number in the flow, of an object that in its page, from 0",
+            "bytes": "its size without headers",
+            "packets": "the datagrams or segments that hold it",
+            "first_seq": "number of its first datagram; of an object or a segment 0",
+            "completed_ns": "when the last of it had been delivered; -1: never",
+        },
+    ),
     "queue": (
         "Samples of every queue.",
         {

@@ -2,9 +2,9 @@
 
 use super::known;
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::{CellSpec, HostSpec, Scenario};
+use crate::scenario::{CellSpec, HostSpec, Scenario, Way};
 use roamlab_mobility::{MobilitySpec, commanders};
-use roamlab_radio::{SignalSpec, Wifi};
+use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
 
 /// The first problem of the radio.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -65,7 +65,14 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         if let Err((field, message)) = cell.medium.check() {
             return Err(Problem::told(at(&format!("medium.{field}")), &message));
         }
-        if let Some(message) = cell.medium.refuses_rate(cell.rate) {
+        let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
+        if shared && cell.rate.recorded().is_some() {
+            let message = "a recorded link has neither a scheduler nor a medium that hosts share";
+            return Err(
+                Problem::at(at("rate"), message).help("write a constant rate, for example \"2 Mbit/s\"")
+            );
+        }
+        if let Some(message) = cell.medium.refuses_rate(cell.rate.mean(Way::There)) {
             return Err(Problem::told(at("rate"), &message));
         }
         check_roaming(scenario, cell, at)?;

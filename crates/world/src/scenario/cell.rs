@@ -1,5 +1,6 @@
 //! Cells, as a scenario describes them.
 
+use super::rate::LinkRate;
 use roamlab_engine::{Duration, Packets, Rate};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{MediumSpec, SchedulerSpec, Transmitter};
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct CellSpec {
     /// The access router (for Mobile IP: the foreign agent).
     pub router: String,
-    /// Rate of the air link, each way.
-    pub rate: Rate,
+    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
+    pub rate: LinkRate,
     /// One-way delay of the air link.
     pub delay: Duration,
     /// Queue of the downlink.

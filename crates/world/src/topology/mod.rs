@@ -103,7 +103,7 @@ impl CellsSpec {
     pub fn cell(&self, router: String) -> CellSpec {
         CellSpec {
             router,
-            rate: self.rate,
+            rate: self.rate.into(),
             delay: self.delay,
             queue: self.queue.clone(),
             backhaul: self.backhaul.clone(),
