@@ -1,0 +1,75 @@
+"""All runs of the paper, measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from roamlab.papers.bcmp import experiments, measures
+from roamlab.papers.bcmp.experiments import HIGH, LOW, READINGS, TCPS, TOPOLOGIES, WAYS, WINDOWS, Reading
+from roamlab.papers.runs import by_reading
+
+if TYPE_CHECKING:
+    from roamlab.papers.bcmp.measures import Download, Streams
+    from roamlab.papers.runs import Batch
+
+Case: TypeAlias = tuple[str, str]
+"""Topology and way of handover."""
+Point: TypeAlias = tuple[str, str, str, int]
+"""Topology, way of handover, TCP and its largest window in packets."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the claims are decided from under one reading.
+
+    Lists have one entry per run; run n draws from the same streams in every case.
+    """
+
+    reading: Reading
+    downloads: dict[Point, list[Download]]
+    streams: dict[Case, list[Streams]]
+
+
+def alternative_runs(runs: int) -> int:
+    """Runs under each reading beside the default one."""
+    return min(runs, 2)
+
+
+def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
+    """Figs. 4 to 7 under every reading; the whole of figs. 6 and 7 under the default and the RFCs' TCP."""
+    numbers = (runs, alternative_runs(runs))
+    return by_reading(READINGS, numbers, lambda reading, number: evidence(batch, reading, number))
+
+
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs that the claims on a reading need: so many, or those with these numbers."""
+    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [HIGH]))
+    streams = {case: (experiments.streams(*case, reading), runs) for case in product(TOPOLOGIES, WAYS)}
+    return Evidence(
+        reading, downloads(batch, reading, runs, points), batch.each(streams, measures.of_streams)
+    )
+
+
+def downloads(
+    batch: Batch, reading: Reading, runs: int | range, points: list[Point]
+) -> dict[Point, list[Download]]:
+    """Asks for points of figs. 6 and 7."""
+    wanted = {point: (experiments.downloads(*point, reading), runs) for point in points}
+    return batch.each(wanted, measures.of_download)
+
+
+def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
+    """Figs. 6 and 7 under the default reading, and beside them no and planned handovers at two windows."""
+    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, WINDOWS))
+    points += list(product(TOPOLOGIES, ["none", "planned"], TCPS, (LOW, HIGH)))
+    return downloads(batch, experiments.DEFAULT, runs, points)
+
+
+def procedures(batch: Batch) -> dict[Case, list[dict[str, int]]]:
+    """All that the protocol does, once in each network with either handover."""
+    wanted = {
+        case: (experiments.procedures(*case), 1) for case in product(TOPOLOGIES, ("planned", "unplanned"))
+    }
+    return batch.each(wanted, measures.of_procedures)

@@ -1,0 +1,105 @@
+"""What is measured in each run. Everything comes from the run's tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.papers.bcmp.experiments import DOWNLOAD, HEADERS_BYTES, STREAMS
+from roamlab.papers.records import reads, total
+from roamlab.records.experience import ipdv_of_s, losses_per_handover
+from roamlab.records.metrics import handover_times, seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from roamlab.records.results import Results
+
+STEPS_MS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)
+"""Of the distributions of delay variance and of jitter."""
+
+
+@dataclass(frozen=True)
+class Download:
+    """A run of figs. 6 and 7."""
+
+    throughput_bps: float
+    """Packets of data with their headers, from the flow's start to the end of the run."""
+    timeouts: int
+    fast_retransmits: int
+
+
+@dataclass(frozen=True)
+class Streams:
+    """A run of figs. 4 and 5."""
+
+    lost: list[int]
+    """Packets of call, film and conference that each handover loses."""
+    forwarding_s: float
+    """Mean over the stays of the host of the smallest delay of the call's packets."""
+    variance: list[float]
+    """Share of the call's packets whose delay is above the smallest of their stay by more than each of `STEPS_MS`."""
+    jitter: list[float]
+    """Share of the call's packets that come later than the one before, for their sending times, by more than each."""
+    largest_variance_s: float
+    """Of the call's packets, the largest delay above the smallest of the stay."""
+
+
+@reads(flows="flow delivered_pkts delivered_bytes goodput_bps timeouts fast_retransmits")
+def of_download(results: Results) -> Download:
+    """Measures the download."""
+    packets, payload = (total(results, DOWNLOAD, name) for name in ("delivered_pkts", "delivered_bytes"))
+    flows = results.columns("flows")
+    goodput = float(flows["goodput_bps"][flows.where("flow", DOWNLOAD)][0])
+    return Download(
+        throughput_bps=goodput * (1 + HEADERS_BYTES * packets / payload),
+        timeouts=total(results, DOWNLOAD, "timeouts"),
+        fast_retransmits=total(results, DOWNLOAD, "fast_retransmits"),
+    )
+
+
+@reads(
+    flows="flow kind source destination",
+    handovers="time_ns host phase",
+    drops="time_ns flow reason seq",
+    deliveries="time_ns flow seq fresh sent_ns",
+)
+def of_streams(results: Results) -> Streams:
+    """Measures the host that moves: losses of all it gets, delay and jitter of its call."""
+    rows = results.columns("deliveries")
+    chosen = rows.where("flow", "call") & rows["fresh"]
+    came, sent = seconds(rows, chosen=chosen), seconds(rows, "sent_ns", chosen)
+    waited, bases = above_their_stay(came, came - sent, np.asarray(handover_times(results, "walker-0")))
+    lost = sum(losses_per_handover(results, flow) for flow in STREAMS)
+    return Streams(
+        lost=np.asarray(lost).tolist(),
+        forwarding_s=float(bases.mean()),
+        variance=_above(waited),
+        jitter=_above(ipdv_of_s(results, "call")),
+        largest_variance_s=float(waited.max()),
+    )
+
+
+@reads(handovers="phase")
+def of_procedures(results: Results) -> dict[str, int]:
+    """How often each step of the protocol was done."""
+    rows = results.columns("handovers")
+    return dict(Counter(rows.words("phase", np.ones(len(rows["phase"]), dtype=bool))))
+
+
+def above_their_stay(
+    came_s: NDArray[np.float64], delays_s: NDArray[np.float64], handovers_s: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each delay less the smallest of the packets that came in the same stay, and these smallest delays."""
+    stay = np.searchsorted(handovers_s, came_s, side="right")
+    smallest = np.full(handovers_s.size + 1, np.inf)
+    np.minimum.at(smallest, stay, delays_s)
+    return delays_s - smallest[stay], smallest[np.isfinite(smallest)]
+
+
+def _above(values_s: NDArray[np.float64]) -> list[float]:
+    # Times are whole nanoseconds: half of one is no difference.
+    return [float(np.mean(values_s > step / 1e3 + 0.5e-9)) for step in STEPS_MS]
