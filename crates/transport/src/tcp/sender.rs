@@ -114,8 +114,12 @@ impl TcpSender {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
+        let connects = state.una == 0 && acked > 0;
         if acked > 0 {
             self.recovery.on_new_ack(state, header, now);
+            if connects && state.timeouts > 0 {
+                state.connected_late(now);
+            }
         } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
         {
             if state.params.strict_dupacks && (state.flight_size() == 0 || window_changed) {
@@ -129,6 +133,9 @@ impl TcpSender {
         let mut spurious = std::mem::take(&mut state.spurious);
         spurious.on_ack(state, header, acked, now);
         state.spurious = spurious;
+        if state.waits_for_timer {
+            state.restart_timer(now);
+        }
         let reported =
             state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
         if before != (state.window.cwnd, state.window.ssthresh) && !reported {
@@ -152,9 +159,9 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let Some(seq) = self.recovery.next_segment(&mut self.state) else {
-            return self.poll_bare(now);
-        };
+        let waits = self.state.waits_for_timer;
+        let next = if waits { None } else { self.recovery.next_segment(&mut self.state) };
+        let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
         self.recovery.on_sent(&self.state, seq, now);
         self.answer = false;
@@ -217,7 +224,9 @@ impl TcpSender {
         if !self.state.timer.expired(now) {
             return;
         }
-        if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
+        if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
+            self.state.permit_window();
+        } else if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
             self.state.restart_after_idle(now);
         } else {
             self.recovery.on_timeout(&mut self.state, now);

@@ -82,6 +82,10 @@ pub(crate) struct SendState {
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
+    /// The segment that timed out last.
+    timed_out: Option<u32>,
+    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
+    pub waits_for_timer: bool,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     pub control: CongestionControl,
@@ -120,6 +124,8 @@ impl SendState {
             ecn_backoff: false,
             fin: None,
             probes: 0,
+            timed_out: None,
+            waits_for_timer: false,
             retransmit: None,
             control: CongestionControl::new(&params),
             spurious: SpuriousWatch::default(),
@@ -139,6 +145,11 @@ impl SendState {
     /// Segments sent and not acknowledged, retransmissions not counted twice.
     pub fn flight_size(&self) -> u32 {
         self.snd_max - self.una
+    }
+
+    /// Whether the next segment in the order went out before a timeout.
+    pub fn goes_back(&self) -> bool {
+        self.nxt < self.snd_max
     }
 
     /// Lets go what the window allows.
@@ -188,6 +199,8 @@ impl SendState {
         let (limit, quota) = match self.quota {
             SendQuota::Nothing => return None,
             SendQuota::Window(_) => return self.next_in_window(),
+            // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
+            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_quirks => return None,
             SendQuota::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
@@ -205,6 +218,11 @@ impl SendState {
         self.quota = quota;
         self.nxt += 1;
         Some(self.nxt - 1)
+    }
+
+    /// Whether there is data that was never sent, and the receiver takes it.
+    pub fn has_new_data(&self) -> bool {
+        self.snd_max < self.receiver_end().min(self.end)
     }
 
     /// One above the highest segment that the receiver takes.
@@ -231,6 +249,12 @@ impl SendState {
         }
         if retransmission {
             self.spurious.sent_again(seq, self.params.spurious_detection);
+            // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
+            if self.params.rto_arithmetic == RtoArithmetic::Rfc6298
+                && self.timed.is_some_and(|(timed, _)| timed == seq)
+            {
+                self.timed = None;
+            }
         } else {
             self.snd_max = seq + 1;
             self.timed.get_or_insert((seq, now));
@@ -282,7 +306,9 @@ impl SendState {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         match self.echo {
-            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => {
+                self.measure_echo(echo, ack, now);
+            }
             // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
             _ if self.params.recovery == RecoveryKind::Pipe => {}
             _ => self.forget_timed_below(ack),
@@ -292,7 +318,7 @@ impl SendState {
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
         match self.params.rto_arithmetic {
-            RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            RtoArithmetic::Rfc6298 => self.rtt.measure(self.flight_size().div_ceil(2), echo, now),
             RtoArithmetic::Ticks => {
                 self.rtt.sample(echo, now);
                 self.forget_timed_below(ack);
@@ -353,8 +379,8 @@ impl SendState {
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
         let already_reduced = reduced_by_echo && !self.recovered();
         if !already_reduced {
-            self.recovery_point = self.snd_max;
             self.reduce(Loss::DupAcks);
+            self.recovery_point = self.snd_max;
         } else if !self.params.ns2_quirks {
             self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
         } else if recovery == RecoveryKind::Tahoe {
@@ -423,9 +449,10 @@ impl SendState {
             self.rtt.back_off(); // RFC 3168 §6.1.2: the window cannot shrink any more
         }
         self.ecn_backoff = narrow;
+        self.waits_for_timer = !self.params.ns2_quirks && self.window.cwnd <= 1.0;
+        self.reduce(Loss::Echo);
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
-        self.reduce(Loss::DupAcks);
         self.record(TcpFactKind::EcnReduction, ack, now);
     }
 
@@ -437,7 +464,6 @@ impl SendState {
         // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
         let already_reduced = self.params.ns2_quirks && reduced_by_echo;
         let ssthresh = self.window.ssthresh;
-        self.recovery_point = self.snd_max;
         if self.una == 0 && self.params.handshake != Handshake::SlowData {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
@@ -447,6 +473,8 @@ impl SendState {
         if already_reduced {
             self.window.ssthresh = ssthresh;
         }
+        self.recovery_point = self.snd_max;
+        self.timed_out = Some(self.una);
         self.last_reduction = LastReduction::Timeout;
         self.dup_acks = 0;
         self.limited_transmits = 0;
@@ -471,6 +499,14 @@ impl SendState {
             self.reductions += 1;
             self.permit_window();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
+        }
+    }
+
+    /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
+    pub fn connected_late(&mut self, now: Time) {
+        self.rtt.restart_after_lost_syn();
+        if self.timer.runs() {
+            self.timer.start(now, self.rtt.rto());
         }
     }
 
@@ -525,21 +561,31 @@ impl SendState {
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 
+    /// What is in use, and cut by a reduction.
+    fn in_use(&self) -> f64 {
+        let inflated = self.window.cwnd + f64::from(self.window.inflation);
+        let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
+        match self.params.reduction_base {
+            ReductionBase::Window => inflated.min(f64::from(self.params.window.0)),
+            // RFC 5681 §3.1 eq. 4 says "no more than". Behind a loss that has cut the window, what is outstanding also
+            // counts what has left the network.
+            ReductionBase::FlightSize if !self.recovered() => flight.min(self.window.cwnd),
+            ReductionBase::FlightSize => flight,
+        }
+    }
+
     fn reduce(&mut self, loss: Loss) {
-        let in_use = match self.params.reduction_base {
-            ReductionBase::Window => {
-                (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
-            }
-            ReductionBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
-        };
-        // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-        let again = loss == Loss::Timeout
-            && self.rtt.backoff() > 1
-            && self.params.reduction_base == ReductionBase::FlightSize;
-        let ssthresh = self.window.ssthresh;
+        let in_use = self.in_use();
+        let Window { cwnd, ssthresh, .. } = self.window;
         self.control.on_loss(&mut self.window, loss, in_use, &self.params);
-        if again {
-            self.window.ssthresh = ssthresh;
+        if self.params.reduction_base == ReductionBase::FlightSize {
+            // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
+            let again = loss == Loss::Timeout && self.timed_out == Some(self.una);
+            let raises = !self.recovered() && self.window.ssthresh > ssthresh;
+            if again || raises {
+                self.window.ssthresh = ssthresh;
+            }
+            self.window.cwnd = self.window.cwnd.min(cwnd.max(1.0));
         }
         self.reductions += 1;
         self.cwr = self.params.ecn;
