@@ -98,6 +98,12 @@ impl TcpSender {
     #[inline(never)]
     fn on_any_segment(&mut self, header: &TcpHeader, now: Time) {
         let state = &mut self.state;
+        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
+        let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.recent);
+        if is_old && state.params.timestamps && !state.params.ns2_quirks {
+            self.answer = true;
+            return;
+        }
         if !header.flags.has(TcpFlags::ACK) || header.ack < state.una || header.ack > state.snd_max {
             return;
         }
@@ -122,7 +128,9 @@ impl TcpSender {
             }
         } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
         {
-            if state.params.strict_dupacks && (state.flight_size() == 0 || window_changed) {
+            // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
+            let updates = window_changed && !(state.goes_by_sack() && !header.sacks.as_slice().is_empty());
+            if state.params.strict_dupacks && (state.flight_size() == 0 || updates) {
                 if window_changed {
                     state.permit_window();
                 }

@@ -1,6 +1,6 @@
 //! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015), F-RTO (RFC 5682), D-SACK (RFC 3708).
 
-use crate::params::{RecoveryKind, SpuriousDetection};
+use crate::params::SpuriousDetection;
 use crate::tcp::episode::{Episode, SpuriousWatch};
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::{SendQuota, SendState};
@@ -45,7 +45,7 @@ impl SpuriousWatch {
                 }
             }
             SpuriousDetection::FRto if acked > 0 => self.frto_new_ack(state, episode, header.ack, acked, now),
-            SpuriousDetection::FRto if by_sack(state) => self.frto_sack(state, episode, header, now),
+            SpuriousDetection::FRto if state.goes_by_sack() => self.frto_sack(state, episode, header, now),
             SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
             SpuriousDetection::Eifel => {}
             SpuriousDetection::DSack => {
@@ -107,11 +107,6 @@ impl SpuriousWatch {
             state.permit_window();
         }
     }
-}
-
-/// Whether what the receiver holds is known: then F-RTO goes by it.
-fn by_sack(state: &SendState) -> bool {
-    matches!(state.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
 }
 
 /// The first SACK block: what has just arrived.

@@ -147,6 +147,11 @@ impl SendState {
         self.snd_max - self.una
     }
 
+    /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
+    pub fn goes_by_sack(&self) -> bool {
+        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
+    }
+
     /// Whether the next segment in the order went out before a timeout.
     pub fn goes_back(&self) -> bool {
         self.nxt < self.snd_max
