@@ -528,7 +528,7 @@ impl TcpParams {
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             dsack: sack_blocks > 0,
-            timestamp_size: Bytes(12), // RFC 7323 appendix A
+            timestamp_size: Bytes(12),                   // RFC 7323 appendix A
             spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is no loss
             ack_timestamp_size: Bytes(12),
             ecn_on_retransmissions: false,

@@ -136,8 +136,7 @@ fn written(segment: &Segment, with_size: bool) -> String {
         ('T', segment.ecn == Ecn::Ect0),
     ];
     let marks: String = marks.into_iter().filter(|(_, is)| *is).map(|(letter, _)| letter).collect();
-    let number =
-        if marks.is_empty() { header.seq.to_string() } else { format!("{}/{marks}", header.seq) };
+    let number = if marks.is_empty() { header.seq.to_string() } else { format!("{}/{marks}", header.seq) };
     if with_size { format!("{number}={}", segment.size.0) } else { number }
 }
 
