@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A family of defaults: whose TCP is being run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// The RFCs: 5681, 6298, 6582, 6675, 3042.
+    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 5682.
     #[default]
     #[serde(rename = "rfc")]
     Rfc,

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The scripts in a folder of `tests/conformance/tcp`, as `folder/name`.
-#[expect(clippy::disallowed_methods, reason = "a test may look at its scripts")]
 fn scripts_of(folder: &Path) -> Vec<String> {
     let paths: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -15,7 +14,6 @@ fn scripts_of(folder: &Path) -> Vec<String> {
     paths.iter().filter(is_script).map(|path| format!("{}/{}", stem(folder), stem(path))).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test may look at its scripts")]
 fn scripts() -> BTreeSet<String> {
     let folder = Path::new(ROOT).join("tests/conformance/tcp");
     let folders = std::fs::read_dir(&folder).expect("scripts").map(|entry| entry.expect("an entry").path());

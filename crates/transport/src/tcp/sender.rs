@@ -129,7 +129,8 @@ impl TcpSender {
         } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
         {
             // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
-            let updates = window_changed && !(state.goes_by_sack() && !header.sacks.as_slice().is_empty());
+            let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
+            let updates = window_changed && !says_more;
             if state.params.strict_dupacks && (state.flight_size() == 0 || updates) {
                 if window_changed {
                     state.permit_window();
