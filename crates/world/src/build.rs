@@ -1,7 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
-use crate::cells::{Cell, Cells, Measuring, Mobile};
+use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::conduct::{Conduct, Replication};
 use crate::control::Agents;
 use crate::cx::Cx;
@@ -25,8 +25,7 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Role, Schedule, Signal,
-    SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Visit,
 };
 use roamlab_traffic::App;
 use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -172,10 +171,21 @@ impl<'a> Builder<'a> {
                 let medium = self.links.add_medium(medium);
                 let rng = self.streams.named(&format!("{name}/medium/{name}"));
                 self.links.join(air, medium, Role::BaseStation, rng);
+                if let Some(wifi) = self.scenario.radio.roaming() {
+                    self.links.report(medium);
+                    self.links.keep_members(air, wifi);
+                }
             }
             let router = self.node(&spec.router);
             self.nodes[router].is_access_router = true;
-            cells.push(Cell::new(name.clone(), air, base_station));
+            let cell = Cell::new(name.clone(), air, base_station);
+            cells.push(match self.scenario.radio.roaming() {
+                Some(wifi) => {
+                    let channel = spec.channel.unwrap_or_else(|| wifi.channel(cells.len() as u32));
+                    cell.on_channel(channel, spec.medium.beacon_interval())
+                }
+                None => cell,
+            });
         }
         cells
     }
@@ -228,7 +238,8 @@ impl<'a> Builder<'a> {
         let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
         let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
         let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
-        Mobile::new((plan, visits), uplinks, measuring, drops_duplicates)
+        let roaming = self.scenario.radio.roaming().map(|wifi| Box::new(Roaming::new(wifi)));
+        Mobile::new((plan, visits), uplinks, (measuring, roaming), drops_duplicates)
     }
 
     /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
@@ -382,8 +393,7 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let flows = self.flows();
         let faults = self.faults();
-        let survives = scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered;
-        let mut cells = Cells::new(cells, self.mobiles, survives);
+        let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = agents::install(scenario, (&mut self.nodes, &mut cells), &self.ids, &self.streams);
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
@@ -404,6 +414,7 @@ impl<'a> Builder<'a> {
         };
         let links = (self.links, bearers, self.ways);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        network.start_beacons(&mut cx);
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }

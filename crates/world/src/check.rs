@@ -296,7 +296,7 @@ fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         let field = |part: &str| format!("faults[{index}].{part}");
-        let names = roamlab_mobility::message_names;
+        let names = crate::names::messages;
         if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
             return Err(problem.help(known(&fault.message, names())));

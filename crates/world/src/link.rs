@@ -23,6 +23,10 @@ use std::ops::{Index, IndexMut};
 
 mod general;
 mod medium;
+mod members;
+
+pub use medium::Settled;
+use members::Members;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -182,6 +186,8 @@ pub struct Link {
     head_pending: bool,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
     station: Option<Station>,
+    /// The hosts that its base station has associated; `None`: it knows nothing of association.
+    members: Option<Box<Members>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
@@ -257,6 +263,7 @@ impl Links {
             in_flight: VecDeque::new(),
             head_pending: false,
             station: None,
+            members: None,
         });
         id
     }

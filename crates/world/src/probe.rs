@@ -2,13 +2,14 @@
 
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
-use crate::ids::{DomainId, LinkId, Location, NodeId};
+use crate::ids::{CellId, DomainId, LinkId, Location, NodeId};
 use crate::table::{table, words};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
+use roamlab_radio::Management;
 use roamlab_transport::TcpFactKind;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
@@ -413,13 +414,33 @@ pub struct Probes {
     pub odd_ecn: u64,
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
-    messages: Vec<(DomainId, Message)>,
+    messages: Vec<Said>,
+}
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// One agent to another.
+    Agent(DomainId, Message),
+    /// Layer 2 to layer 2.
+    Radio(RadioFrame),
+}
+
+/// A management frame between a host and the base station of a cell.
+#[derive(Copy, Clone, Debug)]
+pub struct RadioFrame {
+    /// Which.
+    pub kind: Management,
+    /// The host.
+    pub host: NodeId,
+    /// The cell.
+    pub cell: CellId,
 }
 
 impl Probes {
     /// What its tables take in memory.
     pub fn parts(&self) -> [Part; 11] {
-        let messages = (self.messages.capacity() * size_of::<Message>()) as u64;
+        let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
         let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
         signalling.bytes += messages;
         let fewer = "lower the load, or the losses";
@@ -438,28 +459,28 @@ impl Probes {
         ]
     }
 
-    /// A message was sent; its number.
+    /// A message of this name, about this host and of this size was sent; its number.
     pub fn sent(
         &mut self,
         now: Time,
         (source, destination): (Addr, Addr),
-        (domain, cause): (DomainId, CauseId),
-        message: Message,
+        (message, host, size): (&'static str, Option<Addr>, Bytes),
+        (said, cause): (Said, CauseId),
     ) -> MessageId {
         let id = self.messages.len() as u32;
         self.signalling.push(Signal {
             id,
-            message: message.name(),
-            host: message.host(),
+            message,
+            host,
             source,
             destination,
-            size_bytes: message.size().0,
+            size_bytes: size.0,
             sent_ns: now,
             arrived_ns: -1,
             serial: 0,
             cause,
         });
-        self.messages.push((domain, message));
+        self.messages.push(said);
         MessageId(id)
     }
 
@@ -469,8 +490,8 @@ impl Probes {
         self.causes.message_serial(id, serial);
     }
 
-    /// A message arrived; its domain and content.
-    pub fn received(&mut self, now: Time, id: MessageId) -> (DomainId, Message) {
+    /// A message arrived; what it says.
+    pub fn received(&mut self, now: Time, id: MessageId) -> Said {
         let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
         if *arrived < 0 {
             *arrived = now.as_nanos() as i64;

@@ -24,7 +24,8 @@ impl Links {
             }
         }
         let is_unusual = cx.pool[&packet].is_unusual();
-        let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
+        let (priority, entering) = (self.signalling_priority, &cx.pool[&packet]);
+        let overtakes = is_unusual && (priority && entering.may_overtake() || entering.is_management());
         if flags & flag::STATION != 0 {
             return self.enqueue_at_station(id, packet, (is_unusual, overtakes), cx);
         }

@@ -98,9 +98,15 @@ impl Network {
         let (node, packet) = match to {
             End::Node(node) => {
                 let cell = self.nodes[node].serves;
-                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, started)) {
+                let for_all = cx.pool[&packet].is_for_all();
+                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
+                {
                     let cause = self.cells.why_unheard(from, cell, cx);
                     return cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                }
+                if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
+                    self.up = Up::Stranger(link, packet);
+                    return;
                 }
                 (node, packet)
             }

@@ -31,6 +31,9 @@ pub struct CellSpec {
     /// How its hosts' links share the air.
     #[serde(default)]
     pub medium: MediumSpec,
+    /// (802.11) its channel, from 1 to `radio.channels`; absent: 1, 6, 11 and on in steps of five, in the order of names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u32>,
     /// How strongly it sends, and where from, if hosts measure by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmitter: Option<Transmitter>,

@@ -110,6 +110,7 @@ impl CellsSpec {
             scheduler: self.scheduler.clone(),
             bearers: self.bearers.clone(),
             medium: self.medium.clone(),
+            channel: None,
             transmitter: None,
             individual_offset_db: 0.0,
         }
