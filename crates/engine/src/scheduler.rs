@@ -222,6 +222,12 @@ impl<E: Copy> EventScheduler<E> {
         time < self.now.0 || (time == self.now.0 && number <= self.now.1)
     }
 
+    /// The insertion number of the event popped last.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.now.1
+    }
+
     /// The number of pending events.
     pub fn len(&self) -> usize {
         self.heap.len() + self.lanes.iter().map(Lane::len).sum::<usize>()

@@ -112,7 +112,7 @@ impl Links {
             match fate {
                 Fate::Received => {
                     let insertion = cx.scheduler.reserve();
-                    self.track_from(id, packet, (started, insertion), cx);
+                    self.track(id, packet, (started, insertion), cx);
                 }
                 Fate::Lost(loss) => lost = Some((packet, loss)),
             }
