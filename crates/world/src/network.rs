@@ -45,8 +45,6 @@ pub struct Network {
     rules: Rules,
     /// Names of the queues behind schedulers; their numbers in records follow those of the links.
     bearers: Vec<String>,
-    /// What has come to the end of its way and is not yet handed up.
-    up: Up,
 }
 
 /// What holds for all of a network.
@@ -91,7 +89,7 @@ impl Network {
         domains: Vec<Domain>,
         rules: Rules,
     ) -> Network {
-        Network { links, ways, nodes, cells, domains, rules, bearers, up: Up::Nothing }
+        Network { links, ways, nodes, cells, domains, rules, bearers }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.
@@ -186,6 +184,9 @@ impl Network {
     pub fn mark_special(&mut self, cx: &Cx) -> Vec<bool> {
         if cx.is_tracing() {
             self.links.trace();
+        }
+        for node in self.nodes.iter_mut() {
+            node.looks_at_packets = node.watches_uplink || cx.is_tracing();
         }
         let mut special: Vec<bool> =
             self.nodes.iter().map(|node| node.is_special() || cx.is_tracing()).collect();

@@ -195,7 +195,7 @@ impl World {
         let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
         let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
-        let up = network.arrive_specially(link, packet, started, agents, cx);
+        let up = network.arrive_generally(link, packet, started, agents, cx);
         self.hand_up(up);
         let Planes { cx, network, agents } = &mut self.planes;
         if agents.wait_for_air() {
