@@ -317,10 +317,10 @@ impl<E: Copy> EventScheduler<E> {
         self.push_to_lane(place, lane, entry);
     }
 
-    /// The lane whose distance is nearest to this one, if it differs by half at most.
+    /// The lane whose distance is nearest to this one, if it differs by a quarter at most.
     fn nearest_lane(&self, distance: u64) -> Option<usize> {
         let differ = |&lane: &usize| self.lanes[lane].distance.abs_diff(distance);
-        (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 2)
+        (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
     }
 
     /// Puts one more lane to use.
