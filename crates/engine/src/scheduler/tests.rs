@@ -101,8 +101,8 @@ fn near_distances_share_a_lane_while_their_events_are_few() {
     let (few, waiting) = lanes_of_near_distances(1_000_000);
     assert!(few <= 16 && waiting < 3, "{few} lanes, {waiting} in the heap");
     let (many, waiting) = lanes_of_near_distances(10_000);
-    // Of 2,000, of which 800 would be guests.
-    assert!(many > 16 && waiting < 200, "{many} lanes, {waiting} in the heap");
+    // Were guests never given lanes of their own, some 800 of the 2,000 would wait there.
+    assert!(many > 16 && waiting < 400, "{many} lanes, {waiting} in the heap");
 }
 
 /// One step: push at a distance, push with a number reserved some steps ago, or pop.

@@ -126,9 +126,7 @@ impl Network {
                 }
                 self.come_to_special(node, packet, link, listener, cx)
             }
-            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
-                Up::Broadcast(cell, packet)
-            }
+            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => Up::Broadcast(cell, packet),
             End::Cell(cell) => match self.cross_air((link, cell), packet, started, listener, cx) {
                 None => Up::Nothing,
                 Some((host, packet)) => {

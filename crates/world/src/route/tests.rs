@@ -188,10 +188,9 @@ fn only_a_lone_route_that_nobody_watches_leads_straight_on() {
     assert_eq!(table.straight(host), Some(LinkId(4)));
     table.add_branch(host, to(1, 5));
     assert_eq!(table.straight(host), None, "a branch");
-    for other in [
-        HostRoute { watch: true, ..to(1, 4) },
-        HostRoute { link: None, via: Via::Buffer, ..to(1, 4) },
-    ] {
+    for other in
+        [HostRoute { watch: true, ..to(1, 4) }, HostRoute { link: None, via: Via::Buffer, ..to(1, 4) }]
+    {
         table.set_host(host, other);
         assert_eq!(table.straight(host), None, "{other:?}");
     }
