@@ -80,6 +80,14 @@ def cli() -> None:
 @click.option(
     "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
 )
+@click.option(
+    "--explore",
+    is_flag=True,
+    help="Instead, search the space of what the paper leaves open: where does each claim come out?",
+)
+@click.option(
+    "--settings", type=click.IntRange(10), help="How many settings of the space to try.  [default: 200]"
+)
 @_JSON
 def reproduce(
     paper: str,
@@ -87,8 +95,10 @@ def reproduce(
     store: Path,
     runs: int | None,
     threads: int | None,
+    settings: int | None,
     *,
     thorough: bool,
+    explore: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again."""
@@ -99,6 +109,7 @@ def reproduce(
     from roamlab import papers
     from roamlab.base.errors import BadInput, shown
     from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.papers import exploring
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
     from roamlab.statistics import claims
@@ -110,22 +121,37 @@ def reproduce(
             expected=f"one of: {', '.join(papers.names())}",
             remedy="`roamlab list` shows what can be named",
         )
+    if (explore and (runs is not None or thorough)) or (settings is not None and not explore):
+        raise BadInput(
+            "--explore",
+            "it goes with --settings, and with neither --runs nor --thorough",
+            expected="a search with its number of settings, or a reproduction with its number of runs",
+            remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
+        )
     source = papers.paper(paper)
-    out = out or Path("out") / paper
+    out = out or Path("out") / (f"{paper}-explored" if explore else paper)
     refuse_foreign(out, store)
     with whole_folder(out) as draft:
         session = papers.Session(
             draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
         )
-        found = source.reproduce(session)
+        if explore:
+            found, data = exploring.report(papers.space(paper), session, settings or exploring.SETTINGS)
+            exploring.write_json(data, draft / "explored.json")
+        else:
+            found = source.reproduce(session)
+            claims.write_json(found.claims, draft / "claims.json")
         report.write(found, draft / "report.html")
-        claims.write_json(found.claims, draft / "claims.json")
     page = shown(out / "report.html")
     if as_json:
-        written = (out / "claims.json").read_text(encoding="utf-8")
-        _print_json({"report": page, "claims": json.loads(written)})
+        name = "explored" if explore else "claims"
+        written = (out / f"{name}.json").read_text(encoding="utf-8")
+        _print_json({"report": page, name: json.loads(written)})
         return
-    Console().print(claims.terminal_table(found.claims))
+    if explore:
+        click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
+    else:
+        Console().print(claims.terminal_table(found.claims))
     click.echo(f"report: {page}")
 
 

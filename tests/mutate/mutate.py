@@ -141,17 +141,15 @@ class Case:
 def _is_short(path: str) -> bool:
     """Whether the scenario is none, or is simulated in a moment."""
     from roamlab import RoamlabError, ScenarioError, load
-    from roamlab.records.metrics import span_s
 
     with suppress(RoamlabError, ScenarioError):
-        return span_s(load(path).parameters["run"]["duration"]) <= LONGEST_RUN_S
+        return load(path).outline.duration_ns <= LONGEST_RUN_S * 1e9
     return True
 
 
 def _is_small(path: str) -> bool:
     """Whether the sweep is none, or few short runs."""
     from roamlab import RoamlabError, ScenarioError
-    from roamlab.records.metrics import span_s
     from roamlab.sweeps.sweepfile import load_sweep
 
     with suppress(RoamlabError, ScenarioError):
@@ -160,7 +158,7 @@ def _is_small(path: str) -> bool:
         if each * len(plan.design) > MOST_RUNS:
             return False
         return all(
-            span_s(plan.scenario(point).parameters["run"]["duration"]) <= LONGEST_RUN_S
+            plan.scenario(point).outline.duration_ns <= LONGEST_RUN_S * 1e9
             for point in range(len(plan.design))
         )
     return True

@@ -323,3 +323,13 @@ def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
     folder = _result(roamlab("run", "small.toml").out)
     found = roamlab("chart", str(folder))
     assert (found.code, f"error: {folder}, table 'handovers'" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--explore", "--runs", "3"), ("--explore", "--thorough"), ("--settings", "20")]
+)
+def test_options_that_do_not_go_together(roamlab: Roamlab, arguments: tuple[str, ...]) -> None:
+    found = roamlab("reproduce", "mblue", *arguments)
+    assert found.code == 2
+    assert "it goes with --settings" in found.err
+    assert "--explore --settings 200" in found.err

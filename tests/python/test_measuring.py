@@ -43,6 +43,8 @@ def test_a_column_alone_is_that_of_the_whole_record() -> None:
     scenario = load(ROOT / "examples/handover.toml").set_all(
         {"run.duration": "12 s", "record.packets": True, "mobility.buffer.limit": "4 pkt"}
     )
+    film = {"name": "film", "path": ["ch", "mh"], "app": {"kind": "video", "stop": "1 s"}}
+    scenario = scenario.set("flows", [*scenario.tables["flows"], film])
     jobs = [Job(scenario, 1)] * (len(EVERYTHING) + 1)
     *alone, whole = _made(jobs, lambda index: EVERYTHING[index : index + 1] or None)
     empty = set()

@@ -32,6 +32,8 @@ _PAGES = {
     "crates/radio/src/signal": "measurement.md",
     "crates/radio/src/medium/dcf": "dcf.md",
     "crates/radio/src/medium": "medium.md",
+    "crates/radio/src/roaming": "wifi-roaming.md",
+    "crates/radio/src/handover/wifi": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",
     "crates/world/src/cells": "radio.md",
     "crates/world/src/ns2": "random-numbers.md",
@@ -190,6 +192,9 @@ def defaults() -> dict[str, dict[str, Any]]:
         ).parameters["cells"]["bs"]["medium"],
         "radio.md hard": filled["radio"],
         "radio.md soft": Scenario(f'{_SMALLEST}[radio]\nkind = "soft"\n').parameters["radio"],
+        "wifi-roaming.md default": Scenario(
+            _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }') + '[radio]\nkind = "802.11"\n'
+        ).parameters["radio"],
         "measurement.md default": protocols["lte-x2"]["radio"]["measurement"],
         "scheduler.md default": {
             "scheduler": {"time_constant": cell["scheduler"]["time_constant"]},
@@ -244,6 +249,7 @@ def _says(cell: str, value: Any) -> bool:
         ("dcf.md", "default"),
         ("radio.md", "hard"),
         ("radio.md", "soft"),
+        ("wifi-roaming.md", "default"),
         ("measurement.md", "default"),
         ("scheduler.md", "default"),
         ("base-station-buffer.md", "default"),

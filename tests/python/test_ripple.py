@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import check_figures, reproduced
-from roamlab.papers.ripple import claims, evidence, experiments, measures
+from roamlab.papers.ripple import claims, evidence, experiments, explanations, measures
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, MECHANISMS, TCPS, Reading
+from roamlab.papers.ripple.handover import KINDS, median_handover
 from roamlab.papers.ripple.measures import Run
+from roamlab.papers.runs import Batch
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
@@ -47,10 +49,10 @@ def _made(
     """Three runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
     moved = {
-        case: [Run(1e6 * throughput(*case) + noise, timeouts(*case), 0, 100.0) for noise in (0, 10, 20)]
+        case: [Run(1e6 * throughput(*case) + noise, timeouts(*case), 0, 100.0, 0) for noise in (0, 10, 20)]
         for case in cases
     }
-    still = {tcp: [Run(1e6, 0, 0, 100.0)] * 3 for tcp in TCPS}
+    still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 3 for tcp in TCPS}
     return evidence.Evidence(reading, still, (moved,))
 
 
@@ -137,6 +139,71 @@ def test_named_protocols_lose_nothing_with_an_overlap(protocol: str) -> None:
     assert found.finish_s > 19.9
 
 
+def test_the_air_may_be_802_11s() -> None:
+    plain, contended = (
+        measures.of_run(run(experiments.still("sack", Reading(medium=medium)).set("run.duration", "20 s")))
+        for medium in ("dedicated", "dcf")
+    )
+    # A segment's exchange takes 5.7 ms instead of 4.2, and each acknowledgement some 1.5 ms.
+    assert 0.5 < contended.throughput_bps / plain.throughput_bps < 0.75
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> explanations.Gathered:
+    batch = Batch()
+    found = explanations.gather(batch, runs=5)
+    batch.make(tmp_path_factory.mktemp("store"), 2)
+    return found
+
+
+@pytest.mark.parametrize("effect", explanations.EFFECTS, ids=lambda effect: effect.name)
+def test_an_effect_is_there_and_goes_with_its_cause(
+    effect: explanations.Effect, gathered: explanations.Gathered
+) -> None:
+    found = {
+        taken: float(explanations.values(effect, effect.median_of, of)[0])
+        for taken, of in gathered[effect.name].items()
+    }
+    assert found[""] > 0.03
+    assert all(found[taken] < 0.4 * found[""] for taken in effect.without)
+    if effect.reading != "default":
+        assert found["default"] < 0, "it is there under this reading only"
+
+
+def test_a_handover_in_detail() -> None:
+    """The timeout adds to the gap of 100 ms: the acknowledgement that waited starts the timer anew."""
+    record = {"deliveries": True, "packets": True, "tcp": True, "queues": []}
+    scenario = experiments.handovers("reno", "noBuffer", -100, Reading(min_rto_ms=200))
+    short = scenario.set("record", record).set("run.duration", f"{4 * experiments.DWELL_NS} ns")
+    found = median_handover(run(short), "download", experiments.DWELL_NS, 3, 0.2, 0.7)
+    assert len(found.progress) == 3
+    assert sorted(found.progress)[1] == found.progress[found.number - 1]
+    assert tuple(found.points) == KINDS
+    ((at, cut),) = found.cuts
+    assert cut == "timeout"
+    assert 0.3 < at < 0.4
+    assert found.chains[0][-1].endswith("motion, host mh")
+    assert "loss detached" in found.chains[0][1]
+    again, lost = found.points["sent again"], found.points["lost"]
+    assert again.times_s.min() == pytest.approx(at)
+    assert again.numbers.min() in lost.numbers
+    assert not found.points["arrives from a buffer"].numbers.size
+    arrived = found.points["arrives directly"]
+    assert not ((arrived.times_s > 0.01) & (arrived.times_s < 0.1)).any(), (
+        "none in the gap, but for what was in flight"
+    )
+
+
+def test_the_buffer_is_told_apart_from_the_way() -> None:
+    record = {"deliveries": True, "packets": True, "tcp": True, "queues": []}
+    scenario = experiments.handovers("reno", "Buffer", 200).set("record", record)
+    short = scenario.set("run.duration", f"{4 * experiments.DWELL_NS} ns")
+    found = median_handover(run(short), "download", experiments.DWELL_NS, 3, 0.2, 0.7)
+    assert found.points["arrives from a buffer, again"].numbers.size > 10
+    assert [cut for _, cut in found.cuts] == ["fast-retransmit"]
+    assert found.cuts[0][0] > 0.2, "the late copies come alone once the overlap is over"
+
+
 def test_what_the_paper_says_holds_where_it_is_so() -> None:
     """Hand-made runs in which every claim on a reading is true."""
 
@@ -183,10 +250,22 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     assert found["ripple.blocks"]["verdict"] == "holds"
     assert len(found["ripple.blocks"]["measures"]) == len(experiments.NAMED)
     assert {len(found[name]["readings"]) for name in IDS[1:]} == {len(experiments.READINGS)}
-    check_figures(out, ["fig3", "fig4", "fig5", "fig6", "rfc-throughput", "rfc-timeouts", "named"])
+    drawn = [
+        "fig3",
+        "fig4",
+        "fig5",
+        "fig6",
+        "rfc-throughput",
+        "rfc-timeouts",
+        "named-throughput",
+        "named-timeouts",
+    ]
+    check_figures(out, [*drawn, *(f"why-{effect.name}" for effect in explanations.EFFECTS)])
     assert {table.name for table in (out / "tables").iterdir()} == {
         "points.csv",
         "named.csv",
         "by-reading.csv",
         "readings.csv",
+        "explained.csv",
+        "causes.csv",
     }

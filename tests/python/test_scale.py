@@ -71,7 +71,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 # Resident memory of Python and its libraries is some 160 MB of it.
 @pytest.mark.parametrize(
     ("text", "most_mb"),
-    [(by_rule, 360), (written_out, 520), (hosts, 360)],
+    [(by_rule, 300), (written_out, 350), (hosts, 260)],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_the_memory_of_a_large_run_is_bounded(

@@ -62,7 +62,7 @@ def test_any_table_comes_back(
     schema = {"time_ns": pl.Int64, "average": pl.Float64, "forwarded": pl.Boolean, "detail": pl.String}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = frame.with_columns(pl.col("detail").cast(pl.Enum(frame["detail"].unique(maintain_order=True))))
-    made = Results(describe(scenario, 1, 0), {"odd": lambda: frame})
+    made = Results(describe(scenario, 1, 0), {"odd": lambda _: frame})
     folder = Store(tmp_path_factory.mktemp("runs")).write(made)
     assert_frame_equal(open_run(folder).table("odd"), frame)
 

@@ -6,15 +6,18 @@
 //!   can also be ns-2's one stream for all.
 //!
 //! * [`tagged`] reads a table of a scenario whose `kind` says which parameters it holds.
+//! * [`input`] is about the files that a scenario names; whoever reads the scenario gives their texts.
 //!
 //! Nothing here knows what a packet is.
 
+pub mod input;
 mod rng;
 mod scheduler;
 pub mod tagged;
 mod time;
 mod units;
 
+pub use input::{BadLine, InputFile, Recording, Refused};
 pub use rng::{RandomNumbers, Rng, Streams};
 pub use scheduler::EventScheduler;
 pub use time::{Duration, Time};

@@ -8,6 +8,7 @@ use roamlab_packet::{Addr, Dscp};
 use std::collections::BTreeSet;
 
 mod backoff;
+pub mod bcmp;
 pub mod blocks;
 pub mod cellular_ip;
 mod domain;
@@ -107,7 +108,7 @@ pub enum L2Trigger {
         /// The neighbour.
         base_station: Addr,
     },
-    /// (At a base station) the host is expected to report this neighbour soon.
+    /// (At a base station, and at the host itself) the host is expected to go to this neighbour, or to report it, soon.
     HandoverPredicted {
         /// The host's home address.
         host: Addr,

@@ -11,7 +11,6 @@ use std::sync::Arc;
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
         /// A mobility protocol as a scenario describes it: `kind` names it, the other fields are its parameters.
-        #[expect(clippy::large_enum_variant, reason = "a scenario has few")]
         #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum MobilitySpec {
@@ -181,6 +180,8 @@ protocols! {
         "M&M, multicast-based micro-mobility: candidate sets with triggers and buffers, bicast",
     "fmipv6" => fmipv6 as Fmipv6:
         "FMIPv6, fast handovers of Mobile IPv6: predictive and reactive, with an anchor",
+    "bcmp" => bcmp as Bcmp:
+        "BCMP: anchor points with tunnels, planned and unplanned handovers, change of the anchor, paging",
 }
 
 impl<'de> Deserialize<'de> for MobilitySpec {

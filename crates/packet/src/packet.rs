@@ -1,6 +1,6 @@
 //! One packet.
 
-use crate::addr::{FlowId, MessageId};
+use crate::addr::{Addr, FlowId, MessageId};
 use crate::header::{
     BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
 };
@@ -29,6 +29,9 @@ mod bit {
     pub(super) const RETRANSMISSION: u8 = 1 << 3;
     /// It has a side slot for its tunnels alone.
     pub(super) const TUNNEL_SIDE: u8 = 1 << 4;
+    pub(super) const MANAGEMENT: u8 = 1 << 5;
+    /// Of management: for all who hear it.
+    pub(super) const FOR_ALL: u8 = 1 << 6;
 }
 
 /// No slot of the pool.
@@ -212,6 +215,16 @@ impl Packet {
         self.bits & (bit::SIGNAL | bit::IN_BAND) == bit::SIGNAL
     }
 
+    /// Whether it is signalling of layer 2: a management frame, with nothing around it on the air.
+    pub fn is_management(&self) -> bool {
+        self.bits & bit::MANAGEMENT != 0
+    }
+
+    /// Whether a frame with it is for all who hear it, so that nobody acknowledges it.
+    pub fn is_for_all(&self) -> bool {
+        self.header.dst == Addr::BROADCAST || self.bits & bit::FOR_ALL != 0
+    }
+
     /// Number of the TCP segment or UDP datagram.
     pub fn seq(&self) -> u32 {
         self.seq
@@ -255,6 +268,13 @@ impl NewPacket {
     #[must_use]
     pub fn in_band(mut self, in_band: bool) -> NewPacket {
         self.packet.bits |= if in_band { bit::IN_BAND } else { 0 };
+        self
+    }
+
+    /// Signalling of layer 2, perhaps for all who hear it.
+    #[must_use]
+    pub fn management(mut self, for_all: bool) -> NewPacket {
+        self.packet.bits |= bit::MANAGEMENT | if for_all { bit::FOR_ALL } else { 0 };
         self
     }
 }

@@ -1,5 +1,6 @@
 //! The Python binding. Thin: it converts, and knows nothing of the simulator.
 
+mod files;
 mod pool;
 
 use numpy::IntoPyArray;
@@ -50,8 +51,13 @@ fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
     if let Some((_, scenario)) = last().as_ref().filter(|(known, _)| known == text) {
         return Ok(Arc::clone(scenario));
     }
-    let scenario = Arc::new(Scenario::parse(text, name).map_err(|error| scenario_error(&error))?);
-    *last() = Some((text.to_owned(), Arc::clone(&scenario)));
+    let beside = files::Beside::new(name);
+    let read = Scenario::parse_with(text, name, &|path| beside.read(path));
+    let scenario = Arc::new(read.map_err(|error| scenario_error(&error))?);
+    // A file may change while its scenario's text does not.
+    if !beside.has_read() {
+        *last() = Some((text.to_owned(), Arc::clone(&scenario)));
+    }
     Ok(scenario)
 }
 

@@ -1,27 +1,31 @@
 //! Layer 2: who hears whom, and when.
 //!
 //! How a host changes cells is a [`RadioSpec`]: with a hard handover it is in at most one cell, with a soft one in two or
-//! more for a while. The plan of visits is data. With a [`MeasurementSpec`] hosts measure their cells ([`measurement`],
+//! more for a while; with 802.11 it finds out by itself which cell it hears ([`roaming`]). The plan of visits is data. With a [`MeasurementSpec`] hosts measure their cells ([`measurement`],
 //! [`signal`]) and their agents say where they go.
 
 mod handover;
 pub mod measurement;
 mod medium;
 pub mod plan;
+mod recorded;
+pub mod roaming;
 pub mod scheduler;
 pub mod signal;
 mod spec;
 mod visit;
 
 pub use handover::{
-    BadVisit, Duplicates, HardHandover, InFlightAtBreak, Motion, RADIOS, RadioSpec, SoftHandover,
-    UplinkChoice,
+    BadVisit, Duplicates, HardHandover, InFlightAtBreak, ManagementSizes, Motion, RADIOS, RadioSpec, Scan,
+    SoftHandover, UplinkChoice, Wifi,
 };
 pub use measurement::{A3, Finding, Meter};
 pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,
 };
 pub use plan::{Cells, Course, PLANS, PlanSpec};
+pub use recorded::{Opportunities, RecordedTransmitter};
+pub use roaming::{Deed, Heard, Management, Offer, Roamer};
 pub use scheduler::{BearerShare, CellScheduler, SCHEDULERS, SchedulerSpec};
 pub use signal::{PathLoss, Positions, Schedule, Signal, Trajectory, Transmitter};
 pub use spec::{MeasurementSpec, SignalSpec};

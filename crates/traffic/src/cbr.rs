@@ -1,6 +1,6 @@
 //! Constant bit rate: one datagram at a fixed interval.
 
-use crate::{Application, Offer, check_packets, check_stop, draw_start};
+use crate::{Application, Offer, Timed, check_packets, check_stop, draw_start};
 use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,16 @@ pub struct Params {
     pub packet: Bytes,
 }
 
-impl Params {
-    pub(crate) fn validate(&self) -> Result<(), (&'static str, String)> {
+impl Timed for Params {
+    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
+        (&mut self.start, &mut self.stop)
+    }
+
+    fn start(&self) -> Duration {
+        self.start
+    }
+
+    fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.packet < Bytes(28) {
             let message = "a datagram holds an IP and a UDP header: write a size of at least \"28 B\"";
             return Err(("packet", message.into()));
@@ -79,7 +87,7 @@ impl Application for Cbr {
         (self.next < self.stop && self.left > 0).then_some(self.next)
     }
 
-    fn wake(&mut self) -> Option<Offer> {
+    fn wake(&mut self, _: Time) -> Option<Offer> {
         self.next += self.rate.transmission_time(self.packet, &mut self.remainder);
         self.left -= 1;
         Some(Offer::Bytes(self.packet))
@@ -104,13 +112,13 @@ mod tests {
         let mut times = Vec::new();
         while let Some(time) = cbr.next_wake() {
             times.push(time);
-            assert_eq!(cbr.wake(), Some(Offer::Bytes(Bytes(200))));
+            assert_eq!(cbr.wake(Time::ZERO), Some(Offer::Bytes(Bytes(200))));
         }
         assert_eq!(times.len(), 50, "G.711: 50 datagrams of 200 B a second are 80 kbit/s");
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Duration::from_millis(20)));
         let params = Params { packets: Some(Packets(3)), ..params };
         let mut cbr = Cbr::new(&params, &mut Rng::named(1, 0, "flow"));
-        let sent = std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake())).count();
+        let sent = std::iter::from_fn(|| cbr.next_wake().and_then(|_| cbr.wake(Time::ZERO))).count();
         assert_eq!(sent, 3, "no more than it has");
     }
 

@@ -1,6 +1,6 @@
 //! File transfer: a backlog that never ends, or one file.
 
-use crate::{Application, Offer, check_packets, check_stop, draw_start};
+use crate::{Application, Offer, Timed, check_packets, check_stop, draw_start};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,16 @@ pub struct Params {
     pub stop: Option<Duration>,
 }
 
-impl Params {
-    pub(crate) fn validate(&self) -> Result<(), (&'static str, String)> {
+impl Timed for Params {
+    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
+        (&mut self.start, &mut self.stop)
+    }
+
+    fn start(&self) -> Duration {
+        self.start
+    }
+
+    fn validate(&self) -> Result<(), (&'static str, String)> {
         if self.size.is_some() && self.packets.is_some() {
             return Err(("packets", "the file has a `size` already: write one of the two".into()));
         }
@@ -61,7 +69,7 @@ impl Application for Ftp {
         self.start.or(self.stop)
     }
 
-    fn wake(&mut self) -> Option<Offer> {
+    fn wake(&mut self, _: Time) -> Option<Offer> {
         match self.start.take() {
             Some(_) => Some(self.offer),
             None => self.stop.take().map(|_| Offer::Stop),
@@ -84,8 +92,8 @@ mod tests {
         let mut ftp = Ftp::new(&params, &mut Rng::named(1, 0, "flow"));
         let start = ftp.next_wake().map(|time| time.since(Time::ZERO));
         assert!(start >= Some(Duration::from_secs(1)) && start < Some(Duration::from_millis(1010)));
-        assert_eq!(ftp.wake(), Some(Offer::Bytes(Bytes(5000))));
-        assert_eq!((ftp.next_wake(), ftp.wake()), (None, None));
+        assert_eq!(ftp.wake(Time::ZERO), Some(Offer::Bytes(Bytes(5000))));
+        assert_eq!((ftp.next_wake(), ftp.wake(Time::ZERO)), (None, None));
     }
 
     #[test]
@@ -93,9 +101,12 @@ mod tests {
         let second = Duration::from_secs(1);
         let params = Params { packets: Some(Packets(7)), stop: Some(second), ..Params::default() };
         let mut ftp = Ftp::new(&params, &mut Rng::named(1, 0, "flow"));
-        assert_eq!((ftp.next_wake(), ftp.wake()), (Some(Time::ZERO), Some(Offer::Segments(Packets(7)))));
-        assert_eq!((ftp.next_wake(), ftp.wake()), (Some(Time::ZERO + second), Some(Offer::Stop)));
-        assert_eq!((ftp.next_wake(), ftp.wake()), (None, None));
+        assert_eq!(
+            (ftp.next_wake(), ftp.wake(Time::ZERO)),
+            (Some(Time::ZERO), Some(Offer::Segments(Packets(7))))
+        );
+        assert_eq!((ftp.next_wake(), ftp.wake(Time::ZERO)), (Some(Time::ZERO + second), Some(Offer::Stop)));
+        assert_eq!((ftp.next_wake(), ftp.wake(Time::ZERO)), (None, None));
         let late = Params { start: second, stop: Some(second), ..Params::default() };
         assert_eq!(
             Ftp::new(&late, &mut Rng::named(1, 0, "flow")).next_wake(),

@@ -6,7 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 mod cbr;
-mod ftp;
+pub mod dash;
+pub mod ftp;
+pub mod requests;
+pub mod video;
+pub mod voip;
+pub mod web;
+
+use video::{conference, synthetic, trace};
 
 /// What an application hands to its transport.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -15,10 +22,69 @@ pub enum Offer {
     Unlimited,
     /// This many bytes of a stream, or one datagram of this size (IP header included).
     Bytes(Bytes),
+    /// A request of this size, on the flow that goes the other way; on new connections both ways, or on those there are.
+    Request {
+        /// Its size.
+        size: Bytes,
+        /// Whether connections are new.
+        connect: bool,
+    },
     /// This many full segments of a stream.
     Segments(Packets),
     /// Nothing more: what has not been sent for the first time by now never will be.
     Stop,
+}
+
+/// What a unit of an application's data is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum UnitKind {
+    /// A picture by itself.
+    I,
+    /// A picture that follows from one before.
+    P,
+    /// A picture between two others.
+    B,
+    /// An object of a page.
+    Object,
+    /// A segment of a film.
+    Segment,
+}
+
+impl UnitKind {
+    /// The word for it in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            UnitKind::I => "I",
+            UnitKind::P => "P",
+            UnitKind::B => "B",
+            UnitKind::Object => "object",
+            UnitKind::Segment => "segment",
+        }
+    }
+}
+
+/// A unit of an application's data: it is of use once all of it is there.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// What it is.
+    pub kind: UnitKind,
+    /// Of pictures their group, from 1; of an object its page, of a segment its quality, from 0.
+    pub group: u32,
+    /// Its number, from 0: in the flow, of an object in its page.
+    pub number: u32,
+    /// Its size, without headers.
+    pub bytes: Bytes,
+    /// Its datagrams; 0: it is a response, whose segments TCP counts.
+    pub packets: u32,
+}
+
+/// What has come to the other end as a whole.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Came {
+    /// A request, to the server.
+    Request,
+    /// What was asked for, to the client.
+    Response,
 }
 
 /// An application: it wakes at times of its own choice and offers data.
@@ -32,8 +98,34 @@ pub trait Application: Sized {
     /// When it wants to wake next; `None`: never again.
     fn next_wake(&self) -> Option<Time>;
 
-    /// It is awake; `None` if there is nothing to offer this time.
-    fn wake(&mut self) -> Option<Offer>;
+    /// It is awake, at the time it wanted; `None` if there is nothing to offer this time.
+    fn wake(&mut self, now: Time) -> Option<Offer>;
+
+    /// The unit that begins with what it has just offered, if one does.
+    fn unit(&mut self) -> Option<Unit> {
+        None
+    }
+
+    /// What it sent has arrived as a whole. Only what asks is told, while it waits for nothing else.
+    fn came(&mut self, _: Came, _: Time) {}
+}
+
+/// Parameters that say when an application begins and ends.
+trait Timed {
+    /// Its earliest start and its stop.
+    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>);
+
+    /// Its earliest start.
+    fn start(&self) -> Duration;
+
+    /// Checks what the types cannot: the field at fault, what was expected and what to write.
+    fn validate(&self) -> Result<(), (&'static str, String)>;
+}
+
+/// An exponentially distributed time.
+fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
+    let nanos = -libm::log(1.0 - rng.uniform()) * mean.as_nanos() as f64;
+    Duration::from_nanos(nanos as u64)
 }
 
 /// A start that is uniform in [`at`, `at + within`).
@@ -79,10 +171,10 @@ macro_rules! applications {
             }
         }
 
-        /// A running application.
+        /// A running application. Boxed: most flows have a small one, and some are large.
         #[derive(Clone, Debug)]
         pub enum App {
-            $($(#[$doc])* $type($module::$type),)+
+            $($(#[$doc])* $type(Box<$module::$type>),)+
         }
 
         impl App {
@@ -92,7 +184,7 @@ macro_rules! applications {
             /// Starts an application.
             pub fn new(spec: &AppSpec, rng: &mut Rng) -> App {
                 match spec {
-                    $(AppSpec::$type(params) => App::$type($module::$type::new(params, rng)),)+
+                    $(AppSpec::$type(params) => App::$type(Box::new($module::$type::new(params, rng))),)+
                 }
             }
 
@@ -103,10 +195,56 @@ macro_rules! applications {
                 }
             }
 
-            /// It is awake.
-            pub fn wake(&mut self) -> Option<Offer> {
+            /// It is awake, at the time it wanted.
+            pub fn wake(&mut self, now: Time) -> Option<Offer> {
                 match self {
-                    $(App::$type(app) => app.wake(),)+
+                    $(App::$type(app) => app.wake(now),)+
+                }
+            }
+
+            /// The unit that begins with what it has just offered, if one does.
+            pub fn unit(&mut self) -> Option<Unit> {
+                match self {
+                    $(App::$type(app) => app.unit(),)+
+                }
+            }
+
+            /// What it sent has arrived as a whole.
+            pub fn came(&mut self, what: Came, now: Time) {
+                match self {
+                    $(App::$type(app) => app.came(what, now),)+
+                }
+            }
+        }
+
+        impl AppSpec {
+            /// The earliest start.
+            pub fn start(&self) -> Duration {
+                match self {
+                    $(AppSpec::$type(params) => params.start(),)+
+                }
+            }
+
+            /// Everything later by so much.
+            pub fn delay(&mut self, by: Duration) {
+                let (start, stop) = match self {
+                    $(AppSpec::$type(params) => params.times(),)+
+                };
+                *start += by;
+                *stop = stop.map(|stop| stop + by);
+            }
+
+            /// When it stops, if it says so.
+            pub fn stop(&self) -> Option<Duration> {
+                match self {
+                    $(AppSpec::$type(params) => params.stop,)+
+                }
+            }
+
+            /// Checks what the types cannot: the field at fault, what was expected and what to write.
+            pub fn validate(&self) -> Result<(), (&'static str, String)> {
+                match self {
+                    $(AppSpec::$type(params) => params.validate(),)+
                 }
             }
         }
@@ -118,6 +256,20 @@ applications! {
     "ftp" => ftp::Ftp,
     /// Constant bit rate.
     "cbr" => cbr::Cbr,
+    /// Voice.
+    "voip" => voip::Voip,
+    /// A film.
+    "video" => synthetic::Video,
+    /// A recorded film.
+    "video-trace" => trace::Recorded,
+    /// A video conference.
+    "conference" => conference::Conference,
+    /// Web browsing.
+    "web" => web::Web,
+    /// Adaptive video.
+    "dash" => dash::Dash,
+    /// What web and dash flows ask for.
+    "requests" => requests::Requests,
 }
 
 impl<'de> Deserialize<'de> for AppSpec {
@@ -126,30 +278,46 @@ impl<'de> Deserialize<'de> for AppSpec {
     }
 }
 
+/// Names of the applications that ask for what they are sent, by a flow that goes the other way.
+pub const ASKING: [&str; 2] = ["web", "dash"];
+
 impl AppSpec {
-    /// The earliest start.
-    pub fn start(&self) -> Duration {
-        match self {
-            AppSpec::Ftp(params) => params.start,
-            AppSpec::Cbr(params) => params.start,
-        }
+    /// Whether it asks for what it is sent, by a flow that goes the other way.
+    pub fn asks(&self) -> bool {
+        matches!(self, AppSpec::Web(_) | AppSpec::Dash(_))
     }
 
-    /// Everything later by so much.
-    pub fn delay(&mut self, by: Duration) {
-        let (start, stop) = match self {
-            AppSpec::Ftp(params) => (&mut params.start, &mut params.stop),
-            AppSpec::Cbr(params) => (&mut params.start, &mut params.stop),
+    /// Whether it is a stream of datagrams that TCP has no use for.
+    pub fn is_datagrams(&self) -> bool {
+        matches!(self, AppSpec::Video(_) | AppSpec::Recorded(_) | AppSpec::Conference(_))
+    }
+
+    /// Bits a second on the wire, headers included, and bits of a packet, if it says so itself.
+    pub fn load(&self) -> Option<(f64, f64)> {
+        let steady = |interval: Duration, packet: Bytes| {
+            let bits = 8.0 * packet.0 as f64;
+            (bits / interval.as_secs_f64(), bits)
         };
-        *start += by;
-        *stop = stop.map(|stop| stop + by);
-    }
-
-    /// Checks what the types cannot: the field at fault, what was expected and what to write.
-    pub fn validate(&self) -> Result<(), (&'static str, String)> {
         match self {
-            AppSpec::Ftp(params) => params.validate(),
-            AppSpec::Cbr(params) => params.validate(),
+            AppSpec::Ftp(_) | AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_) => None,
+            AppSpec::Cbr(params) => Some((params.rate.as_bps() as f64, 8.0 * params.packet.0 as f64)),
+            AppSpec::Voip(params) => {
+                let (interval, packet) = params.packet();
+                let (rate, bits) = steady(interval, packet);
+                Some((params.activity() * rate, bits))
+            }
+            AppSpec::Video(params) => {
+                let statistics = params.encoding.statistics();
+                Some(params.packets.load(statistics.mean, statistics.frames as f64 / 3600.0))
+            }
+            AppSpec::Recorded(params) => {
+                let (mean, rate) = params.file.content()?.mean();
+                Some(params.packets.load(mean, rate))
+            }
+            AppSpec::Conference(params) => {
+                let frame = params.rate.as_bps() as f64 / 8.0 / params.frame_rate;
+                Some(params.packets.load(frame, params.frame_rate))
+            }
         }
     }
 }

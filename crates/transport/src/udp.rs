@@ -11,6 +11,11 @@ pub struct UdpSender {
 }
 
 impl UdpSender {
+    /// The number of the next datagram.
+    pub fn next_number(&self) -> u32 {
+        self.next
+    }
+
     /// A datagram of `size` bytes on the wire, headers included (as ns-2's `Agent/UDP` counts).
     pub fn datagram(&mut self, size: Bytes) -> (UdpHeader, Bytes) {
         let header = UdpHeader { seq: self.next };

@@ -3,7 +3,7 @@
 use crate::cells::Cells;
 use crate::ids::{DomainId, NodeId};
 use crate::node::{Domain, Nodes, Resident};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Way};
 use roamlab_engine::Streams;
 use roamlab_mobility::{
     CellSite, HostSite, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
@@ -80,7 +80,7 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
     let cells = cells.map(|(name, cell)| CellSite {
         name: name.clone(),
         router: cell.router.clone(),
-        rate: cell.rate,
+        rate: cell.rate.mean(Way::There),
         delay: cell.delay,
     });
     let hosts = scenario.hosts.iter().enumerate().filter(|(_, host)| domain.has_host(&host.name));

@@ -1,7 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
-use crate::cells::{Cell, Cells, Measuring, Mobile};
+use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::conduct::{Conduct, Replication};
 use crate::control::Agents;
 use crate::cx::Cx;
@@ -18,18 +18,18 @@ use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, Ways, shortest_paths};
-use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkSpec, Scenario};
+use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
+use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, InFlightAtBreak, Meter, Positions, Role, Schedule, Signal,
-    SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Visit,
 };
-use roamlab_traffic::App;
-use roamlab_transport::{RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
+use roamlab_traffic::{App, AppSpec};
+use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,6 +74,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         packets,
         // What is handed to a recorded queue is told of by packets too.
         queues: conduct.wants("queue") || packets,
+        units: conduct.wants("units"),
         drops: conduct.wants("drops"),
         causes: conduct.wants("causes")
             || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
@@ -133,25 +134,35 @@ impl<'a> Builder<'a> {
     fn duplex(
         &mut self,
         [left, right]: [&'a str; 2],
-        shape: (Rate, Duration),
+        (rate, delay): (&LinkRate, Duration),
         queues: [Option<&QueueSpec>; 2],
     ) -> [LinkId; 2] {
         let default = &self.scenario.network.queue;
         let ids = [self.node(left), self.node(right)];
         let names = [format!("{left}->{right}"), format!("{right}->{left}")];
         let ends = [(ids[0], End::Node(ids[1])), (ids[1], End::Node(ids[0]))];
-        let mut each = names.into_iter().zip(ends).zip(queues);
+        let mut each = names.into_iter().zip(ends).zip(queues).zip([Way::There, Way::Back]);
         std::array::from_fn(|_| {
-            let ((name, ends), queue) = each.next().expect("two of each");
-            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some())
+            let (((name, ends), queue), way) = each.next().expect("two of each");
+            let shape = (rate.mean(way), delay);
+            let id = self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some());
+            self.record_of(id, rate, way);
+            id
         })
+    }
+
+    /// Makes a link a recorded one, if its rate is.
+    fn record_of(&mut self, id: LinkId, rate: &LinkRate, way: Way) {
+        if let Some(trace) = rate.recorded().and_then(|rate| rate.file(way).content()) {
+            self.links.record_of(id, trace);
+        }
     }
 
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_deref(), link.reverse_queue.as_deref()];
-            let built = self.duplex(names, (link.rate, link.delay), queues);
+            let built = self.duplex(names, (&link.rate, link.delay), queues);
             for (built, drops) in built.into_iter().zip([&link.drops, &link.reverse_drops]) {
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.interfere(built, forced, changes(link));
@@ -163,19 +174,33 @@ impl<'a> Builder<'a> {
         let mut cells = Vec::new();
         for (name, spec) in &self.scenario.cells {
             let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
-            self.duplex([&spec.router, name], (spec.backhaul.rate, spec.backhaul.delay), queues);
+            let backhaul = (&spec.backhaul.rate.into(), spec.backhaul.delay);
+            self.duplex([&spec.router, name], backhaul, queues);
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
-            let air = self.link(format!("{name}/air"), ends, (spec.rate, spec.delay), &spec.queue, true);
+            let shape = (spec.rate.mean(Way::There), spec.delay);
+            let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
+            self.record_of(air, &spec.rate, Way::There);
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
                 let rng = self.streams.named(&format!("{name}/medium/{name}"));
                 self.links.join(air, medium, Role::BaseStation, rng);
+                if let Some(wifi) = self.scenario.radio.roaming() {
+                    self.links.report(medium);
+                    self.links.keep_members(air, wifi);
+                }
             }
             let router = self.node(&spec.router);
             self.nodes[router].is_access_router = true;
-            cells.push(Cell::new(name.clone(), air, base_station));
+            let cell = Cell::new(name.clone(), air, base_station);
+            cells.push(match self.scenario.radio.roaming() {
+                Some(wifi) => {
+                    let channel = spec.channel.unwrap_or_else(|| wifi.channel(cells.len() as u32));
+                    cell.on_channel(channel, spec.medium.beacon_interval())
+                }
+                None => cell,
+            });
         }
         cells
     }
@@ -215,10 +240,11 @@ impl<'a> Builder<'a> {
             let cell = number_of(name, cells);
             let air = &self.scenario.cells[name];
             let ends = (id, End::Node(cells[cell].base_station));
-            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate), air.delay);
+            let shape = (air.bearer_of(&spec.name).rate.unwrap_or(air.rate.mean(Way::Back)), air.delay);
             let uplink = format!("{}->{name}", spec.name);
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
+            self.record_of(link, &air.rate, Way::Back);
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
                 let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
                 self.links.join(link, medium, Role::Host, rng);
@@ -228,7 +254,8 @@ impl<'a> Builder<'a> {
         let plan = self.scenario.radio.plan(spec.stays()).unwrap_or_default();
         let (uplinks, measuring) = ((uplinks, self.scenario.radio.uplink()), self.measuring(spec, cells));
         let drops_duplicates = self.scenario.radio.duplicates() == Duplicates::Drop;
-        Mobile::new((plan, visits), uplinks, measuring, drops_duplicates)
+        let roaming = self.scenario.radio.roaming().map(|wifi| Box::new(Roaming::new(wifi)));
+        Mobile::new((plan, visits), uplinks, (measuring, roaming), drops_duplicates)
     }
 
     /// Gives each cell with a scheduler its bearers; their names in records, which come behind those of the links.
@@ -238,16 +265,17 @@ impl<'a> Builder<'a> {
             let spec = &self.scenario.cells[&cell.name];
             let Some(scheduler) = &spec.scheduler else { continue };
             let air = format!("{}/air", cell.name);
-            let shape = (spec.rate, spec.delay);
+            let rate = spec.rate.mean(Way::There);
+            let shape = (rate, spec.delay);
             let queue = self.queue(&air, &spec.queue, shape, self.is_recorded(&air, true));
-            let common = BearerQueue { id: cell.air, rate: spec.rate, queue };
-            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate: spec.rate }], Vec::new());
+            let common = BearerQueue { id: cell.air, rate, queue };
+            let (mut shares, mut hosts) = (vec![BearerShare { weight: 1.0, rate }], Vec::new());
             let enter = |host: &&HostSpec| self.scenario.cells_of(host).contains(&cell.name.as_str());
             for host in self.scenario.hosts.iter().filter(enter) {
                 let addr = self.nodes[self.ids[host.name.as_str()]].addr;
                 let id = LinkId((self.links.len() + names.len()) as u32);
                 let bearer = spec.bearer_of(&host.name);
-                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(spec.rate) };
+                let share = BearerShare { weight: bearer.weight, rate: bearer.rate.unwrap_or(rate) };
                 names.push(format!("{air}/{}", host.name));
                 let name = &names[names.len() - 1];
                 let is_recorded = self.is_recorded(name, true);
@@ -305,7 +333,15 @@ impl<'a> Builder<'a> {
         let app =
             |spec: &FlowSpec| App::new(&spec.app, &mut self.streams.named(&format!("{}/app", spec.name)));
         let apps: Vec<App> = specs.iter().map(app).collect();
-        let tcp = |spec: &FlowSpec| spec.transport.tcp()?.resolve(self.scenario.run.profile).ok();
+        let tcp = |spec: &FlowSpec| {
+            let mut params = spec.transport.tcp()?.resolve(self.scenario.run.profile).ok()?;
+            // DEVIATION: a connection carries data one way, so requests and responses have one each. They stand for one
+            // connection that the client opens: the handshake is that of the requests, the server answers at once.
+            if spec.app.asks() {
+                params.handshake = Handshake::None;
+            }
+            Some(params)
+        };
         let mut tcps: Vec<TcpKnobs> = Vec::with_capacity(specs.len());
         for spec in specs {
             let params = tcp(spec).map(Arc::new);
@@ -314,12 +350,17 @@ impl<'a> Builder<'a> {
             tcps.push(shared.unwrap_or(params));
         }
         let phases = self.clock_phases(&tcps);
+        let partners = partners(specs);
         let parts = specs.iter().zip(apps).zip(&tcps).zip(phases);
         let flow = |(((spec, app), tcp), drawn): (((&FlowSpec, App), &TcpKnobs), Duration)| {
             let phase = spec.transport.tcp().and_then(|tcp| tcp.tick_phase).unwrap_or(drawn);
             self.flow(spec, app, tcp.as_ref(), phase)
         };
-        parts.map(flow).collect()
+        let mut flows: Vec<Flow> = parts.map(flow).collect();
+        for (flow, partner) in flows.iter_mut().zip(partners) {
+            flow.units = Units::of(&flow.app, partner);
+        }
+        flows
     }
 
     /// Where the clock of each flow's sender stands within its tick; without TCP nowhere.
@@ -382,8 +423,7 @@ impl<'a> Builder<'a> {
         let scenario = self.scenario;
         let flows = self.flows();
         let faults = self.faults();
-        let survives = scenario.radio.in_flight_at_break() == InFlightAtBreak::Delivered;
-        let mut cells = Cells::new(cells, self.mobiles, survives);
+        let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = agents::install(scenario, (&mut self.nodes, &mut cells), &self.ids, &self.streams);
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
@@ -404,10 +444,27 @@ impl<'a> Builder<'a> {
         };
         let links = (self.links, bearers, self.ways);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        network.start_beacons(&mut cx);
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }
     }
+}
+
+/// Of each flow the one that goes the other way, if one asks and the other answers.
+fn partners(specs: &[FlowSpec]) -> Vec<Option<u32>> {
+    let mut partners = vec![None; specs.len()];
+    let asking = specs.iter().zip(0..).filter(|(spec, _)| spec.app.asks());
+    let places: BTreeMap<&str, u32> = asking.map(|(spec, place)| (spec.name.as_str(), place)).collect();
+    for (spec, place) in specs.iter().zip(0..) {
+        if let AppSpec::Requests(params) = &spec.app
+            && let Some(&answering) = places.get(params.of.as_str())
+        {
+            partners[place as usize] = Some(answering);
+            partners[answering as usize] = Some(place);
+        }
+    }
+    partners
 }
 
 fn policer(marks: ForeignMarks, mark: Dscp) -> Option<Policer> {

@@ -30,7 +30,7 @@ pub fn catalogue() -> String {
         "plans of movement": pairs(roamlab_radio::PLANS),
         "topologies": pairs(crate::topology::TOPOLOGIES),
         "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
-        "messages": names(&mut roamlab_mobility::message_names()),
+        "messages": names(&mut crate::names::messages()),
         "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
     });
     catalogue.to_string()

@@ -70,6 +70,8 @@ kinds! {
     Measurement => "measurement";
     /// Root: a host cannot hear the cell that it is in.
     OutOfRange => "out-of-range";
+    /// Root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it.
+    OnAir => "on-air";
     /// Root: the scenario predicts a handover.
     Prediction => "prediction";
     /// Root: the scenario changes a link.

@@ -5,15 +5,17 @@ use crate::cause::{Cause, CauseId, Kind};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId};
-use roamlab_radio::UplinkChoice;
+use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice, Wifi};
 use std::collections::BTreeSet;
 
 mod host;
 mod motion;
+mod roaming;
 
 pub use host::{Measuring, Mobile};
+pub use roaming::Roaming;
 
 /// A cell: a base station, its air link and the hosts that hear it.
 #[derive(Debug)]
@@ -24,13 +26,26 @@ pub struct Cell {
     pub air: LinkId,
     /// Its base station's node.
     pub base_station: NodeId,
+    /// (802.11) its channel, and the time between its beacons.
+    channel: u32,
+    beacon_interval: Duration,
+    /// (802.11) the hosts in its coverage.
+    covers: BTreeSet<NodeId>,
     hosts: Vec<NodeId>,
 }
 
 impl Cell {
     /// An empty cell.
     pub fn new(name: String, air: LinkId, base_station: NodeId) -> Cell {
-        Cell { name, air, base_station, hosts: Vec::new() }
+        let (channel, beacon_interval) = (0, Duration::ZERO);
+        let (covers, hosts) = (BTreeSet::new(), Vec::new());
+        Cell { name, air, base_station, channel, beacon_interval, covers, hosts }
+    }
+
+    /// The same with a channel and beacons.
+    #[must_use]
+    pub fn on_channel(self, channel: u32, beacon_interval: Duration) -> Cell {
+        Cell { channel, beacon_interval, ..self }
     }
 }
 
@@ -42,12 +57,15 @@ pub struct Cells {
     hosts: Vec<Option<Box<Mobile>>>,
     /// Packets in flight when a host leaves its cell still arrive.
     in_flight_survives: bool,
+    /// How hosts roam; `None`: layer 2 knows where they are.
+    wifi: Option<Wifi>,
 }
 
 impl Cells {
     /// Cells in which nobody is yet, and the mobile hosts by their nodes.
-    pub fn new(cells: Vec<Cell>, hosts: Vec<Option<Box<Mobile>>>, in_flight_survives: bool) -> Cells {
-        Cells { cells, hosts, in_flight_survives }
+    pub fn new(cells: Vec<Cell>, hosts: Vec<Option<Box<Mobile>>>, radio: &RadioSpec) -> Cells {
+        let in_flight_survives = radio.in_flight_at_break() == InFlightAtBreak::Delivered;
+        Cells { cells, hosts, in_flight_survives, wifi: radio.roaming().cloned() }
     }
 
     /// Schedules the first motion and measurement of every host.
@@ -86,23 +104,28 @@ impl Cells {
     pub fn hearer(&self, cell: CellId, index: usize) -> Option<(NodeId, CauseId)> {
         let host = *self.cells[cell.0 as usize].hosts.get(index)?;
         let mobile = self.host(host).filter(|mobile| mobile.is_in(cell))?;
-        Some((host, mobile.moved))
+        let is_covered = mobile.roaming.as_ref().is_none_or(|roaming| roaming.is_covered(cell));
+        is_covered.then_some((host, mobile.moved))
     }
 
-    /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host.
+    /// Whether a packet whose transmission in the cell began at `started` gets across between it and the host. With 802.11 the
+    /// medium has decided that when the frame ended.
     #[inline]
     pub fn hears(&self, host: NodeId, cell: CellId, started: Time) -> bool {
         let Some(mobile) = self.host(host) else { return false };
         let just_left = |(at, _): &(Time, CauseId)| self.in_flight_survives && started < *at;
-        mobile.is_in(cell) || mobile.left.get(&cell).is_some_and(just_left)
+        mobile.is_in(cell) || mobile.roaming.is_some() || mobile.left.get(&cell).is_some_and(just_left)
     }
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
-    /// host is out of hearing.
-    pub fn is_cut_off(&self, host: NodeId, cell: CellId, started: Time) -> bool {
+    /// host is out of hearing. With 802.11 the medium has decided that, but for frames that nobody acknowledges (`for_all`).
+    pub fn is_cut_off(&self, host: NodeId, cell: CellId, (started, for_all): (Time, bool)) -> bool {
         let Some(mobile) = self.host(host) else { return false };
         if mobile.is_in(cell) {
             return false;
+        }
+        if mobile.roaming.is_some() {
+            return for_all && !self.receives(host, cell, started, false);
         }
         let gone = !mobile.attachments.contains(&cell);
         let survives = gone && self.in_flight_survives;
@@ -112,6 +135,10 @@ impl Cells {
     /// What led to the loss of a packet between a host and a cell: the host has moved, or cannot hear the cell it is in.
     pub fn why_unheard(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> CauseId {
         let Some(mobile) = self.host_mut(host) else { return CauseId::START };
+        if let Some(roaming) = &mobile.roaming {
+            let left = mobile.left.get(&cell).filter(|_| !roaming.is_covered(cell));
+            return left.map_or(mobile.moved, |&(_, row)| row).or(|| CauseId::START);
+        }
         if !mobile.attachments.contains(&cell) {
             return mobile.left.get(&cell).map_or(mobile.moved, |&(_, row)| row).or(|| CauseId::START);
         }

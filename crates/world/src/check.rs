@@ -2,7 +2,7 @@
 //! reachable.
 
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::{FlowSpec, Scenario};
+use crate::scenario::{ChangeSpec, FlowSpec, Scenario};
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
@@ -100,6 +100,12 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
 /// Checks what is done to links by force: drops of flows that exist, changes that change something.
 fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     for (index, link) in scenario.links.iter().enumerate() {
+        let changed = |change: &ChangeSpec| link.rate.recorded().is_some() && change.rate.is_some();
+        if let Some(number) = link.changes.iter().position(changed) {
+            let field = format!("links[{index}].changes[{number}].rate");
+            let problem = Problem::at(field, "a recorded link sends when its trace says, at no rate");
+            return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
+        }
         for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
             for (number, drop) in drops.iter().enumerate() {
                 let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");
@@ -253,6 +259,16 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
             return Err(problem.help("write a number from 0 to 63"));
         }
+        if let AppSpec::Requests(params) = &flow.app {
+            let answers = |other: &&FlowSpec| other.name == params.of && other.app.asks();
+            if !scenario.flows.iter().any(|other| answers(&other)) {
+                let message = format!("there is no flow \"{}\" that answers requests", params.of);
+                let problem = Problem::at(field("app.of"), message);
+                return Err(problem.help(
+                    "write a flow with a \"web\" or \"dash\" application: it brings its requests with it",
+                ));
+            }
+        }
         if let Err((part, message)) = flow.app.validate() {
             return Err(Problem::told(field(&format!("app.{part}")), &message));
         }
@@ -263,6 +279,10 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 
 fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
     match (flow.transport.tcp(), &flow.app) {
+        (Some(_), app) if app.is_datagrams() => {
+            let message = "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
+            Err(("app.kind".into(), message.into()))
+        }
         (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
             Ok(params) => check_file(&flow.app, params.segment),
             Err((part, message)) => Err((format!("transport.{part}"), message)),
@@ -272,7 +292,11 @@ fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, 
                            `kind`, as \"cbr\"";
             Err(("app.kind".into(), message.into()))
         }
-        (None, AppSpec::Cbr(_)) => Ok(()),
+        (None, AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_)) => {
+            let message = "requests and responses need TCP: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too";
+            Err(("app.kind".into(), message.into()))
+        }
+        (None, _) => Ok(()),
     }
 }
 
@@ -296,7 +320,7 @@ fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
 fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         let field = |part: &str| format!("faults[{index}].{part}");
-        let names = roamlab_mobility::message_names;
+        let names = crate::names::messages;
         if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
             return Err(problem.help(known(&fault.message, names())));

@@ -7,15 +7,16 @@ use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::fault::{Fate, Fault};
-use crate::ids::{CellId, DomainId, Location, NodeId, Served, Slot};
+use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Served, Slot};
 use crate::network::{Done, Listener, Network};
-use crate::probe::Stop;
-use roamlab_engine::Time;
+use crate::probe::{Said, Stop};
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos};
 use std::collections::BTreeMap;
 
 mod motion;
+mod roaming;
 
 /// What set a deadline of an agent.
 #[derive(Copy, Clone, Debug)]
@@ -44,6 +45,15 @@ struct AtNode {
     armed: Vec<Time>,
 }
 
+/// What a fault holds back.
+#[derive(Debug)]
+enum HeldBack {
+    /// A message, the node that it is at and its domain.
+    Message(NodeId, DomainId, PacketId),
+    /// A management frame, and the link that it takes.
+    Frame(LinkId, PacketId),
+}
+
 /// All mobility agents, and what waits to be told to them.
 #[derive(Debug)]
 pub struct Agents {
@@ -52,8 +62,8 @@ pub struct Agents {
     faults: Vec<Fault>,
     /// Handovers that base stations will be told of in advance, right or wrong.
     predictions: Vec<Prediction>,
-    /// Messages held back by a fault, with the node they are at and their domain.
-    delayed: Vec<Option<(NodeId, DomainId, PacketId)>>,
+    /// What is held back by a fault.
+    delayed: Vec<Option<HeldBack>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
     draining: BTreeMap<(NodeId, Served), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
@@ -162,16 +172,19 @@ impl Agents {
     pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
         let packet = cx.pool.deliver(packet);
         let (Some(id), from) = (packet.message(), packet.header.src) else { return };
-        let (domain, message) = cx.probes.received(cx.now, id);
+        let said = cx.probes.received(cx.now, id);
         let led = Led::By(cx.probes.causes.message_row(id));
-        cx.because(led, |cx| self.hand_over(node, (domain, from), &message, net, cx));
+        cx.because(led, |cx| match said {
+            Said::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
+            Said::Radio(frame) => self.take_frame(node, frame, net, cx),
+        });
     }
 
     /// Signalling has come to all who hear a cell.
     pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
         let packet = cx.pool.deliver(packet);
         let (Some(id), from) = (packet.message(), packet.header.src) else { return };
-        let (domain, message) = cx.probes.received(cx.now, id);
+        let Said::Agent(domain, message) = cx.probes.received(cx.now, id) else { return };
         for index in 0..net.cells().count_in(cell) {
             let Some((host, moved)) = net.cells().hearer(cell, index) else { continue };
             let led = cx.probes.causes.heard(id, net.address(host), moved);
@@ -342,12 +355,13 @@ impl Agents {
         cx: &mut Cx,
     ) {
         let concerned = (message.name(), message.host());
-        let fate = self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last();
+        let fate = self.strike(concerned);
         let (src, domain) = (net.address(node), self.agent(node, slot).domain);
         let (size, in_band) = (message.size(), message.in_band());
         let place = Location::Node(node);
         let row = cx.probes.causes.message(cx.now, concerned.0, (place, concerned.1));
-        let id = cx.probes.sent(cx.now, (src, to), (domain, row), message);
+        let about = (concerned.0, concerned.1, size);
+        let id = cx.probes.sent(cx.now, (src, to), about, (Said::Agent(domain, message), row));
         let inner = IpHeader::new(src, to, Tos::default());
         let packet = Packet::make(FlowId::CONTROL, inner, size, cx.now, Body::Signal(id));
         let packet = cx.pool.create(packet.in_band(in_band));
@@ -356,18 +370,34 @@ impl Agents {
             None => self.set_out(node, domain, packet, net, cx),
             Some(Fate::Lost) => cx.lose(packet, DropReason::ForcedLoss, place),
             Some(Fate::Late(delay)) => {
-                cx.probes.causes.held_back(cx.now, id, place);
-                let index = self.delayed.len() as u32;
-                self.delayed.push(Some((node, domain, packet)));
-                cx.scheduler.push(cx.now + delay, Event::Delayed { slot: index });
+                self.hold_back((HeldBack::Message(node, domain, packet), id), (delay, place), cx);
             }
         }
     }
 
+    /// What the faults of the scenario do to the message of this name about this host.
+    fn strike(&mut self, concerned: (&str, Option<Addr>)) -> Option<Fate> {
+        self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last()
+    }
+
+    fn hold_back(
+        &mut self,
+        (held, id): (HeldBack, MessageId),
+        (delay, place): (Duration, Location),
+        cx: &mut Cx,
+    ) {
+        cx.probes.causes.held_back(cx.now, id, place);
+        let slot = self.delayed.len() as u32;
+        self.delayed.push(Some(held));
+        cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
+    }
+
     /// A message that a fault has held back sets out.
     pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Cx) {
-        if let Some((node, domain, packet)) = self.delayed[slot as usize].take() {
-            self.set_out(node, domain, packet, net, cx);
+        match self.delayed[slot as usize].take() {
+            Some(HeldBack::Message(node, domain, packet)) => self.set_out(node, domain, packet, net, cx),
+            Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet, cx),
+            None => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a run will amount to, roughly, before it begins: events and memory, from the rates of links and sources.
 
-use crate::scenario::{FlowSpec, Scenario};
+use crate::scenario::{FlowSpec, Scenario, Way};
 use roamlab_engine::Duration;
 use roamlab_traffic::AppSpec;
 use rustc_hash::FxHashMap;
@@ -101,8 +101,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
         let [left, right] = [link.between[0].as_str(), link.between[1].as_str()];
         let there = recorded(format!("{left}->{right}"), link.queue.is_some());
         let back = recorded(format!("{right}->{left}"), link.reverse_queue.is_some());
-        add(left, right, link.rate, link.delay, there);
-        add(right, left, link.rate, link.delay, back);
+        add(left, right, link.rate.mean(Way::There), link.delay, there);
+        add(right, left, link.rate.mean(Way::Back), link.delay, back);
     }
     for (name, cell) in &scenario.cells {
         let (router, backhaul) = (cell.router.as_str(), &cell.backhaul);
@@ -118,8 +118,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
         let cell = &scenario.cells[name];
         let down = recorded(format!("{name}/air"), true);
         let up = recorded(format!("{}->{name}", host.name), false);
-        add(name, &host.name, cell.rate, cell.delay, down);
-        add(&host.name, name, cell.rate, cell.delay, up);
+        add(name, &host.name, cell.rate.mean(Way::There), cell.delay, down);
+        add(&host.name, name, cell.rate.mean(Way::Back), cell.delay, up);
     }
     graph
 }
@@ -169,16 +169,17 @@ fn load<'a>(
     let edges = || path.iter().map(|edge| &graph[edge.0][edge.1]);
     let narrowest = edges().map(|edge| edge.rate).reduce(f64::min)?;
     let tcp = flow.transport.tcp().and_then(|tcp| tcp.resolve(scenario.run.profile).ok());
-    let (demand, packet_bits, stop) = match (&flow.app, tcp) {
-        (AppSpec::Cbr(cbr), _) => (cbr.rate.as_bps() as f64, 8.0 * cbr.packet.0 as f64, cbr.stop),
-        (AppSpec::Ftp(ftp), tcp) => {
+    let (demand, packet_bits) = match (flow.app.load(), tcp) {
+        (Some(load), _) => load,
+        (None, tcp) => {
             let tcp = tcp?;
             let bits = 8.0 * (tcp.segment.0 + tcp.header.0) as f64;
             let round_trip = 2e-9 * edges().map(|edge| edge.delay as f64).sum::<f64>()
                 + edges().map(|edge| bits / edge.rate).sum::<f64>();
-            (f64::from(tcp.window.0) * bits / round_trip, bits, ftp.stop)
+            (f64::from(tcp.window.0) * bits / round_trip, bits)
         }
     };
+    let stop = flow.app.stop();
     let end = stop.unwrap_or(Duration::MAX).min(scenario.run.duration);
     let seconds = end.saturating_sub(flow.app.start()).as_secs_f64();
     Some(Load { flow, demand: demand.min(narrowest).max(f64::MIN_POSITIVE), packet_bits, seconds, path })
@@ -189,6 +190,7 @@ fn file(flow: &FlowSpec, packet_bits: f64) -> f64 {
     let (size, packets) = match &flow.app {
         AppSpec::Ftp(ftp) => (ftp.size, ftp.packets),
         AppSpec::Cbr(cbr) => (None, cbr.packets),
+        _ => (None, None),
     };
     let by_size = size.map_or(f64::INFINITY, |size| (8.0 * size.0 as f64 / packet_bits).max(1.0));
     packets.map_or(by_size, |packets| f64::from(packets.0))

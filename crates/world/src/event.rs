@@ -59,6 +59,11 @@ pub enum Event {
         /// Which host.
         node: NodeId,
     },
+    /// A deadline of a roaming host, or of a base station that forgets hosts, may have come.
+    Roaming {
+        /// Which host or base station.
+        node: NodeId,
+    },
     /// A host measures its cells.
     Measurement {
         /// Which host.

@@ -27,7 +27,7 @@ pub fn expand(scenario: &mut Scenario) -> Result<(), Problem> {
     let mut origins = Origins { links: scenario.links.len(), ..Origins::default() };
     let generates = !scenario.topology.is_empty()
         || scenario.hosts.iter().any(|host| host.count.is_some() || host.plan.is_some())
-        || scenario.flows.iter().any(|flow| flow.count.is_some());
+        || scenario.flows.iter().any(|flow| flow.count.is_some() || flow.two_way || flow.app.asks());
     check_alone(scenario)?;
     if !generates {
         return Ok(());
@@ -103,7 +103,7 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
         let (_, link) = &kinds[kind];
         scenario.links.push(LinkSpec {
             between: [node(from), node(to)],
-            rate: link.rate,
+            rate: link.rate.into(),
             delay: link.delay,
             queue: link.queue.clone().map(Box::new),
             reverse_queue: link.reverse_queue.clone().map(Box::new),

@@ -3,6 +3,7 @@
 use crate::cause::CauseId;
 use crate::ids::{LinkId, NodeId, Side};
 use crate::timeouts::Timeouts;
+use crate::units::Units;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{Addr, Dscp, Ecn, IpHeader, Tos};
 use roamlab_traffic::App;
@@ -80,6 +81,8 @@ pub struct Flow {
     pub cwnd: f64,
     /// Its timeouts, to be judged.
     pub(crate) timeouts: Timeouts,
+    /// The units of its application, if it has any.
+    pub(crate) units: Option<Box<Units>>,
     arrivals: Arrivals,
 }
 
@@ -170,6 +173,7 @@ impl Flow {
             cause: CauseId::NONE,
             cwnd: 0.0,
             timeouts: Timeouts::default(),
+            units: None,
             arrivals: Arrivals::default(),
         }
     }
@@ -236,7 +240,8 @@ mod tests {
     /// What 100,000 flows cost: docs/benchmarks.md says how much that is.
     #[test]
     fn a_tcp_flow_is_small() {
-        let size = size_of::<Flow>() + size_of::<TcpSender>() + size_of::<TcpReceiver>();
+        let ends = size_of::<TcpSender>() + size_of::<TcpReceiver>();
+        let size = size_of::<Flow>() + size_of::<roamlab_traffic::ftp::Ftp>() + ends;
         assert!(size <= 1280, "{size} B");
     }
 

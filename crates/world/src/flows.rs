@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 mod endpoint;
 mod explain;
+mod units;
 
 /// What carries the packets of flows.
 pub trait Carrier {

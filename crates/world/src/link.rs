@@ -17,12 +17,17 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue};
-use roamlab_radio::AnyMedium;
+use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 mod general;
 mod medium;
+mod members;
+mod recorded;
+
+pub use medium::Settled;
+use members::Members;
 
 /// Where a link ends.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -179,6 +184,10 @@ pub struct Link {
     last_arrival: Time,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
     station: Option<Station>,
+    /// The hosts that its base station has associated; `None`: it knows nothing of association.
+    members: Option<Box<Members>>,
+    /// What says when it sends; `None`: its rate does.
+    recorded: Option<Box<RecordedTransmitter>>,
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
@@ -254,6 +263,8 @@ impl Links {
             in_flight: VecDeque::new(),
             last_arrival: Time::ZERO,
             station: None,
+            members: None,
+            recorded: None,
         });
         id
     }

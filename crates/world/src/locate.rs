@@ -157,6 +157,13 @@ impl<'a> Source<'a> {
         self.place(span, told.problem)
     }
 
+    /// The place of a problem with a whole line, counted from 1.
+    pub fn locate_line(&self, line: usize, problem: Problem) -> Located {
+        let start = self.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let length = self.text[start..].lines().next().map_or(0, str::len);
+        self.place(start..start + length, problem)
+    }
+
     fn place(&self, span: Range<usize>, problem: Problem) -> Located {
         let start = (0..=span.start.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at));
         let start = start.unwrap_or(0);

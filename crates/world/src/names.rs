@@ -10,6 +10,11 @@ pub fn member(group: &str, number: u32) -> String {
     format!("{group}-{number}")
 }
 
+/// The names of all messages that faults choose by: those of mobility protocols and the management frames of 802.11.
+pub fn messages() -> impl Iterator<Item = &'static str> {
+    roamlab_mobility::message_names().chain(roamlab_radio::Management::NAMES.iter().copied())
+}
+
 /// Finds what patterns stand for among some names, once for each pattern.
 pub struct Patterns<'a> {
     names: Vec<&'a str>,

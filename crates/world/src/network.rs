@@ -13,7 +13,7 @@ use crate::node::{Domain, Node, Nodes, Resident};
 use crate::route::Ways;
 use crate::table::Column;
 use crate::tunnel::TunnelEcn;
-use roamlab_engine::Duration;
+use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
@@ -22,6 +22,9 @@ mod air;
 mod forward;
 mod holding;
 mod rare;
+mod roaming;
+
+pub use air::Decided;
 
 /// What becomes of a mark that comes from outside.
 #[derive(Clone, Debug)]
@@ -68,6 +71,23 @@ pub enum Up {
     Message(NodeId, PacketId),
     /// Signalling has come to all who hear a cell.
     Broadcast(CellId, PacketId),
+    /// A packet has come over this uplink from a host that the base station has not associated.
+    Stranger(LinkId, PacketId),
+}
+
+/// What layer 2 learns of what was on the air.
+#[derive(Copy, Clone, Debug)]
+pub enum Air {
+    /// A cell has sent a beacon, which ends now and began at this time.
+    Beacon(CellId, Time),
+    /// An attempt of a host to send data was not acknowledged, or was the last one; or one was.
+    Attempt(NodeId, bool),
+    /// A management frame of a host has left, received or not.
+    HostSent(NodeId),
+    /// A frame for a host was received, and acknowledged to the base station.
+    Acknowledged(CellId, Addr),
+    /// A base station takes a host as gone: it has given up too many frames for it.
+    GivenUp(CellId, Addr),
 }
 
 /// Who hears of data packets before they go on. It is the only way from the network to the agents: an agent may set routes

@@ -23,6 +23,15 @@ impl Origins {
         Problem { field, ..problem }
     }
 
+    /// The number of the topology that generates a cell of this name.
+    #[must_use]
+    pub fn topology_of(&self, cell: &str) -> Option<usize> {
+        self.topologies.iter().position(|(_, name)| {
+            let number = cell.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix("-bs-"));
+            number.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_digit()))
+        })
+    }
+
     /// The written field behind this one, if it is another.
     fn field(&self, field: &str) -> Option<String> {
         if let Some((index, _)) = item(field, "links[") {
@@ -30,15 +39,10 @@ impl Origins {
             return (index >= self.links && place > 0).then(|| format!("topology[{}]", place - 1));
         }
         if let Some(rest) = field.strip_prefix("cells.") {
-            return self.topologies.iter().enumerate().find_map(|(number, (_, name))| {
-                let (cell, rest) = rest
-                    .strip_prefix(name.as_str())?
-                    .strip_prefix("-bs-")?
-                    .split_once('.')
-                    .unwrap_or_default();
-                let generated = !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit());
-                generated.then(|| format!("topology[{number}].cells.{rest}"))
-            });
+            let (cell, rest) = rest.split_once('.').unwrap_or((rest, ""));
+            let number = self.topology_of(cell)?;
+            let below = if rest.is_empty() { "" } else { "." };
+            return Some(format!("topology[{number}].cells{below}{rest}"));
         }
         let written = |list: &str, firsts: &[(usize, bool)]| {
             let (index, rest) = item(field, list)?;
@@ -74,6 +78,7 @@ mod tests {
             ("links[2].between", Some("topology[0]")),
             ("links[7].queue.limit", Some("topology[1]")),
             ("cells.an-bs-3.queue.limit", Some("topology[0].cells.queue.limit")),
+            ("cells.core-bs-3", Some("topology[1].cells")),
             ("cells.an-bs-x.router", None),
             ("hosts[0].visits[1].at", Some("hosts[0].visits[1].at")),
             ("hosts[9].visits[1].at", Some("hosts[1].plan")),

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 pub struct Outline {
     /// How long a run lasts.
     pub duration: Duration,
-    /// Flows, those of groups included.
+    /// Flows, those of groups and those back included.
     pub flows: u64,
     /// A host visits more than one cell.
     pub moves: bool,
@@ -52,6 +52,25 @@ struct Plan {
 #[derive(Deserialize)]
 struct Flow {
     count: Option<u64>,
+    #[serde(default)]
+    two_way: bool,
+    app: App,
+}
+
+#[derive(Deserialize)]
+struct App {
+    kind: String,
+}
+
+impl Flow {
+    fn asks(&self) -> bool {
+        roamlab_traffic::ASKING.contains(&self.app.kind.as_str())
+    }
+
+    /// Flows that it stands for.
+    fn number(&self) -> u64 {
+        self.count.unwrap_or(1) * (1 + u64::from(self.two_way)) * (1 + u64::from(self.asks()))
+    }
 }
 
 #[derive(Deserialize)]
@@ -80,12 +99,12 @@ pub fn outline(json: &str) -> Result<Outline, String> {
         [("deliveries", echo.record.deliveries), ("tcp", echo.record.tcp), ("packets", echo.record.packets)];
     Ok(Outline {
         duration: echo.run.duration,
-        flows: echo.flows.iter().map(|flow| flow.count.unwrap_or(1)).sum(),
+        flows: echo.flows.iter().map(Flow::number).sum(),
         moves: echo.hosts.iter().any(|host| host.visits.len() > 1) || plans().any(|plan| plan.kind != "stay"),
         generates: echo.topology.is_some()
             || plans().next().is_some()
             || echo.hosts.iter().any(|host| host.count.is_some())
-            || echo.flows.iter().any(|flow| flow.count.is_some()),
+            || echo.flows.iter().any(|flow| flow.count.is_some() || flow.two_way || flow.asks()),
         recorded: tables.into_iter().filter_map(|(table, on)| on.then_some(table)).collect(),
     })
 }
@@ -112,6 +131,20 @@ mod tests {
         assert_eq!((found.flows, found.generates, found.moves), (8, true, false));
         assert_eq!(found.recorded, ["deliveries", "packets"]);
         assert!(!of(&single).generates);
+    }
+
+    #[test]
+    fn what_asks_has_a_flow_back() {
+        let of_app = |name: &str| outline_flow(&format!("\"app\":{{\"kind\":\"{name}\"}},\"two_way\":true"));
+        for (name, _) in roamlab_traffic::App::ALL {
+            let number = if roamlab_traffic::ASKING.contains(name) { 4 } else { 2 };
+            assert_eq!((of_app(name).flows, of_app(name).generates), (number, true), "{name}");
+        }
+    }
+
+    fn outline_flow(fields: &str) -> Outline {
+        let json = format!("{{\"run\":{{\"duration\":\"1 s\"}},\"flows\":[{{{fields}}}]}}");
+        outline(&json).expect("an echo")
     }
 
     #[test]

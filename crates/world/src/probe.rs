@@ -2,13 +2,15 @@
 
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
-use crate::ids::{DomainId, LinkId, Location, NodeId};
+use crate::ids::{CellId, DomainId, LinkId, Location, NodeId};
 use crate::table::{table, words};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
+use roamlab_radio::Management;
+use roamlab_traffic::UnitKind;
 use roamlab_transport::TcpFactKind;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
@@ -128,7 +130,7 @@ impl PacketKind {
     }
 }
 
-words!(Stop, PacketStep, PacketKind);
+words!(Stop, PacketStep, PacketKind, UnitKind);
 
 table! {
     /// Data packets that reached their endpoint.
@@ -149,6 +151,30 @@ table! {
         late_by_pkts: u32,
         /// The packet's number.
         serial: u64,
+    }
+}
+
+table! {
+    /// Units of applications' data: frames, objects, segments of films.
+    Units, UnitRow {
+        /// When it was offered, or asked for.
+        time_ns: Time,
+        /// Which flow.
+        flow: FlowId,
+        /// What it is.
+        kind: UnitKind,
+        /// Its group of pictures, page or quality.
+        group: u32,
+        /// Its number.
+        number: u32,
+        /// Its size without headers.
+        bytes: u64,
+        /// Datagrams or segments.
+        packets: u32,
+        /// Number of its first datagram; of a response 0.
+        first_seq: u32,
+        /// When all of it had been delivered; -1: never.
+        completed_ns: i64,
     }
 }
 
@@ -367,6 +393,8 @@ pub struct Wanted {
     pub packets: bool,
     /// One row per change of a recorded queue.
     pub queues: bool,
+    /// One row per unit of an application's data.
+    pub units: bool,
     /// One row per loss.
     pub drops: bool,
     /// What led to what.
@@ -376,7 +404,15 @@ pub struct Wanted {
 impl Default for Wanted {
     /// Nothing but what is lost.
     fn default() -> Self {
-        Wanted { deliveries: false, tcp: false, packets: false, queues: false, drops: true, causes: false }
+        Wanted {
+            deliveries: false,
+            tcp: false,
+            packets: false,
+            queues: false,
+            units: false,
+            drops: true,
+            causes: false,
+        }
     }
 }
 
@@ -385,6 +421,8 @@ impl Default for Wanted {
 pub struct Probes {
     /// Deliveries.
     pub deliveries: Deliveries,
+    /// Units of applications' data.
+    pub units: Units,
     /// Queue changes.
     pub queues: QueueSamples,
     /// Losses.
@@ -413,18 +451,39 @@ pub struct Probes {
     pub odd_ecn: u64,
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
-    messages: Vec<(DomainId, Message)>,
+    messages: Vec<Said>,
+}
+
+/// What a message says.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// One agent to another.
+    Agent(DomainId, Message),
+    /// Layer 2 to layer 2.
+    Radio(RadioFrame),
+}
+
+/// A management frame between a host and the base station of a cell.
+#[derive(Copy, Clone, Debug)]
+pub struct RadioFrame {
+    /// Which.
+    pub kind: Management,
+    /// The host.
+    pub host: NodeId,
+    /// The cell.
+    pub cell: CellId,
 }
 
 impl Probes {
     /// What its tables take in memory.
-    pub fn parts(&self) -> [Part; 11] {
-        let messages = (self.messages.capacity() * size_of::<Message>()) as u64;
+    pub fn parts(&self) -> [Part; 12] {
+        let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
         let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
         signalling.bytes += messages;
         let fewer = "lower the load, or the losses";
         [
             self.deliveries.part("deliveries", "write `record.deliveries = false`"),
+            self.units.part("units", "send fewer frames, or objects"),
             self.queues.part("queue", "name fewer queues in `record.queues`, or none"),
             self.drops.part("drops", fewer),
             self.tcp.part("tcp", "write `record.tcp = false`"),
@@ -438,28 +497,28 @@ impl Probes {
         ]
     }
 
-    /// A message was sent; its number.
+    /// A message of this name, about this host and of this size was sent; its number.
     pub fn sent(
         &mut self,
         now: Time,
         (source, destination): (Addr, Addr),
-        (domain, cause): (DomainId, CauseId),
-        message: Message,
+        (message, host, size): (&'static str, Option<Addr>, Bytes),
+        (said, cause): (Said, CauseId),
     ) -> MessageId {
         let id = self.messages.len() as u32;
         self.signalling.push(Signal {
             id,
-            message: message.name(),
-            host: message.host(),
+            message,
+            host,
             source,
             destination,
-            size_bytes: message.size().0,
+            size_bytes: size.0,
             sent_ns: now,
             arrived_ns: -1,
             serial: 0,
             cause,
         });
-        self.messages.push((domain, message));
+        self.messages.push(said);
         MessageId(id)
     }
 
@@ -469,8 +528,8 @@ impl Probes {
         self.causes.message_serial(id, serial);
     }
 
-    /// A message arrived; its domain and content.
-    pub fn received(&mut self, now: Time, id: MessageId) -> (DomainId, Message) {
+    /// A message arrived; what it says.
+    pub fn received(&mut self, now: Time, id: MessageId) -> Said {
         let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
         if *arrived < 0 {
             *arrived = now.as_nanos() as i64;

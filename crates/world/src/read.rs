@@ -7,6 +7,7 @@
 
 use crate::conduct::Replication;
 use crate::locate::{Located, Problem, Source};
+use crate::recordings::{Files, Trouble};
 use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::Streams;
 use serde::Deserialize;
@@ -33,8 +34,20 @@ impl Scenario {
     /// # Errors
     /// The first problem, with file, line, column and field, what was expected and what to write instead.
     pub fn parse(text: &str, file: &str) -> Result<Scenario, Box<Located>> {
+        Scenario::parse_with(text, file, &crate::recordings::no_files)
+    }
+
+    /// The same of a scenario that may name files, of which `files` gives the texts.
+    ///
+    /// # Errors
+    /// The first problem, in the scenario or in a file that it names.
+    pub fn parse_with(text: &str, file: &str, files: Files<'_>) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
         let mut scenario: Scenario = read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        crate::recordings::read(&mut scenario, files).map_err(|trouble| match trouble {
+            Trouble::Field(problem) => Box::new(source.locate(problem)),
+            Trouble::Line(located) => located,
+        })?;
         crate::expand::expand(&mut scenario).map_err(|problem| Box::new(source.locate(problem)))?;
         let checked = crate::check::check(&scenario);
         checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;

@@ -50,6 +50,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) ->
     let probes = world.planes.cx.probes;
     let rows = [
         probes.deliveries.into_table("deliveries", &names, conduct),
+        probes.units.into_table("units", &names, conduct),
         probes.queues.into_table("queue", &names, conduct),
         probes.drops.into_table("drops", &names, conduct),
         probes.tcp.into_table("tcp", &names, conduct),

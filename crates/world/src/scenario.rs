@@ -2,8 +2,10 @@
 //! comments below are its help, its JSON schema and its Python documentation.
 
 pub mod cell;
+pub mod rate;
 
 pub use cell::{BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec};
+pub use rate::{LinkRate, RecordedRate, Way};
 
 use crate::origins::Origins;
 use crate::protocols::Protocols;
@@ -132,8 +134,8 @@ pub struct LinkSpec {
     /// The two nodes.
     #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
-    /// Rate, each way.
-    pub rate: Rate,
+    /// Rate, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
+    pub rate: LinkRate,
     /// Propagation delay, each way.
     pub delay: Duration,
     /// Queue from the first node to the second; absent: `network.queue`.
@@ -233,6 +235,9 @@ pub struct FlowSpec {
     /// Where its data comes from and where it goes; of a group also patterns with `*`: the nodes that match take turns.
     #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
+    /// Another such flow goes back, `NAME-back`: the other direction of a call.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub two_way: bool,
     /// What carries it; absent: UDP.
     #[serde(default)]
     pub transport: TransportSpec,
@@ -287,6 +292,11 @@ impl Default for RecordSpec {
     fn default() -> Self {
         RecordSpec { deliveries: true, tcp: true, packets: false, queues: None }
     }
+}
+
+/// For serde, which passes a reference.
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Exactly two names. Serde's own arrays take the first two of a longer TOML list.

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
 use crate::link::InFlight;
-use crate::network::{Network, Up};
+use crate::network::{Decided, Network, Up};
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
 use std::fmt;
@@ -182,6 +182,7 @@ impl World {
             Event::Agent { node } => agents.wake(node, network, cx),
             Event::Motion { node } => agents.move_host(node, network, cx),
             Event::Entry { node } => agents.commanded_entry(node, network, cx),
+            Event::Roaming { node } => agents.wake_roaming(node, network, cx),
             Event::Measurement { node } => agents.measure(node, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
             Event::Prediction { number } => agents.predict(number, network, cx),
@@ -207,9 +208,12 @@ impl World {
     fn medium_wake(&mut self, medium: u32) {
         let Planes { cx, network, agents } = &mut self.planes;
         network.wake_medium(medium, cx.now);
-        while let Some(lost) = network.decide(medium, cx) {
+        while let Some(Decided { lost, air }) = network.decide(medium, cx) {
             if let Some((from, dst)) = lost {
                 agents.look_for_drained(from, dst, network, cx);
+            }
+            if let Some(air) = air {
+                agents.learn(air, network, cx);
             }
         }
         network.rest(medium, cx);
@@ -224,6 +228,7 @@ impl World {
             Up::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
             Up::Message(node, packet) => agents.deliver(node, packet, network, cx),
             Up::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
+            Up::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
     }
 

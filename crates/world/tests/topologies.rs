@@ -1,5 +1,6 @@
 //! What topologies, groups and plans stand for: a scenario that uses them is the one that spells everything out.
 
+use roamlab_world::scenario::Way;
 use roamlab_world::{Conduct, Replication, Scenario, run};
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ fn scenario(text: &str) -> Scenario {
 fn links(text: &str) -> Vec<String> {
     let scenario = scenario(text);
     let link = |link: &roamlab_world::scenario::LinkSpec| {
-        format!("{} {} {}", link.between.join(" "), link.rate, link.delay)
+        format!("{} {} {}", link.between.join(" "), link.rate.mean(Way::There), link.delay)
     };
     scenario.links.iter().map(link).collect()
 }
@@ -231,4 +232,31 @@ fn problems_name_the_table_that_generates() {
         writeln!(reports, "## {what}\n{}\n", problem(&text)).unwrap();
     }
     insta::assert_snapshot!(reports);
+}
+
+/// What a scenario says and hardly means, each by its field.
+fn doubts(text: &str) -> Vec<String> {
+    scenario(text).warnings(text, "lab.toml").iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn cells_that_come_by_a_rule_need_not_all_be_visited() {
+    let host = |cell: &str| {
+        let tree = topology("tree", &format!("fan_out = [2, 2]\n{LINK}{CELLS}"));
+        format!(
+            "{tree}[[hosts]]\nname = \"mh\"\nhome = \"an-0-0\"\nvisits = [{{ cell = \"{cell}\", at = \"0 s\" }}]\n"
+        )
+    };
+    assert_eq!(doubts(&host("an-bs-2")), [""; 0]);
+    let own = "[cells.own]\nrouter = \"an-0-0\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+               queue = { kind = \"droptail\" }\nbackhaul = { rate = \"1 Mbit/s\", delay = \"1 ms\" }\n";
+    // One that is written by itself, and a topology with no host in any cell, are doubtful: once each.
+    let of_own = doubts(&format!("{}{own}", host("an-bs-2")));
+    assert!(
+        of_own.len() == 1 && of_own[0].contains("field `cells.own`: no host visits this cell"),
+        "{of_own:?}"
+    );
+    let of_all = doubts(&format!("{}{own}", host("own")));
+    let said = "field `topology[0].cells`: no host visits any of these cells";
+    assert!(of_all.len() == 1 && of_all[0].contains(said), "{of_all:?}");
 }

@@ -4,6 +4,8 @@ A paper's package offers two names:
 
 * `RUNS: int`, how many repetitions its claims are evaluated on;
 * `reproduce(session: Session) -> Report`, which simulates, measures and draws.
+
+Its module `space` offers `SPACE`, what the paper leaves open as axes, for `roamlab reproduce PAPER --explore`.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from roamlab.papers.spaces import Space
     from roamlab.showing.report import Report
 
 
@@ -44,6 +47,12 @@ class Paper(Protocol):
 def names() -> list[str]:
     """The papers there are."""
     return sorted(module.name for module in iter_modules(__path__) if module.ispkg)
+
+
+def space(name: str) -> Space[Any]:
+    """What a paper leaves open, by its name, which is one of `names()`."""
+    found: Space[Any] = import_module(f"roamlab.papers.{name}.space").SPACE
+    return found
 
 
 def paper(name: str) -> Paper:

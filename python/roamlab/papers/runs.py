@@ -46,9 +46,9 @@ class Batch:
         )
 
     def each(
-        self, scenarios: Mapping[K, tuple[Scenario, int]], take: Callable[[Results], T]
+        self, scenarios: Mapping[K, tuple[Scenario, int | range]], take: Callable[[Results], T]
     ) -> dict[K, list[T]]:
-        """`take` of so many runs of each scenario, in lists that `make` fills.
+        """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
         Run n draws from the same streams in every scenario. `take` is a function of a module, or a partial of one, so
         that what it gave is found again; it says with `reads` what it reads, and gives what `keeping.encode` takes.
@@ -57,18 +57,18 @@ class Batch:
         read_by(take)
         found: dict[K, list[T]] = {case: [] for case in scenarios}
         for case, (scenario, runs) in scenarios.items():
-            for run in range(runs):
+            for run in range(runs) if isinstance(runs, int) else runs:
                 _, lists = self._wanted[Job(scenario, SEED, run)].setdefault(name, (take, []))
                 lists.append(found[case])
         return found
 
-    def make(self, store: Path, threads: int) -> None:
+    def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
         """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends."""
         keys = {job: {name: _key(job, name) for name in wanted} for job, wanted in self._wanted.items()}
         with Shards(store / KEPT, _COLUMNS) as kept:
             while True:
                 with suppress(Mended):
-                    self._make_missing(keys, kept, threads)
+                    self._make_missing(keys, kept, threads, say_found)
                     kept.flush()
                     texts = _read(kept, [key for of_job in keys.values() for key in of_job.values()])
                     break
@@ -77,13 +77,15 @@ class Batch:
                 for found in lists:
                     found.append(decode(texts[keys[job][name]]))
 
-    def _make_missing(self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int) -> None:
+    def _make_missing(
+        self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int, say_found: bool
+    ) -> None:
         missing: dict[Job, dict[str, Callable[[Results], Any]]] = {}
         for job, wanted in self._wanted.items():
             takes = {key: wanted[name][0] for name, key in keys[job].items() if key not in kept}
             if takes:
                 missing[job] = takes
-        if len(missing) < len(keys):
+        if say_found and len(missing) < len(keys):
             print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
 
         def keep(job: Job, results: Results) -> None:

@@ -84,6 +84,11 @@ class Results:
         return self.table("deliveries")
 
     @property
+    def units(self) -> pl.DataFrame:
+        """One row per frame, object or segment of a film."""
+        return self.table("units")
+
+    @property
     def drops(self) -> pl.DataFrame:
         """One row per lost packet, with its reason."""
         return self.table("drops")

@@ -50,6 +50,21 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "serial": _SERIAL,
         },
     ),
+    "units": (
+        "One row per unit of an application's data, which is of use once all of it is there: a frame, an object of a "
+        "page, a segment of a film.",
+        {
+            "time_ns": "when it was offered; of an object or a segment when it was asked for",
+            "flow": _FLOW,
+            "kind": "I, P, B, object, segment",
+            "group": "of a frame the I-frames so far; of an object its page, of a segment its quality, from 0",
+            "number": "of a frame or segment its number in the flow, of an object that in its page, from 0",
+            "bytes": "its size without headers",
+            "packets": "the datagrams or segments that hold it",
+            "first_seq": "number of its first datagram; of an object or a segment 0",
+            "completed_ns": "when the last of it had been delivered; -1: never",
+        },
+    ),
     "queue": (
         "Samples of every queue.",
         {
@@ -210,6 +225,7 @@ KINDS: dict[str, str] = {
     "motion": "root: the plan of a host moves it",
     "measurement": "root: what a host measures of its cells has changed, since it moves",
     "out-of-range": "root: a host cannot hear the cell that it is in",
+    "on-air": "root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it",
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
     "delayed-message": "root: a fault of the scenario holds a message back",

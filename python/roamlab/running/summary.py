@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput
-from roamlab.records import metrics
+from roamlab.records import experience, metrics
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.records.tables import TABLES
@@ -41,6 +41,13 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "rfc4737_extent_pkts": ("deliveries",),
     "handover_timeouts": ("deliveries", "handovers", "tcp"),
     "disruption_s": ("deliveries", "handovers"),
+    "completion_s": (),
+    "frame_loss_ratio": ("units",),
+    "freeze_s": ("units",),
+    "jitter_s": ("deliveries",),
+    "mos": ("deliveries",),
+    "page_load_s": ("units",),
+    "rebuffering_ratio": ("units",),
     "goodput_bps": (),
     "jain": (),
     "synchronisation": ("deliveries", "tcp"),
@@ -55,6 +62,13 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "rfc4737_extent_pkts": ("pkt", metrics.reordering_extent),
     "handover_timeouts": ("1", metrics.handover_timeouts),
     "disruption_s": ("s", lambda results, flow: _largest(metrics.flow_disruptions_s(results, flow))),
+    "completion_s": ("s", experience.completion_s),
+    "frame_loss_ratio": ("1", experience.frame_loss_ratio),
+    "freeze_s": ("s", experience.freeze_s),
+    "jitter_s": ("s", experience.jitter_s),
+    "mos": ("1", lambda results, flow: experience.voice(results, flow).mos),
+    "page_load_s": ("s", experience.mean_page_load_s),
+    "rebuffering_ratio": ("1", lambda results, flow: experience.player(results, flow).ratio),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -33,20 +33,25 @@ class Scenario:
     name: str = "scenario"
     changed: bool = field(default=False, compare=False)
     """No file holds the text: its lines say nothing to anybody."""
+    changes: str = field(default="", compare=False)
+    """What was changed last, for reports."""
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], name: str = "scenario") -> Scenario:
-        """A checked scenario from nested dictionaries and lists, as TOML would hold them."""
+    def from_dict(cls, data: dict[str, Any], name: str = "scenario", changes: str = "") -> Scenario:
+        """A checked scenario from nested dictionaries and lists, as TOML would hold them.
+
+        `changes` stands behind the name in reports. Paths of files are relative to the folder of `name`.
+        """
         try:
             text = tomli_w.dumps(data)
         except (TypeError, ValueError) as error:
             raise BadInput(
-                name,
+                f"{name}{changes}",
                 f"cannot be written as TOML ({error})",
                 expected="dictionaries, lists, text, numbers and truth values",
                 remedy='quantities are text with a unit ("2 Mbit/s"); leave a field out instead of None',
             ) from None
-        scenario = cls(text, name, changed=True)
+        scenario = cls(text, name, changed=True, changes=changes)
         scenario.resolved  # noqa: B018  (the check: raises where the engine refuses it)
         return scenario
 
@@ -58,7 +63,9 @@ class Scenario:
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
-            raise _roamlab.ScenarioError(f"{self.name}: {told(error)}") from None
+            if not error.field:  # a line of a file that the scenario names
+                raise
+            raise _roamlab.ScenarioError(f"{self.name}{self.changes}: {told(error)}") from None
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -109,8 +116,7 @@ class Scenario:
         data = self.tables
         for path, value in changes.items():
             self.put(data, path, value)
-        changed = Scenario.from_dict(data, f"{self.name} with {assignments(changes)}")
-        return replace(changed, name=self.name)
+        return Scenario.from_dict(data, self.name, f" with {assignments(changes)}")
 
     def run(self, seed: int = 1, run: int = 0, trace: int | None = None) -> roamlab.Results:
         """Simulate it; see `roamlab.run`."""

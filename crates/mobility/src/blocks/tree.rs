@@ -29,6 +29,8 @@ pub fn gateway(topology: &Topology) -> Result<Option<&str>, Refusal> {
 pub struct AccessTree {
     uplinks: BTreeMap<String, Option<String>>,
     neighbours: BTreeMap<String, BTreeSet<String>>,
+    /// Delay and hops from the gateway to the router of each cell.
+    distances: BTreeMap<String, (Duration, u32)>,
 }
 
 impl AccessTree {
@@ -45,17 +47,20 @@ impl AccessTree {
         }
         // By the distance from the gateway; the node before it on the way.
         let mut before: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+        let mut distances: BTreeMap<&str, (Duration, u32)> = BTreeMap::new();
         let mut open = BTreeSet::from([(Duration::ZERO, 0u32, gateway, None)]);
         while let Some((distance, hops, node, from)) = open.pop_first() {
             if before.contains_key(node) {
                 continue;
             }
             before.insert(node, from);
+            distances.insert(node, (distance, hops));
             for (next, delay) in links.get(node).into_iter().flatten() {
                 open.insert((distance + *delay, hops + 1, next, Some(node)));
             }
         }
-        let mut tree = AccessTree { uplinks: BTreeMap::new(), neighbours: BTreeMap::new() };
+        let mut tree =
+            AccessTree { uplinks: BTreeMap::new(), neighbours: BTreeMap::new(), distances: BTreeMap::new() };
         tree.uplinks.insert(gateway.into(), None);
         for cell in &topology.cells {
             if !before.contains_key(cell.router.as_str()) {
@@ -64,6 +69,7 @@ impl AccessTree {
                 return Err(refusal.help("link them, or leave the cell out: `domain = { cells = [...] }`"));
             }
             tree.uplinks.insert(cell.name.clone(), Some(cell.router.clone()));
+            tree.distances.insert(cell.name.clone(), distances[cell.router.as_str()]);
             let mut node = cell.router.as_str();
             while let Some(Some(next)) = before.get(node) {
                 tree.uplinks.insert(node.into(), Some((*next).into()));
@@ -84,6 +90,11 @@ impl AccessTree {
     /// Each node with the next one on its way to the gateway; the gateway itself with none.
     pub fn nodes(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.uplinks.iter().map(|(node, uplink)| (node.as_str(), uplink.as_deref()))
+    }
+
+    /// Delay and hops from the gateway to the router of a cell; `None`: the cell is not in the tree.
+    pub fn distance(&self, cell: &str) -> Option<(Duration, u32)> {
+        self.distances.get(cell).copied()
     }
 
     /// The nodes of the tree that are adjacent to one.
@@ -138,6 +149,9 @@ mod tests {
         assert_eq!(nodes, [&expected[..], &[("gw", None)]].concat());
         assert_eq!(tree.neighbours("c").collect::<Vec<_>>(), ["b", "bs2", "gw"]);
         assert_eq!(tree.way("bs1").collect::<Vec<_>>(), ["bs1", "b", "c", "gw"]);
+        let far = |cell| tree.distance(cell);
+        let ms = Duration::from_millis;
+        assert_eq!((far("bs1"), far("bs2"), far("b")), (Some((ms(3), 2)), Some((ms(1), 1)), None));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 mod hard;
 mod soft;
+mod wifi;
 
 pub use hard::HardHandover;
 pub use soft::SoftHandover;
+pub use wifi::{ManagementSizes, Scan, Wifi};
 
 use crate::MeasurementSpec;
 use crate::visit::Visit;
@@ -98,6 +100,11 @@ trait Radio {
     fn duplicates(&self) -> Duplicates {
         Duplicates::default()
     }
+
+    /// See [`RadioSpec::roaming`].
+    fn roaming(&self) -> Option<&Wifi> {
+        None
+    }
 }
 
 macro_rules! radios {
@@ -142,6 +149,8 @@ macro_rules! radios {
 radios! {
     "hard" => HardHandover: "A host is in at most one cell: it leaves one, is unreachable for a gap, and enters the next",
     "soft" => SoftHandover: "A host enters the next cell before it leaves the last: it is in both for a while",
+    "802.11" => Wifi:
+        "A host finds out by itself that its cell is gone, scans, authenticates and associates, by frames on the air",
 }
 
 impl Default for RadioSpec {
@@ -197,5 +206,10 @@ impl RadioSpec {
     /// What a host does with a packet of which it has had a copy.
     pub fn duplicates(&self) -> Duplicates {
         self.kind().duplicates()
+    }
+
+    /// How hosts roam; `None`: layer 2 knows where they are.
+    pub fn roaming(&self) -> Option<&Wifi> {
+        self.kind().roaming()
     }
 }

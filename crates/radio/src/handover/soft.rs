@@ -36,50 +36,52 @@ impl Radio for SoftHandover {
         self.duplicates
     }
 
-    /// A host leaves a cell `overlap` after it has entered the next, or when the visit says. If it turns back to a cell
-    /// that it is still in, it stays there.
     fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
-        let mut motions: Vec<(Time, Motion)> = Vec::new();
-        for (number, visit) in visits.iter().enumerate() {
-            let at = Time::ZERO + visit.at;
-            let before = number.checked_sub(1).map(|before| &visits[before]);
-            if let Some(before) = before.filter(|before| visit.at <= before.at) {
-                let message = format!(
-                    "this visit does not begin after the one before it: write more than {}",
-                    before.at
-                );
+        overlapping(visits, self.overlap)
+    }
+}
+
+/// A host leaves a cell `overlap` after it has entered the next, or when the visit says. If it turns back to a cell that it
+/// is still in, it stays there.
+pub(super) fn overlapping(visits: &[Visit], overlap: Duration) -> Result<Vec<(Time, Motion)>, BadVisit> {
+    let mut motions: Vec<(Time, Motion)> = Vec::new();
+    for (number, visit) in visits.iter().enumerate() {
+        let at = Time::ZERO + visit.at;
+        let before = number.checked_sub(1).map(|before| &visits[before]);
+        if let Some(before) = before.filter(|before| visit.at <= before.at) {
+            let message =
+                format!("this visit does not begin after the one before it: write more than {}", before.at);
+            return Err((number, "at", message));
+        }
+        let still_here = |(end, motion): &(Time, Motion)| match motion {
+            Motion::Leave { visit: left } => visits[*left].cell == visit.cell && *end >= at,
+            Motion::Enter { .. } => false,
+        };
+        if let Some(place) = motions.iter().position(still_here) {
+            let (end, motion) = motions.remove(place);
+            if let Motion::Leave { visit: left } = motion
+                && visits[left].until.is_some()
+            {
+                let end = Duration::from_nanos(end.as_nanos());
+                let message = format!("the host is in this cell until {end} already: write a later time");
                 return Err((number, "at", message));
             }
-            let still_here = |(end, motion): &(Time, Motion)| match motion {
-                Motion::Leave { visit: left } => visits[*left].cell == visit.cell && *end >= at,
-                Motion::Enter { .. } => false,
-            };
-            if let Some(place) = motions.iter().position(still_here) {
-                let (end, motion) = motions.remove(place);
-                if let Motion::Leave { visit: left } = motion
-                    && visits[left].until.is_some()
-                {
-                    let end = Duration::from_nanos(end.as_nanos());
-                    let message = format!("the host is in this cell until {end} already: write a later time");
-                    return Err((number, "at", message));
-                }
-            }
-            let end = match (visit.until, visits.get(number + 1)) {
-                (Some(until), _) if until <= visit.at => {
-                    let message = format!("the visit begins at {}: write a later time", visit.at);
-                    return Err((number, "until", message));
-                }
-                (Some(until), _) => Some(Time::ZERO + until),
-                (None, Some(next)) => Some(Time::ZERO + next.at + self.overlap),
-                (None, None) => None,
-            };
-            motions.push((at, Motion::Enter { visit: number }));
-            motions.extend(end.map(|end| (end, Motion::Leave { visit: number })));
         }
-        // Of what happens at one time, a cell is entered before another is left.
-        motions.sort_by_key(|(time, motion)| (*time, matches!(motion, Motion::Leave { .. })));
-        Ok(motions)
+        let end = match (visit.until, visits.get(number + 1)) {
+            (Some(until), _) if until <= visit.at => {
+                let message = format!("the visit begins at {}: write a later time", visit.at);
+                return Err((number, "until", message));
+            }
+            (Some(until), _) => Some(Time::ZERO + until),
+            (None, Some(next)) => Some(Time::ZERO + next.at + overlap),
+            (None, None) => None,
+        };
+        motions.push((at, Motion::Enter { visit: number }));
+        motions.extend(end.map(|end| (end, Motion::Leave { visit: number })));
     }
+    // Of what happens at one time, a cell is entered before another is left.
+    motions.sort_by_key(|(time, motion)| (*time, matches!(motion, Motion::Leave { .. })));
+    Ok(motions)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub struct Frame {
     pub rate: Rate,
     /// It is for all who hear it, and nobody acknowledges it.
     pub broadcast: bool,
+    /// It is a management frame: `size` is all of it, and it is sent at the rate that the medium has for such.
+    pub management: bool,
 }
 
 /// A station's place in its cell.
@@ -38,7 +40,8 @@ pub enum Role {
 /// Whether the frame of this station, which it began to send at this time, gets across to its receiver.
 pub type Reached<'a> = &'a dyn Fn(u32, Time) -> bool;
 
-/// What has become of a frame. One that is acknowledged has two: it is received, and later its station is free.
+/// What has become of a frame. One that is acknowledged has two: it is received, and later its station is free. On a medium
+/// that [reports](Medium::report), also what tells stations whether they hear each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Whose frame it was.
@@ -60,6 +63,10 @@ pub enum Fate {
     Received,
     /// It never will.
     Lost(Loss),
+    /// It was none, but a beacon, which all who listen have heard.
+    Beacon,
+    /// It was sent and not acknowledged, and will be sent again.
+    Unanswered,
 }
 
 /// Why a frame is lost.
@@ -95,6 +102,14 @@ pub trait Medium: Sized {
 
     /// The deadline has come: what has been decided, if anything. To be asked until there is nothing.
     fn on_deadline(&mut self, now: Time, reached: Reached<'_>) -> Option<Outcome>;
+
+    /// Beacons that were sent and attempts that were not acknowledged are outcomes from now on.
+    fn report(&mut self) {}
+
+    /// Whether anything was on the air since then.
+    fn was_busy(&self, _since: Time) -> bool {
+        false
+    }
 }
 
 /// Each direction of each host's link sends by itself. It has no parameters.
@@ -211,6 +226,20 @@ macro_rules! media {
                     $(AnyMedium::$type(medium) => medium.on_deadline(now, reached),)+
                 }
             }
+
+            /// See [`Medium::report`].
+            pub fn report(&mut self) {
+                match self {
+                    $(AnyMedium::$type(medium) => medium.report(),)+
+                }
+            }
+
+            /// See [`Medium::was_busy`].
+            pub fn was_busy(&self, since: Time) -> bool {
+                match self {
+                    $(AnyMedium::$type(medium) => medium.was_busy(since),)+
+                }
+            }
         }
     };
 }
@@ -220,6 +249,26 @@ media! {
         "One frame at a time, up or down, in the order in which the stations ask: medium access without cost",
     "dcf" => dcf::Dcf:
         "IEEE 802.11 DCF: carrier sense, random backoff, acknowledgements, retries, RTS/CTS and beacons",
+}
+
+impl MediumSpec {
+    /// Time between beacons; zero: there are none.
+    pub fn beacon_interval(&self) -> Duration {
+        match self {
+            MediumSpec::Dcf(params) => params.beacon_interval,
+            MediumSpec::Dedicated(_) | MediumSpec::Shared(_) => Duration::ZERO,
+        }
+    }
+
+    /// Why hosts cannot roam here by what they hear, at which field (empty: this table), and what to write; `None`: they can.
+    pub fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            MediumSpec::Dcf(params) => params.refuses_roaming(),
+            MediumSpec::Dedicated(_) | MediumSpec::Shared(_) => {
+                Some(("", "hosts roam with 802.11 by frames on its air: write `{ kind = \"dcf\" }`"))
+            }
+        }
+    }
 }
 
 impl Default for MediumSpec {

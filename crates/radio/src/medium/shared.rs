@@ -100,7 +100,13 @@ mod tests {
     }
 
     fn frame(station: u32, bytes: u64) -> Frame {
-        Frame { station, size: Bytes(bytes), rate: Rate::from_bps(8_000_000), broadcast: false }
+        Frame {
+            station,
+            size: Bytes(bytes),
+            rate: Rate::from_bps(8_000_000),
+            broadcast: false,
+            management: false,
+        }
     }
 
     /// Who sent when, in microseconds, until nobody wants to.

@@ -99,6 +99,12 @@ impl TcpReceiver {
         receiver
     }
 
+    /// The receiver of a new connection like this one.
+    #[must_use]
+    pub fn anew(&self) -> TcpReceiver {
+        TcpReceiver::new(Arc::clone(&self.params))
+    }
+
     /// A segment arrived. Copies and segments beyond a gap are acknowledged at once, with a duplicate ACK.
     #[inline]
     pub fn on_segment(&mut self, header: &TcpHeader, ecn: Ecn, now: Time) -> Receipt {

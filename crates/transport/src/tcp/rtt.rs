@@ -41,6 +41,14 @@ enum Averages {
 }
 
 impl RttEstimator {
+    /// How far into a tick the clock stands at time zero; arithmetic without ticks has none.
+    pub fn tick_phase(&self) -> Duration {
+        match &self.averages {
+            Averages::Ticks(ticks) => ticks.phase,
+            _ => Duration::ZERO,
+        }
+    }
+
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
         let averages = match params.rto_arithmetic {

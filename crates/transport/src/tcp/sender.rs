@@ -46,6 +46,12 @@ impl TcpSender {
         }
     }
 
+    /// The sender of a new connection like this one.
+    #[must_use]
+    pub fn anew(&self) -> TcpSender {
+        TcpSender::new(Arc::clone(&self.state.params), self.state.rtt.tick_phase())
+    }
+
     /// The application offers `segments` more, or an unlimited backlog.
     pub fn offer(&mut self, segments: Option<u64>) {
         let state = &mut self.state;

@@ -1,5 +1,6 @@
 //! A mobile host.
 
+use super::Roaming;
 use crate::cause::CauseId;
 use crate::ids::{CellId, LinkId};
 use roamlab_engine::{Duration, Time};
@@ -34,6 +35,8 @@ pub struct Mobile {
     pub(super) uplinks: BTreeMap<CellId, LinkId>,
     /// The uplink that its packets take now.
     pub(super) uplink: Option<LinkId>,
+    /// (802.11) what it hears and looks for.
+    pub(super) roaming: Option<Box<Roaming>>,
     /// What it measures.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
@@ -57,7 +60,7 @@ impl Mobile {
     pub fn new(
         (plan, visits): (Vec<(Time, Motion)>, Vec<CellId>),
         (uplinks, uplink_choice): (BTreeMap<CellId, LinkId>, UplinkChoice),
-        measuring: Option<Measuring>,
+        (measuring, roaming): (Option<Measuring>, Option<Box<Roaming>>),
         drops_duplicates: bool,
     ) -> Mobile {
         Mobile {
@@ -74,6 +77,7 @@ impl Mobile {
             uplinks,
             uplink: None,
             measuring,
+            roaming,
             waiting: VecDeque::new(),
             drops_duplicates,
             received: BTreeSet::new(),

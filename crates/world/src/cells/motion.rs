@@ -92,6 +92,8 @@ impl Cells {
         let row = self.note(host, phase, host, cx);
         if let Some(mobile) = self.host_mut(host) {
             (mobile.moved, mobile.unheard) = (row, CauseId::NONE);
+            // Of 802.11 it is the end of coverage that frames are lost by.
+            let left = left.filter(|_| mobile.roaming.is_none());
             mobile.left.extend(left.map(|cell| (cell, (cx.now, row))));
         }
         row

@@ -50,12 +50,24 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     doubts
 }
 
+/// Cells that are written one by one and that no host visits, and topologies of which no host visits any cell: how many
+/// cells a topology has follows from its rule, and where hosts go is another matter.
 fn unvisited_cells(scenario: &Scenario) -> Vec<Problem> {
+    let origins = &scenario.origins;
     let visited: BTreeSet<&str> = scenario.hosts.iter().flat_map(|host| scenario.cells_of(host)).collect();
+    let lively: BTreeSet<usize> = visited.iter().filter_map(|name| origins.topology_of(name)).collect();
+    let mut doubts = Vec::new();
+    for (number, topology) in scenario.topology.iter().enumerate() {
+        if topology.cells().is_some() && !lively.contains(&number) {
+            let field = format!("topology[{number}].cells");
+            let problem = Problem::at(field, "no host visits any of these cells");
+            doubts.push(problem.help("add a visit to one of them, or remove the cells"));
+        }
+    }
     let idle = scenario.cells.keys().filter(|name| !visited.contains(name.as_str()));
-    let doubt = |name: &String| {
+    for name in idle.filter(|name| origins.topology_of(name).is_none()) {
         let problem = Problem::at(format!("cells.{}", quoted_key(name)), "no host visits this cell");
-        problem.help("add a visit to it, or remove the cell")
-    };
-    idle.map(doubt).collect()
+        doubts.push(problem.help("add a visit to it, or remove the cell"));
+    }
+    doubts
 }

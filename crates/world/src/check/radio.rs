@@ -2,15 +2,18 @@
 
 use super::known;
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::{CellSpec, HostSpec, Scenario};
+use crate::scenario::{CellSpec, HostSpec, Scenario, Way};
 use roamlab_mobility::{MobilitySpec, commanders};
-use roamlab_radio::SignalSpec;
+use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
 
 /// The first problem of the radio.
 pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let measurement = scenario.radio.measurement();
     if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
         return Err(Problem::told(format!("radio.measurement.{field}"), &message));
+    }
+    if let Some(Err((field, message))) = scenario.radio.roaming().map(Wifi::check) {
+        return Err(Problem::told(format!("radio.{field}"), &message));
     }
     let by_position = measurement.is_some_and(|spec| spec.signal == SignalSpec::Positions);
     check_cells(scenario, by_position)?;
@@ -62,9 +65,17 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         if let Err((field, message)) = cell.medium.check() {
             return Err(Problem::told(at(&format!("medium.{field}")), &message));
         }
-        if let Some(message) = cell.medium.refuses_rate(cell.rate) {
+        let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
+        if shared && cell.rate.recorded().is_some() {
+            let message = "a recorded link has neither a scheduler nor a medium that hosts share";
+            return Err(
+                Problem::at(at("rate"), message).help("write a constant rate, for example \"2 Mbit/s\"")
+            );
+        }
+        if let Some(message) = cell.medium.refuses_rate(cell.rate.mean(Way::There)) {
             return Err(Problem::told(at("rate"), &message));
         }
+        check_roaming(scenario, cell, at)?;
         let Some(transmitter) = &cell.transmitter else { continue };
         if !by_position {
             return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
@@ -79,6 +90,30 @@ fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// A cell's medium and channel are such that hosts can roam, if they do.
+fn check_roaming(scenario: &Scenario, cell: &CellSpec, at: impl Fn(&str) -> String) -> Result<(), Problem> {
+    let Some(wifi) = scenario.radio.roaming() else {
+        return match cell.channel {
+            None => Ok(()),
+            Some(_) => {
+                let problem = Problem::at(at("channel"), "hosts look for channels only with 802.11");
+                Err(problem.help("write `radio.kind = \"802.11\"` too, or remove this"))
+            }
+        };
+    };
+    if let Some((field, message)) = cell.medium.refuses_roaming() {
+        let field = if field.is_empty() { "medium".to_owned() } else { format!("medium.{field}") };
+        return Err(Problem::told(at(&field), message));
+    }
+    match cell.channel.filter(|channel| !(1..=wifi.channels).contains(channel)) {
+        None => Ok(()),
+        Some(channel) => {
+            let problem = Problem::at(at("channel"), format!("no host looks at channel {channel}"));
+            Err(problem.help(format!("write 1 to {}, or raise `radio.channels`", wifi.channels)))
+        }
+    }
 }
 
 fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(), Problem> {

@@ -16,6 +16,7 @@ impl Agents {
         let Some((motion, cell)) = net.cells().next_motion(host, cx) else { return };
         let led = Led::By(cx.add_cause(Cause::root(Kind::Motion).about(Some(net.address(host)))));
         cx.because(led, |cx| match motion {
+            _ if net.cells().roam() => self.change_coverage(host, (motion, cell), net, cx),
             Motion::Leave { .. } => self.leave(host, cell, net, cx),
             Motion::Enter { .. } => self.enter(host, cell, net, cx),
         });
@@ -66,7 +67,7 @@ impl Agents {
         }
     }
 
-    /// The base station that has a host, if one has, is told where the host is expected.
+    /// The base station that has a host, if one has, is told where the host is expected, and the host itself.
     pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) {
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
         let Some(cell) = net.cells().newest_cell(host) else { return };
@@ -74,7 +75,12 @@ impl Agents {
         let (station, _) = net.base_station(cell);
         let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
         let led = Led::By(cx.add_cause(row));
-        cx.because(led, |cx| self.tell(station, host, &trigger, net, cx));
+        cx.because(led, |cx| {
+            self.tell(station, host, &trigger, net, cx);
+            if let Some(node) = net.node_at(host) {
+                self.tell(node, host, &trigger, net, cx);
+            }
+        });
     }
 
     /// The host leaves all cells, and goes to none that its agent has sent it to.

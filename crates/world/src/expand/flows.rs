@@ -4,11 +4,16 @@ use super::MOST;
 use crate::locate::Problem;
 use crate::names::{Patterns, member};
 use crate::scenario::{FlowSpec, Scenario};
+use roamlab_traffic::AppSpec;
+use roamlab_traffic::requests::Params;
 
 /// Replaces groups of flows by their flows; of each table its first flow.
 pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     let written = std::mem::take(&mut scenario.flows);
-    let all: u64 = written.iter().map(|flow| u64::from(flow.count.unwrap_or(1))).sum();
+    let size = |flow: &FlowSpec| {
+        u64::from(flow.count.unwrap_or(1)) * (1 + u64::from(flow.two_way)) * (1 + u64::from(flow.app.asks()))
+    };
+    let all: u64 = written.iter().map(size).sum();
     if all > MOST {
         let problem = Problem::at("flows", format!("{all} flows are too many"));
         return Err(problem.help(format!("write at most {MOST}")));
@@ -21,17 +26,17 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     for (index, flow) in written.into_iter().enumerate() {
         firsts.push((flows.len(), false));
         let Some(count) = flow.count else {
-            flows.push(flow);
+            add(&mut flows, flow);
             continue;
         };
         for end in 0..2 {
             patterns.find(&flow.path[end], || format!("flows[{index}].path[{end}]"))?;
         }
-        let FlowSpec { name, path, transport, dscp, app, stagger, .. } = flow;
+        let FlowSpec { name, path, two_way, transport, dscp, app, stagger, .. } = flow;
         for number in 0..count {
             let mut app = app.clone();
             app.delay(stagger.unwrap_or_default().saturating_mul(u64::from(number)));
-            flows.push(FlowSpec {
+            let flow = FlowSpec {
                 name: member(&name, number),
                 path: path.each_ref().map(|end| patterns.nth(end, number)),
                 transport: transport.clone(),
@@ -39,9 +44,34 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
                 app,
                 count: None,
                 stagger: None,
-            });
+                two_way,
+            };
+            add(&mut flows, flow);
         }
     }
     scenario.flows = flows;
     Ok(firsts)
+}
+
+/// Adds a flow, the one that goes back if it has two ways, and that of the requests of each.
+fn add(flows: &mut Vec<FlowSpec>, mut flow: FlowSpec) {
+    let back = std::mem::take(&mut flow.two_way).then(|| FlowSpec {
+        name: format!("{}-back", flow.name),
+        path: reversed(&flow.path),
+        ..flow.clone()
+    });
+    for flow in [Some(flow), back].into_iter().flatten() {
+        let requests = flow.app.asks().then(|| FlowSpec {
+            name: format!("{}-requests", flow.name),
+            path: reversed(&flow.path),
+            app: AppSpec::Requests(Params { of: flow.name.clone(), start: flow.app.start(), stop: None }),
+            ..flow.clone()
+        });
+        flows.push(flow);
+        flows.extend(requests);
+    }
+}
+
+fn reversed([from, to]: &[String; 2]) -> [String; 2] {
+    [to.clone(), from.clone()]
 }

@@ -18,7 +18,7 @@ impl Flows {
     pub(crate) fn app_wake(&mut self, flow: u32, net: &mut impl Carrier) {
         let now = net.cx().now;
         let state = &mut self.flows[flow as usize];
-        let offer = state.app.wake();
+        let offer = state.app.wake(now);
         if let Some(next) = state.app.next_wake() {
             net.cx().scheduler.push(next, Event::App { flow });
         }
@@ -26,6 +26,11 @@ impl Flows {
         if state.here[Side::Sender.index()] == NodeId::NOWHERE {
             return;
         }
+        let begun = state.app.unit();
+        let offer =
+            if state.units.is_some() { self.note_offer(flow, offer, begun, net) } else { Some(offer) };
+        let Some(offer) = offer else { return };
+        let state = &mut self.flows[flow as usize];
         state.offered = now;
         state.stats.started.get_or_insert(now);
         match (&mut state.transport, offer) {
@@ -49,7 +54,12 @@ impl Flows {
                 state.stats.sent += 1;
                 return self.emit(flow, Side::Sender, Body::Udp(header), size, Ecn::NotEct, net);
             }
-            (Transport::Udp { .. }, Offer::Unlimited | Offer::Segments(_) | Offer::Stop) => {}
+            // A request goes out on another flow.
+            (Transport::Tcp { .. }, Offer::Request { .. }) => {}
+            (
+                Transport::Udp { .. },
+                Offer::Unlimited | Offer::Segments(_) | Offer::Stop | Offer::Request { .. },
+            ) => {}
         }
         self.pump(flow, Side::Sender, net);
     }
@@ -87,6 +97,9 @@ impl Flows {
             Some(state) if node == state.here[0] => Side::Sender,
             _ => return self.let_out(node, packet, cx),
         };
+        if self.is_stale(flow, &cx.pool[&packet], cx) {
+            return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
+        }
         if !cx.is_tracing()
             && let Some(header) = cx.pool.bare_tcp(&packet)
             && let Transport::Tcp { sender, receiver, .. } = &mut self.flows[flow as usize].transport
@@ -115,7 +128,12 @@ impl Flows {
         let cx = net.cx();
         let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, data.serial);
+        let seq = data.seq();
         note_delivery(state, data, (true, u64::from(data.payload())), cx.now, &mut cx.probes);
+        if state.units.is_some() {
+            self.unit_arrived(flow, seq, cx);
+        }
+        let state = &mut self.flows[flow as usize];
         if ack_due && let Transport::Tcp { receiver, .. } = &state.transport {
             let (header, size) = receiver.bare_ack();
             self.emit_bare(flow, Side::Receiver, &header, size, net);
@@ -203,12 +221,16 @@ impl Flows {
         let data = cx.pool.deliver(packet);
         state.timeouts.arrived(data, original);
         if is_data {
+            let seq = data.seq();
             note_delivery(state, data, (receipt.fresh, payload), now, &mut cx.probes);
+            if receipt.fresh && state.units.is_some() {
+                self.unit_arrived(flow, seq, cx);
+            }
         }
     }
 
     /// Lets an endpoint send all it wants to send now, takes its facts into the record and sets its wake-up.
-    fn pump(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
+    pub(super) fn pump(&mut self, flow: u32, side: Side, net: &mut impl Carrier) {
         let last_serial = net.cx().pool.last_serial();
         while let Some(segment) = self.poll_transmit(flow, side, net.cx()) {
             if segment.header.retransmission {

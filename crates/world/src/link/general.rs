@@ -24,7 +24,8 @@ impl Links {
             }
         }
         let is_unusual = cx.pool[&packet].is_unusual();
-        let overtakes = is_unusual && self.signalling_priority && cx.pool[&packet].may_overtake();
+        let (priority, entering) = (self.signalling_priority, &cx.pool[&packet]);
+        let overtakes = is_unusual && (priority && entering.may_overtake() || entering.is_management());
         if flags & flag::STATION != 0 {
             return self.enqueue_at_station(id, packet, (is_unusual, overtakes), cx);
         }
@@ -88,8 +89,9 @@ impl Links {
     /// Puts other queues before a link.
     pub fn set_queue(&mut self, id: LinkId, queue: TxQueue) {
         let rate = self[id].rate;
+        let is_recorded = self[id].recorded.is_some();
         let link = &mut self.hot[id.0 as usize];
-        link.ns_per_byte = ns_per_byte(rate, Some(&queue));
+        link.ns_per_byte = if is_recorded { 0 } else { ns_per_byte(rate, Some(&queue)) };
         link.flags |= flag::QUEUE;
         self[id].queue = Some(queue);
     }
@@ -377,6 +379,9 @@ impl Link {
     /// takes beyond whole nanoseconds is carried to the next one of a busy period.
     pub(super) fn transmission_time(&mut self, packet: &PacketId, start: Start, cx: &Cx) -> Duration {
         let packet: &Packet = &cx.pool[packet];
+        if let Some(time) = self.recorded_time(packet.wire_size(), start, cx) {
+            return time;
+        }
         let rate = self.queue.as_ref().and_then(|queue| queue.rate(packet.header.dst)).unwrap_or(self.rate);
         if rate != self.rate || start == Start::FromIdle {
             (self.rate, self.remainder) = (rate, 0);

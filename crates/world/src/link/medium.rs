@@ -6,18 +6,48 @@ use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
 use roamlab_engine::{Rng, Time};
-use roamlab_packet::{Addr, PacketId};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
 
 /// Whether a frame on this link to this address, which began at this time, gets across to its receiver.
-pub type GetsAcross<'a> = &'a dyn Fn(&Link, Addr, Time) -> bool;
+pub type GetsAcross<'a> = &'a dyn Fn(&Link, &Packet, Time) -> bool;
+
+/// What an outcome says of a station's packet.
+#[derive(Debug)]
+pub enum Settled {
+    /// Nothing new.
+    Known,
+    /// It is received: who it is for, and whether it is a management frame.
+    Received(Addr, bool),
+    /// It was not acknowledged, and will be sent again; whether it is a management frame.
+    Unanswered(bool),
+    /// It is lost, and why.
+    Lost(PacketId, Loss),
+    /// A beacon was sent.
+    Beacon,
+}
 
 impl Links {
     /// Adds a medium; its place.
     pub fn add_medium(&mut self, medium: AnyMedium) -> u32 {
         self.media.push(SharedMedium { medium, armed: None, awake: false });
         self.media.len() as u32 - 1
+    }
+
+    /// A medium reports beacons and attempts that are not acknowledged.
+    pub fn report(&mut self, medium: u32) {
+        self.media[medium as usize].medium.report();
+    }
+
+    /// Media send their beacons from the start, not from the first frame on.
+    pub fn start_beacons(&mut self, cx: &mut Cx) {
+        (0..self.media.len() as u32).for_each(|medium| self.arm_medium(medium, cx));
+    }
+
+    /// Whether anything was on the air of a medium since then.
+    pub fn was_busy(&self, medium: u32, since: Time) -> bool {
+        self.media[medium as usize].medium.was_busy(since)
     }
 
     /// Makes a link a station on a medium, with a random stream of its own.
@@ -45,7 +75,7 @@ impl Links {
         let reached = |station: u32, started: Time| {
             let link = &cold[station as usize];
             let packet = link.station.as_ref().and_then(|station| station.offered.packet());
-            packet.is_some_and(|packet| gets_across(link, cx.pool[packet].header.dst, started))
+            packet.is_some_and(|packet| gets_across(link, &cx.pool[packet], started))
         };
         media[medium as usize].medium.on_deadline(cx.now, &reached)
     }
@@ -64,6 +94,12 @@ impl Links {
         (is_unusual, overtakes): (bool, bool),
         cx: &mut Cx,
     ) {
+        if !cx.pool[&packet].is_management()
+            && !cx.pool[&packet].is_for_all()
+            && let Some(cause) = self.stranger(id, cx.pool[&packet].header.dst)
+        {
+            return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
+        }
         if overtakes {
             self[id].overtaking.push_back(packet);
         } else {
@@ -80,9 +116,10 @@ impl Links {
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
+        let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
         let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
         link.station = Some(Station { medium, offered: Offered::Packet(packet) });
-        let frame = Frame { station: id.0, size, rate, broadcast: dst == Addr::BROADCAST };
+        let frame = Frame { station: id.0, size, rate, broadcast, management };
         self.media[medium as usize].medium.offer(frame, cx.now);
         self.arm_medium(medium, cx);
     }
@@ -97,28 +134,39 @@ impl Links {
         station.offered.take(Offered::Nothing)
     }
 
-    /// Does what an outcome says; a packet that is lost, and why.
-    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Cx) -> Option<(PacketId, Loss)> {
+    /// Does what an outcome says.
+    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Cx) -> Settled {
         let Outcome { station, started, fate, air, free } = outcome;
         let id = LinkId(station);
+        match fate {
+            Some(Fate::Beacon) => return Settled::Beacon,
+            Some(Fate::Unanswered) => {
+                let offered = self[id].station.as_ref().and_then(|station| station.offered.packet());
+                return Settled::Unanswered(offered.is_some_and(|packet| cx.pool[packet].is_management()));
+            }
+            _ => {}
+        }
         let link = &mut self.hot[id.0 as usize];
         link.busy += air;
         link.end = cx.now;
         let after = if free { Offered::Nothing } else { Offered::Sent };
         let packet = self[id].station.as_mut().and_then(|station| station.offered.take(after));
-        let mut lost = None;
+        let mut settled = Settled::Known;
         if let (Some(packet), Some(fate)) = (packet, fate) {
             cx.trace(&packet, Stop::LinkTxDone, Location::Link(id));
             match fate {
                 Fate::Received => {
+                    let sent = &cx.pool[&packet];
+                    settled = Settled::Received(sent.header.dst, sent.is_management());
                     let insertion = cx.scheduler.reserve();
                     self.track(id, packet, (started, insertion), cx);
                 }
-                Fate::Lost(loss) => lost = Some((packet, loss)),
+                Fate::Lost(loss) => settled = Settled::Lost(packet, loss),
+                Fate::Beacon | Fate::Unanswered => unreachable!("no packet's end"),
             }
         }
         self.offer(id, cx);
-        lost
+        settled
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.

@@ -1,15 +1,24 @@
 //! Frames on a medium: who is there to receive them, and why they are lost.
 
-use super::Network;
+use super::{Air, Network};
 use crate::cause::CauseId;
 use crate::cells::Cells;
 use crate::cx::Cx;
 use crate::ids::{LinkId, Location, NodeId};
-use crate::link::{End, Link};
+use crate::link::{End, Link, Settled};
 use crate::node::Nodes;
 use roamlab_engine::Time;
-use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_radio::Loss;
+
+/// What a medium has decided.
+#[derive(Copy, Clone, Debug)]
+pub struct Decided {
+    /// Of a packet that is lost by it: where its link begins, and who it is for.
+    pub lost: Option<(NodeId, Addr)>,
+    /// What layer 2 of roaming hosts learns.
+    pub air: Option<Air>,
+}
 
 impl Network {
     /// A medium's deadline may have come: [`decide`](Self::decide) is to be asked until there is nothing, then
@@ -18,16 +27,20 @@ impl Network {
         self.links.wake(medium, now);
     }
 
-    /// Lets one thing happen that a medium has decided, if there is one: of a packet that is lost by it, where its link
-    /// begins and who it is for.
-    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<Option<(NodeId, Addr)>> {
+    /// Lets one thing happen that a medium has decided, if there is one.
+    pub fn decide(&mut self, medium: u32, cx: &mut Cx) -> Option<Decided> {
         let Network { links, nodes, cells, .. } = self;
         let gets_across =
-            |link: &Link, dst: Addr, started: Time| gets_across(nodes, cells, link, dst, started);
+            |link: &Link, packet: &Packet, started: Time| gets_across(nodes, cells, link, packet, started);
         let outcome = links.decide(medium, cx, &gets_across)?;
-        let link = LinkId(outcome.station);
-        let lost = self.links.take_outcome(outcome, cx);
-        Some(lost.map(|(packet, loss)| self.lose_on_air(link, packet, loss, cx)))
+        let (link, started) = (LinkId(outcome.station), outcome.started);
+        let settled = self.links.take_outcome(outcome, cx);
+        let air = if self.cells.roam() { self.learn(link, &settled, started, cx) } else { None };
+        let lost = match settled {
+            Settled::Lost(packet, loss) => Some(self.lose_on_air(link, packet, loss, cx)),
+            _ => None,
+        };
+        Some(Decided { lost, air })
     }
 
     /// A medium has decided all that it can now.
@@ -45,7 +58,7 @@ impl Network {
             Loss::RetryLimit => DropReason::RetryLimit,
             Loss::OnAir | Loss::GivenUp => DropReason::FrameLoss,
         };
-        if loss == Loss::OnAir || gets_across(&self.nodes, &self.cells, link, dst, cx.now) {
+        if loss == Loss::OnAir || gets_across(&self.nodes, &self.cells, link, &cx.pool[&packet], cx.now) {
             cx.lose(packet, reason, place);
         } else if !up {
             cx.lose_by(packet, DropReason::LinkDown, place, changed);
@@ -62,12 +75,21 @@ impl Network {
 }
 
 /// Whether a frame whose transmission began at `started` is received: on a downlink by its host, on an uplink from it.
-fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, dst: Addr, started: Time) -> bool {
+fn gets_across(nodes: &Nodes, cells: &Cells, link: &Link, packet: &Packet, started: Time) -> bool {
+    let dst = packet.header.dst;
+    if cells.roam() {
+        let (host, cell, needs_cell) = match link.to {
+            End::Node(base_station) => (Some(link.from), nodes[base_station].serves, false),
+            End::Cell(cell) => (nodes.at(dst), Some(cell), !packet.is_management()),
+        };
+        let ends = host.zip(cell);
+        return link.up && ends.is_some_and(|(host, cell)| cells.receives(host, cell, started, needs_cell));
+    }
     link.up
         && match link.to {
             End::Node(base_station) => {
                 let cell = nodes[base_station].serves;
-                !cell.is_some_and(|cell| cells.is_cut_off(link.from, cell, started))
+                !cell.is_some_and(|cell| cells.is_cut_off(link.from, cell, (started, false)))
             }
             End::Cell(cell) => nodes.at(dst).is_some_and(|host| cells.hears(host, cell, started)),
         }

@@ -119,10 +119,15 @@ impl Network {
         match to {
             End::Node(node) => {
                 let cell = self.nodes[node].serves;
-                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, started)) {
+                let for_all = cx.pool[&packet].is_for_all();
+                if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
+                {
                     let cause = self.cells.why_unheard(from, cell, cx);
                     cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
                     return Up::Nothing;
+                }
+                if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
+                    return Up::Stranger(link, packet);
                 }
                 self.come_to_special(node, packet, link, listener, cx)
             }

@@ -1,5 +1,6 @@
 //! Cells, as a scenario describes them.
 
+use super::rate::LinkRate;
 use roamlab_engine::{Duration, Packets, Rate};
 use roamlab_qdisc::QueueSpec;
 use roamlab_radio::{MediumSpec, SchedulerSpec, Transmitter};
@@ -13,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct CellSpec {
     /// The access router (for Mobile IP: the foreign agent).
     pub router: String,
-    /// Rate of the air link, each way.
-    pub rate: Rate,
+    /// Rate of the air link, each way. Of a recorded link `{ trace = "walk.down", reverse = "walk.up" }`.
+    pub rate: LinkRate,
     /// One-way delay of the air link.
     pub delay: Duration,
     /// Queue of the downlink.
@@ -31,6 +32,9 @@ pub struct CellSpec {
     /// How its hosts' links share the air.
     #[serde(default)]
     pub medium: MediumSpec,
+    /// (802.11) its channel, from 1 to `radio.channels`; absent: 1, 6, 11 and on in steps of five, in the order of names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u32>,
     /// How strongly it sends, and where from, if hosts measure by position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmitter: Option<Transmitter>,

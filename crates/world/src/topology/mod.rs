@@ -103,13 +103,14 @@ impl CellsSpec {
     pub fn cell(&self, router: String) -> CellSpec {
         CellSpec {
             router,
-            rate: self.rate,
+            rate: self.rate.into(),
             delay: self.delay,
             queue: self.queue.clone(),
             backhaul: self.backhaul.clone(),
             scheduler: self.scheduler.clone(),
             bearers: self.bearers.clone(),
             medium: self.medium.clone(),
+            channel: None,
             transmitter: None,
             individual_offset_db: 0.0,
         }

@@ -5,11 +5,12 @@ use roamlab_world::Table;
 use std::collections::BTreeSet;
 
 /// Kinds of rows that no other row leads to. A loss is one if its reason is among [`ROOT_REASONS`].
-const ROOTS: [&str; 11] = [
+const ROOTS: [&str; 12] = [
     "start",
     "motion",
     "measurement",
     "out-of-range",
+    "on-air",
     "prediction",
     "link-change",
     "delayed-message",

@@ -54,12 +54,12 @@ impl Dice {
     }
 }
 
-/// Runs walks 1 to `few`, or to the number that the variable `ROAMLAB_WALKS` gives, on two threads, and reports all that
+/// Runs walks 1 to `usual`, or to the number that the variable `ROAMLAB_WALKS` gives, on two threads, and reports all that
 /// went wrong. A walk gives how long its host was out of reach, in ns.
-pub fn walks(few: u64, walk: impl Fn(u64) -> Result<u64, String> + Sync) {
+pub fn walks(usual: u64, walk: impl Fn(u64) -> Result<u64, String> + Sync) {
     #[expect(clippy::disallowed_methods, reason = "a test may be asked for more")]
     let wanted = std::env::var("ROAMLAB_WALKS").ok().and_then(|number| number.parse().ok());
-    let count: u64 = wanted.unwrap_or(few);
+    let count: u64 = wanted.unwrap_or(usual);
     let part = &|first: u64| {
         let all = (first..=count).step_by(2).map(|number| (number, walk(number)));
         all.fold((Vec::new(), 0), |(mut wrong, longest), (number, outcome)| match outcome {

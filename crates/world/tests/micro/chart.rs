@@ -185,3 +185,37 @@ fn fmipv6_reactive() {
         ]
     );
 }
+
+#[test]
+fn bcmp_planned() {
+    let chart = said("kind = \"bcmp\"\ntrigger = { by = \"source\" }", HARD);
+    assert_eq!(
+        chart,
+        [
+            "-100 handover-prepare-request mh>bs1",
+            "-97 handover-prepare bs1>bs2",
+            "-85 handover-prepare-acknowledge bs2>bs1",
+            "-73 handover-prepared bs1>mh",
+            "100 handover-attach mh>bs2",
+            "103 handover-notify bs2>bs1",
+            "103 anchor-path-update bs2>gw",
+            "114 anchor-path-acknowledge gw>bs2",
+            "125 handover-attach-acknowledge bs2>mh",
+        ]
+    );
+}
+
+#[test]
+fn bcmp_unplanned() {
+    let chart = said("kind = \"bcmp\"", HARD);
+    assert_eq!(
+        chart,
+        [
+            "100 handover-attach mh>bs2",
+            "103 handover-notify bs2>bs1",
+            "103 anchor-path-update bs2>gw",
+            "114 anchor-path-acknowledge gw>bs2",
+            "125 handover-attach-acknowledge bs2>mh",
+        ]
+    );
+}

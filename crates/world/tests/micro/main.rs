@@ -1,5 +1,7 @@
 //! Micro-mobility protocols in the world: what a handover loses, and handovers in trouble.
 
+mod bcmp;
+mod bcmp_networks;
 mod cellular_ip;
 mod chart;
 mod fmipv6;

@@ -106,6 +106,61 @@ pub const FMIPV6: [Variant; 7] = [
     ),
 ];
 
+/// Two anchors with a home agent above them; the host changes its anchor when it comes to the third cell.
+macro_rules! bcmp_anchors {
+    ($rest:literal) => {
+        concat!(
+            "kind = \"bcmp\"\nanchors = [\"r1\", \"r2\"]\nanchor_change = true\nanchor_grace = \"300 ms\"\n",
+            "global = { retransmit = \"200 ms\", retransmit_limit = \"1 s\" }\n",
+            $rest
+        )
+    };
+}
+
+pub const BCMP: [Variant; 11] = [
+    Variant("unplanned", "kind = \"bcmp\"", NO_GAP),
+    Variant("no forwarding", "kind = \"bcmp\"\nforward_after_notify = false", GAP),
+    Variant("unplanned, buffer", "kind = \"bcmp\"\nbuffer = { at = \"old\" }", GAP),
+    Variant("planned", "kind = \"bcmp\"\ntrigger = { by = \"source\" }", GAP),
+    Variant(
+        "returned",
+        "kind = \"bcmp\"\nunused = \"returned\"\ntrigger = { by = \"source\", wrong = 0.5, false_alarms = 0.5 }",
+        GAP,
+    ),
+    Variant(
+        "no buffer",
+        "kind = \"bcmp\"\ntrigger = { by = \"source\" }\nbuffer = { limit = \"0 pkt\" }",
+        NO_GAP,
+    ),
+    Variant(
+        "mispredicted",
+        "kind = \"bcmp\"\ntrigger = { by = \"source\", wrong = 0.5, false_alarms = 0.5 }",
+        OVERLAP,
+    ),
+    Variant("copies", "kind = \"bcmp\"\ntrigger = { by = \"source\" }", ALL),
+    Variant("anchors", bcmp_anchors!(""), GAP),
+    Variant("anchors, planned", bcmp_anchors!("trigger = { by = \"source\" }"), OVERLAP),
+    Variant(
+        "advertisements",
+        "kind = \"bcmp\"\ndetection = { by = \"advertisement\", beacon_interval = \"40 ms\" }",
+        OVERLAP,
+    ),
+];
+
+/// Hosts that become idle between two datagrams and are paged for each.
+pub const BCMP_PAGING: [Variant; 2] = [
+    Variant(
+        "anchors, paging",
+        bcmp_anchors!("paging = { areas = [[\"bs1\", \"bs3\"]], idle_after = \"15 ms\" }"),
+        NO_GAP,
+    ),
+    Variant(
+        "paging",
+        "kind = \"bcmp\"\npaging = { areas = [[\"bs1\", \"bs2\"]], idle_after = \"15 ms\" }",
+        GAP,
+    ),
+];
+
 /// What repetitions take after two losses: at M&M and FMIPv6 0.1 and 0.2 s for an attach or a join, and the prune timer; at
 /// HAWAII the same for a registration; at Cellular IP twice the route-update time.
 pub fn bound(variant: &Variant) -> u64 {
@@ -120,8 +175,7 @@ pub fn lab(variant: &Variant) -> Lab {
 }
 
 /// What is wrong with a run.
-pub fn problems(lab: &Lab, bound: u64) -> Vec<String> {
-    let record = lab.run();
+pub fn problems(lab: &Lab, record: &Record, bound: u64) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(record.reached_again("down", bound).err());
     // Where the way is set up from the old base station on, packets circle until the last router has heard of it.
@@ -174,7 +228,7 @@ fn each(variants: &[Variant], what: impl Fn(&Variant, &Lab, &mut dyn FnMut(&Lab)
     for variant in variants {
         let lab = lab(variant);
         what(variant, &lab, &mut |lab| {
-            let found = problems(lab, bound(variant));
+            let found = problems(lab, &lab.run(), bound(variant));
             let case = format!("{}, {:?}, {:?}", variant.0, lab.visits, lab.troubles);
             wrong.extend(found.into_iter().map(|problem| format!("{case}: {problem}")));
         });
@@ -257,4 +311,15 @@ fn fmipv6_with_one_or_two_messages_in_trouble() {
 #[test]
 fn fmipv6_with_a_second_handover() {
     twice(&FMIPV6);
+}
+
+#[test]
+fn bcmp_with_one_or_two_messages_in_trouble() {
+    one_or_two(&BCMP);
+}
+
+#[test]
+fn bcmp_with_a_second_handover() {
+    twice(&BCMP);
+    twice(&BCMP_PAGING);
 }

@@ -10,10 +10,8 @@ import numpy as np
 from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     GAPS_S,
-    HOST_COUNTS,
     HOSTS,
     UNIFORM_S,
-    VISIT_COUNTS,
     VISITS,
     WINDOW_PKTS,
 )
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from roamlab.papers.ipf.measures import Planned, Standard
     from roamlab.statistics.stats import Interval
 
-BURSTS_S = GAPS_S[1:]
 NEAR = 0.25
 """"About 60 kb/s" is read as within a quarter of it."""
 
@@ -276,7 +273,7 @@ def _fig12(sweep: Sweep) -> Claim:
         "ipf.fig12",
         "The link's utilisation over 200 s with five hosts is higher with M-RED than with RED for each of three to "
         "eight visits.",
-        _points(sweep, [(count, HOSTS) for count in VISIT_COUNTS], "visits"),
+        _points(sweep, [(count, HOSTS) for count in sweep.visits], "visits"),
         reading=str(sweep.reading),
         why="Seven windows of 64 are more than the link, 43 packets, and RED's thresholds hold together, so the queue "
         "is never empty after the start under either discipline: the link always sends, and there is nothing to gain.",
@@ -287,7 +284,7 @@ def _fig13(sweep: Sweep) -> Claim:
     return Claim(
         "ipf.fig13",
         "It is higher with five visits for each of three to seven hosts.",
-        _points(sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], "hosts"),
+        _points(sweep, [(VISITS, hosts) for hosts in sweep.hosts], "hosts"),
         reading=str(sweep.reading),
         why="As in fig. 12: neither queue is ever empty after the start, however many hosts come.",
     )
@@ -352,17 +349,22 @@ def _fig15() -> Claim:
 
 
 def _each_gap(sweep: Sweep, queue: str, pick: Callable[[Planned], float]) -> dict[float, list[float]]:
-    return {gap: [float(pick(run)) for run in sweep.planned[gap, queue]] for gap in GAPS_S}
+    return {gap: [float(pick(run)) for run in sweep.planned[gap, queue]] for gap in sweep.gaps}
 
 
-def _mean(values: dict[float, list[float]], gaps: Sequence[float] = GAPS_S) -> list[float]:
+def _mean(values: dict[float, list[float]]) -> list[float]:
     """Run by run, the mean over cases."""
-    return [float(mean) for mean in np.mean([values[gap] for gap in gaps], axis=0)]
+    return [float(mean) for mean in np.mean(list(values.values()), axis=0)]
+
+
+def _bursts(values: dict[float, list[float]]) -> list[float]:
+    """Run by run, the mean over the cases that are not uniform."""
+    return _mean({gap: of_gap for gap, of_gap in values.items() if gap != UNIFORM_S})
 
 
 def _spread(values: dict[float, list[float]]) -> list[float]:
     """Run by run, the standard deviation over cases."""
-    return [float(spread) for spread in np.std([values[gap] for gap in GAPS_S], axis=0)]
+    return [float(spread) for spread in np.std(list(values.values()), axis=0)]
 
 
 def _kbps(run: Planned) -> float:
@@ -382,7 +384,7 @@ def _fig16(sweep: Sweep) -> Claim:
         (
             Measure(
                 "throughput, uniform minus mean of the bursts",
-                paired(mean[UNIFORM_S], _mean(mean, BURSTS_S)),
+                paired(mean[UNIFORM_S], _bursts(mean)),
                 "kbit/s",
                 less(),
             ),
@@ -405,7 +407,7 @@ def _fig17(sweep: Sweep) -> Claim:
     uneven = {
         queue: [
             abs(uniform - burst)
-            for uniform, burst in zip(mean[queue][UNIFORM_S], _mean(mean[queue], BURSTS_S), strict=True)
+            for uniform, burst in zip(mean[queue][UNIFORM_S], _bursts(mean[queue]), strict=True)
         ]
         for queue in ("red", "mred")
     }
@@ -421,7 +423,7 @@ def _fig17(sweep: Sweep) -> Claim:
                     "kbit/s",
                     greater(),
                 )
-                for gap in GAPS_S
+                for gap in sweep.gaps
             ),
             Measure(
                 "standard deviation over windows of 1 s, mean of the cases",
@@ -461,6 +463,12 @@ def swept(sweeps: dict[str, Sweep]) -> list[Claim]:
         replace(claim(default), others=tuple(claim(other) for other in others))
         for claim in (_fig12, _fig13, _fig16, _fig17)
     ]
+
+
+def read(found: Evidence, sweep: Sweep) -> list[Claim]:
+    """Those that depend on a reading, under one."""
+    of_evidence = [claim(found) for claim in (_fig9, _fig10, _fig11, _fig14)]
+    return of_evidence + [claim(sweep) for claim in (_fig12, _fig13, _fig16, _fig17)]
 
 
 def decide(anatomy: Anatomy, found: dict[str, Evidence], sweeps: dict[str, Sweep]) -> list[Claim]:

@@ -28,6 +28,8 @@ from roamlab.records.store import Store
 from roamlab.running.ensemble import Job, run_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers import Session
     from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
     from roamlab.papers.records import QueueTrace
@@ -58,6 +60,21 @@ class Sweep:
     """By visits, hosts and queue."""
     planned: dict[tuple[float, str], list[Planned]]
     """By gap and queue."""
+
+    @property
+    def visits(self) -> list[int]:
+        """Fig. 12's counts of visits."""
+        return sorted({count for count, hosts, _ in self.points if hosts == HOSTS})
+
+    @property
+    def hosts(self) -> list[int]:
+        """Fig. 13's counts of hosts."""
+        return sorted({hosts for count, hosts, _ in self.points if count == VISITS})
+
+    @property
+    def gaps(self) -> list[float]:
+        """Figs. 16 and 17: the uniform case first."""
+        return list(dict.fromkeys(gap for gap, _ in self.planned))
 
 
 @dataclass(frozen=True)
@@ -101,10 +118,11 @@ def planned_moves(gap_s: float) -> list[float]:
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 9 to 11 and 14 under every reading; `alternative_runs` of those beside the default."""
     few = alternative_runs(runs)
-    return by_reading(READINGS, (runs, few), lambda reading, number: _evidence(batch, reading, number))
+    return by_reading(READINGS, (runs, few), lambda reading, number: evidence(batch, reading, number))
 
 
-def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs of figs. 9 to 11 and 14: so many, or those with these numbers."""
     arrivals = {
         (case, queue): (experiments.arrival(case, queue, reading), runs)
         for case in (1, 2)
@@ -125,21 +143,29 @@ def sweeps(batch: Batch, runs: int, *, thorough: bool) -> dict[str, Sweep]:
     """Figs. 12, 13, 16 and 17 under the default reading; if `thorough`, under those of `SWEPT` too, with fewer runs."""
     few = alternative_runs(runs)
     others = SWEPT if thorough else ()
-    return {"default": _sweep(batch, DEFAULT, runs)} | {
-        name: _sweep(batch, READINGS[name], few) for name in others
+    return {"default": swept(batch, DEFAULT, runs)} | {
+        name: swept(batch, READINGS[name], few) for name in others
     }
 
 
-def _sweep(batch: Batch, reading: Reading, runs: int) -> Sweep:
-    cases = [(count, HOSTS) for count in VISIT_COUNTS if count != VISITS]
-    cases += [(VISITS, hosts) for hosts in HOST_COUNTS if hosts != HOSTS] + [(VISITS, HOSTS)]
+def swept(
+    batch: Batch,
+    reading: Reading,
+    runs: int | range,
+    visits: Sequence[int] = VISIT_COUNTS,
+    hosts: Sequence[int] = HOST_COUNTS,
+    gaps: Sequence[float] = GAPS_S,
+) -> Sweep:
+    """Asks for the runs of figs. 12, 13, 16 and 17, at these points."""
+    cases = [(count, HOSTS) for count in visits if count != VISITS]
+    cases += [(VISITS, count) for count in hosts if count != HOSTS] + [(VISITS, HOSTS)]
     points = {
-        (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), runs)
-        for count, hosts in cases
+        (count, number, queue): (experiments.handoffs(count, number, queue, reading), runs)
+        for count, number in cases
         for queue in QUEUES
     }
     planned: dict[tuple[float, str], list[Planned]] = {}
-    for gap in GAPS_S:
+    for gap in gaps:
         scenarios = {(gap, queue): (experiments.plan(gap, queue, reading), runs) for queue in QUEUES}
         planned |= batch.each(scenarios, partial(measures.planned, moves=planned_moves(gap)))
     return Sweep(reading, batch.each(points, measures.point), planned)

@@ -6,7 +6,7 @@ evaluated under each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,19 +41,38 @@ class Reading:
     """A10: how far apart the hosts come; None: evenly over the time between two visits of one of them."""
     wait: bool = True
     """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
-    mred: tuple[tuple[str, Any], ...] = field(default=())
-    """M-RED's parameters that differ from its defaults (R1 to R5)."""
+    max_p: float = 0.02
+    """RED's P_max. The paper prints 0.02; 0.1 is what ns-2 does unless `linterm_` is set."""
+    profile: str = "ns2-2009"
+    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
+    average_on_priority: bool = False
+    """R1: whether a priority arrival is a sample of avg_q_np."""
+    np_idle: str = "queue-empty"
+    """R2: when avg_q_np is idle."""
+    count_priority: bool = False
+    """R3: whether a priority arrival counts as spared."""
+    priority_passes_max: bool = True
+    """R4: whether a priority packet passes at TH_max."""
+    forwarded_at_full: str = "reject"
+    """R5: what becomes of a priority packet at a full queue."""
 
     def __str__(self) -> str:
         gap = "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart"
-        mred = ", ".join(f"{name} = {str(value).lower()}" for name, value in self.mred) or "its defaults"
+        mred = ", ".join(
+            f"{name} = {str(getattr(self, name)).lower()}"
+            for name in MRED
+            if getattr(self, name) != Reading.__dataclass_fields__[name].default
+        )
         return (
             f"{self.residents} residents ({self.residents_fig9} in fig. 9); thresholds "
             f"{self.thresholds[0]}/{self.thresholds[1]} ({self.thresholds_fig9[0]}/{self.thresholds_fig9[1]} in "
-            f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}; RED's wait {'on' if self.wait else 'off'}; "
-            f"M-RED: {mred}"
+            f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}; RED's wait {'on' if self.wait else 'off'}, "
+            f"P_max {self.max_p:g}; TCP of {self.profile}; M-RED: {mred or 'its defaults'}"
         )
 
+
+MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max", "forwarded_at_full")
+"""M-RED's parameters in a reading (R1 to R5)."""
 
 DEFAULT = Reading()
 READINGS: dict[str, Reading] = {
@@ -63,11 +82,11 @@ READINGS: dict[str, Reading] = {
     "RTO floor 1 s": Reading(min_rto="1 s"),
     "all hosts together": Reading(gap_s=0.0),
     "RED of 1993": Reading(wait=False),
-    "R1: priority arrivals are samples": Reading(mred=(("average_on_priority", True),)),
-    "R2: idle without non-priority packets": Reading(mred=(("np_idle", "non-priority-empty"),)),
-    "R3: priority arrivals count": Reading(mred=(("count_priority", True),)),
-    "R4: priority stops at TH_max": Reading(mred=(("priority_passes_max", False),)),
-    "R5: priority pushes out": Reading(mred=(("forwarded_at_full", "push-out"),)),
+    "R1: priority arrivals are samples": Reading(average_on_priority=True),
+    "R2: idle without non-priority packets": Reading(np_idle="non-priority-empty"),
+    "R3: priority arrivals count": Reading(count_priority=True),
+    "R4: priority stops at TH_max": Reading(priority_passes_max=False),
+    "R5: priority pushes out": Reading(forwarded_at_full="push-out"),
 }
 
 VISIT_COUNTS = (3, 4, 5, 6, 7, 8)
@@ -142,9 +161,10 @@ def _queue(kind: str, thresholds: tuple[int, int], reading: Reading) -> dict[str
         "kind": kind,
         "min_threshold": f"{low} pkt",
         "max_threshold": f"{high} pkt",
+        "max_p": reading.max_p,
         "wait": reading.wait,
     }
-    return queue | (dict(reading.mred) if kind == "mred" else {})
+    return queue | ({name: getattr(reading, name) for name in MRED} if kind == "mred" else {})
 
 
 def _link(left: str, right: str, delay_ms: float) -> dict[str, Any]:
@@ -202,7 +222,7 @@ def _scenario(
         hosts.append({"name": f"mh{at}", "home": "ha", "visits": _stays(mover, span_s)})
         flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), reading, mover.start))
     data |= {"hosts": hosts, "flows": flows}
-    data["run"]["duration"] = f"{round(span_s)} s"
+    data["run"] |= {"duration": f"{round(span_s)} s", "profile": reading.profile}
     data["cells"]["bs2"]["queue"] = queue
     data["record"] |= record or {}
     return Scenario.from_dict(data, f"ipf/{name}").set_all(changes)

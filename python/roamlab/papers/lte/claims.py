@@ -431,6 +431,11 @@ TESTS = {
 """The comparisons of random runs, whose p-values are adjusted together."""
 
 
+def read(found: Evidence) -> list[Claim]:
+    """Those that depend on a reading, under one."""
+    return [claim(found) for claim in BY_EVIDENCE]
+
+
 def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
     default = evidence["default"]

@@ -81,21 +81,31 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Everything that depends on a reading, by the reading's name."""
     return {
-        name: _evidence(batch, reading, runs if reading == DEFAULT else alternative_runs(runs))
+        name: evidence(batch, reading, runs if reading == DEFAULT else alternative_runs(runs))
         for name, reading in READINGS.items()
     }
 
 
-def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs of tables II to IV: so many, or those with these numbers."""
     forwarded = {case: (experiments.forwarding(*case, reading), runs) for case in _forwarding_cases()}
     queued = {
         (scheme, aqm): (
-            experiments.active_queue(scheme, aqm, reading, seconds=10.0 if scheme == "standard" else SHORT_S),
+            experiments.active_queue(
+                scheme, aqm, reading, seconds=10.0 if scheme == "standard" else reading.short_s
+            ),
             runs,
         )
         for scheme, aqm in FIG12
     }
-    return Evidence(reading, batch.each(forwarded, measures.handover), batch.each(queued, measures.active))
+    watch_s, air_s = reading.watch_s, reading.air_ms / 1e3
+    return Evidence(
+        reading,
+        batch.each(forwarded, partial(measures.handover, watch_s=watch_s, air_s=air_s)),
+        batch.each(
+            queued, partial(measures.active, largest=reading.window_aqm, watch_s=watch_s, air_s=air_s)
+        ),
+    )
 
 
 def anatomy(batch: Batch, runs: int) -> Anatomy:

@@ -27,7 +27,13 @@ TARGETS = (2, 3, 4, 5)
 """Figs. 8 and 11: mobiles in the target cell."""
 
 WATCH_S = 1.0
-"""What happens within this time of the handover command is put down to the handover."""
+"""What happens within this time of the handover command is put down to the handover, with an RTO floor of 200 ms."""
+
+SHORT_S = 3.6
+"""Long enough for all that is measured of a handover then: 1.3 s from when it begins."""
+
+AIR_S = 0.005
+"""Delay of the air by default."""
 
 Scheme = Literal["standard", "fast", "predictive"]
 SCHEMES: tuple[Scheme, ...] = ("standard", "fast", "predictive")
@@ -52,11 +58,28 @@ class Reading:
     """Table I; others "give basically same performance"."""
     after_prediction: str = "lossless"
     """What a source that had predicted the handover forwards: what is left, or "none", as nothing should be."""
+    air_ms: int = 5
+    """Delay of the air. The paper says nothing but that round trips are around 100 ms with a full queue."""
+    window_aqm: int = WINDOW_PKTS
+    """cwnd_MAX with active queue management: table II prints one, table III none."""
+    profile: str = "ns2-2009"
+    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
+
+    @property
+    def watch_s(self) -> float:
+        """What happens within this time of the handover command is put down to the handover: some RTO and a half."""
+        return WATCH_S if self.min_rto == "200 ms" else 2.5
+
+    @property
+    def short_s(self) -> float:
+        """Long enough for all that is measured of a handover."""
+        return SHORT_S if self.min_rto == "200 ms" else 6.0
 
     def __str__(self) -> str:
         return (
             f"RTO floor {self.min_rto}; air link {self.radio}; RED in {self.red_unit}; "
-            f"scheduler {self.scheduler}; forwarding after a prediction: {self.after_prediction}"
+            f"scheduler {self.scheduler}; forwarding after a prediction: {self.after_prediction}; "
+            f"air {self.air_ms} ms; window {self.window_aqm} with AQM; TCP of {self.profile}"
         )
 
 
@@ -68,6 +91,8 @@ READINGS: dict[str, Reading] = {
     "RED in bytes": Reading(red_unit="bytes"),
     "round robin": Reading(scheduler="round-robin"),
     "no forwarding after a prediction": Reading(after_prediction="none"),
+    "air 44 ms": Reading(air_ms=44),
+    "window 200 with AQM": Reading(window_aqm=200),
 }
 
 
@@ -108,6 +133,7 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
     hosts = [{"name": name, "home": "gw", "visits": [{"cell": cell, "at": "0 s"}]} for name, cell in others]
     changes: dict[str, Any] = {
         "run.duration": f"{round(seconds * 1e3)} ms",
+        "run.profile": reading.profile,
         "hosts": [*tables["hosts"], *hosts],
         "flows": [flow, *({**flow, "name": name, "path": ["server", name]} for name, _ in others)],
         "record.queues": [],
@@ -115,6 +141,7 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
     for cell in ("enb1", "enb2"):
         changes |= {
             f"cells.{cell}.rate": reading.radio,
+            f"cells.{cell}.delay": f"{reading.air_ms} ms",
             f"cells.{cell}.scheduler": {"kind": reading.scheduler},
         }
     return model().set_all(changes)
@@ -133,17 +160,13 @@ def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn
     return Scenario(changed.text, f"lte/{scheme}, {aqm}")
 
 
-SHORT_S = 3.6
-"""Long enough for all that is measured of a handover: 1.3 s from when it begins."""
-
-
 @cache
 def forwarding(scheme: Scheme, targets: int = 5, reading: Reading = DEFAULT) -> Scenario:
     """Table II, figs. 8 to 11: `ref` alone in the source cell, drop-tail.
 
-    DEVIATION: the runs end after `SHORT_S` instead of 5 s, when all that is measured has happened.
+    DEVIATION: the runs end after `Reading.short_s` instead of 5 s, when all that is measured has happened.
     """
-    return _schemed(cells(1, targets, SHORT_S, reading), scheme, "droptail", reading, ecn=False)
+    return _schemed(cells(1, targets, reading.short_s, reading), scheme, "droptail", reading, ecn=False)
 
 
 @cache
@@ -161,7 +184,12 @@ def active_queue(
 
     ASSUMPTION: the handover is at 2.3 s here too; tables III and IV do not say.
     """
-    return _schemed(cells(4, 3, seconds, reading), scheme, aqm, reading, ecn=ecn)
+    scenario = cells(4, 3, seconds, reading)
+    windows = {
+        f"flows.{flow['name']}.transport.window": f"{reading.window_aqm} pkt"
+        for flow in scenario.tables["flows"]
+    }
+    return _schemed(scenario.set_all(windows), scheme, aqm, reading, ecn=ecn)
 
 
 @cache

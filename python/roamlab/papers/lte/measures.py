@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from roamlab.papers.lte.experiments import HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
+from roamlab.papers.lte.experiments import AIR_S, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 from roamlab.papers.records import reads
 from roamlab.records import metrics
 from roamlab.records.metrics import Values, count, seconds
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
 
-RETURN_S = 0.011
-"""Propagation from a mobile to the server, which an ACK needs: 5 + 2 + 2 + 2 ms; no other traffic goes that way."""
+WIRES_S = 0.006
+"""Propagation from a base station to the server, which an ACK needs behind the air; no other traffic goes that way."""
 
 SEGMENT_BYTES = 1460
 
@@ -86,12 +86,12 @@ class Transfer:
         return float(chosen.mean()) if chosen.size else float("nan")
 
 
-def transfer(results: Results) -> Transfer:
+def transfer(results: Results, air_s: float = AIR_S) -> Transfer:
     """The transfer to `ref`. A segment's round trip is its own way, from the sending of this copy, and an ACK's."""
     rows = results.columns("deliveries")
     own = rows.where("flow", REF)
     times = seconds(rows, chosen=own)
-    return Transfer(times, times - seconds(rows, "sent_ns", own) + RETURN_S, rows["fresh"][own])
+    return Transfer(times, times - seconds(rows, "sent_ns", own) + air_s + WIRES_S, rows["fresh"][own])
 
 
 def phases(results: Results, name: str) -> Values:
@@ -108,7 +108,7 @@ def command(results: Results) -> float:
 
 @dataclass(frozen=True)
 class Congestion:
-    """What `ref`'s sender went through in [command, command + `WATCH_S`)."""
+    """What `ref`'s sender went through from the command on, as long as is watched."""
 
     timeouts: int
     spurious: int
@@ -122,11 +122,11 @@ class Congestion:
         return "timeout" if self.timeouts else "halving" if self.halvings else "ideal"
 
 
-def congestion(results: Results, start: float) -> Congestion:
-    """What happened from `start` on."""
+def congestion(results: Results, start: float, watch_s: float) -> Congestion:
+    """What happened in [start, start + watch_s)."""
     tcp = results.columns("tcp")
     times = seconds(tcp)
-    watched = (times >= start) & (times < start + WATCH_S) & _where(tcp, flow=REF)
+    watched = (times >= start) & (times < start + watch_s) & _where(tcp, flow=REF)
 
     def happened(**names: str) -> int:
         return int(np.count_nonzero(watched & _where(tcp, **names)))
@@ -186,13 +186,13 @@ class Handover:
     handover_s: float
     """How long that is."""
     received: int
-    """Segments delivered for the first time from `AHEAD_S` before the handover is due to `WATCH_S` after it."""
+    """Segments delivered for the first time from `AHEAD_S` before the handover is due to `watch_s` after it."""
     silence_s: float
     """The longest time without a new segment then."""
     lost: int
     """Packets of `ref` lost then."""
     longest_round_trip: float
-    """The longest round trip of a segment delivered within `WATCH_S` of the command, in s."""
+    """The longest round trip of a segment delivered within `watch_s` of the command, in s."""
     end_marker_lost: bool
     in_order: bool
     """All messages of fig. 2 were sent, each after the one that causes it had arrived."""
@@ -208,27 +208,29 @@ _HANDOVER = {
 
 
 @reads(**_HANDOVER)
-def handover(results: Results, largest: int = WINDOW_PKTS) -> Handover:
-    """Measures a run; `largest` is the advertised window."""
-    start, received = command(results), transfer(results)
+def handover(
+    results: Results, largest: int = WINDOW_PKTS, watch_s: float = WATCH_S, air_s: float = AIR_S
+) -> Handover:
+    """Measures a run; `largest` is the advertised window, `air_s` the delay of the air."""
+    start, received = command(results), transfer(results, air_s)
     attached = float(phases(results, "link-up")[-1])
     until = attached + received.smoothed(attached)
-    watched = (received.times >= start) & (received.times < start + WATCH_S)
+    watched = (received.times >= start) & (received.times < start + watch_s)
     drops = results.columns("drops")
     lost = drops.where("flow", REF) & ~drops.where("reason", "duplicate")
     return Handover(
-        congestion=congestion(results, start),
+        congestion=congestion(results, start, watch_s),
         interval=interval(results, received, start, largest),
         handover_bytes=received.received(start, until) * SEGMENT_BYTES,
         handover_s=max(0.0, until - start),
-        received=received.received(HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        received=received.received(HANDOVER_S - AHEAD_S, HANDOVER_S + watch_s),
         silence_s=metrics.disruption_s(
             received.times[received.fresh],
             HANDOVER_S - AHEAD_S,
-            HANDOVER_S + WATCH_S,
-            settle=AHEAD_S + WATCH_S / 2,
+            HANDOVER_S + watch_s,
+            settle=AHEAD_S + watch_s / 2,
         ),
-        lost=count(seconds(drops, chosen=lost), HANDOVER_S - AHEAD_S, HANDOVER_S + WATCH_S),
+        lost=count(seconds(drops, chosen=lost), HANDOVER_S - AHEAD_S, HANDOVER_S + watch_s),
         longest_round_trip=float(received.round_trips[watched].max(initial=0.0)),
         end_marker_lost=_end_marker_lost(results),
         in_order=chart_in_order(results),
@@ -336,9 +338,11 @@ class Active:
 
 
 @reads(**_HANDOVER | {"drops": "time_ns flow place reason", "links": "link offered_pkts"})
-def active(results: Results) -> Active:
-    """Measures a run."""
-    return Active(handover(results), drops(results))
+def active(
+    results: Results, largest: int = WINDOW_PKTS, watch_s: float = WATCH_S, air_s: float = AIR_S
+) -> Active:
+    """Measures a run, as `handover`."""
+    return Active(handover(results, largest, watch_s, air_s), drops(results))
 
 
 @dataclass(frozen=True)

@@ -420,6 +420,11 @@ def _sync(found: Evidence) -> Claim:
 BY_EVIDENCE = (_fig11, _fig12, _fig13, _fig14, _fig15, _sync)
 
 
+def read(found: Evidence) -> list[Claim]:
+    """Those that depend on a reading, under one."""
+    return [claim(found) for claim in BY_EVIDENCE]
+
+
 def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
     default = evidence["default"]

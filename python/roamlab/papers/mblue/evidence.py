@@ -72,10 +72,11 @@ class Anatomy:
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
     """Figs. 11 to 15 under every reading, by the reading's name; `alternative_runs` of those beside the default."""
     few = alternative_runs(runs)
-    return by_reading(READINGS, (runs, few), lambda reading, number: _evidence(batch, reading, number))
+    return by_reading(READINGS, (runs, few), lambda reading, number: evidence(batch, reading, number))
 
 
-def _evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
     one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
     return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs))

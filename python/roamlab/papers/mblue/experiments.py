@@ -58,12 +58,19 @@ class Reading:
     """BLUE raises P_m on random drops too, as eq. 3 prints; the prose and BLUE's authors: on overflow only."""
     forwarded_at_full: str = "reject"
     """What MBLUE does with a marked packet at a full queue, which the paper excludes."""
+    idle_mode: str = "event-and-arrival"
+    """B3: when BLUE and MBLUE lower P_m for an empty buffer."""
+    red_wait: bool = True
+    """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
+    profile: str = "ns2-2009"
+    """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
 
     def __str__(self) -> str:
         blue = "any drop" if self.blue_random else "overflow only"
         return (
             f"residents {self.rtt}; T_B {self.beacon}; RTO floor {self.min_rto}; BLUE updates on {blue}; "
-            f"marked packet at a full queue: {self.forwarded_at_full}"
+            f"marked packet at a full queue: {self.forwarded_at_full}; empty by {self.idle_mode}; RED's wait "
+            f"{'on' if self.red_wait else 'off'}; TCP of {self.profile}"
         )
 
 
@@ -75,6 +82,7 @@ READINGS: dict[str, Reading] = {
     "RTO floor 1 s": Reading(min_rto="1 s"),
     "BLUE updates on any drop": Reading(blue_random=True),
     "marked packet pushes out": Reading(forwarded_at_full="push-out"),
+    "empty at any time": Reading(idle_mode="continuous"),
 }
 
 HANDOFF_S = 10.0
@@ -94,6 +102,10 @@ def model() -> Scenario:
 
 def _queue(name: str, reading: Reading) -> dict[str, Any]:
     queue = dict(QUEUES[name])
+    if name in ("blue", "mblue"):
+        queue["idle_mode"] = reading.idle_mode
+    if name == "red":
+        queue["wait"] = reading.red_wait
     if name == "blue":
         queue["update_on_random_drop"] = reading.blue_random
     if name == "mblue":
@@ -103,7 +115,7 @@ def _queue(name: str, reading: Reading) -> dict[str, Any]:
 
 def _read(scenario: Scenario, reading: Reading) -> Scenario:
     """The model under a reading."""
-    changes: dict[str, Any] = {"mobility.tb_mode": reading.beacon}
+    changes: dict[str, Any] = {"mobility.tb_mode": reading.beacon, "run.profile": reading.profile}
     if reading.rtt == "88/90/92 ms":
         # One millisecond more on the link between each resident's correspondent and the agent.
         changes |= {f"links.{at}.delay": f"{delay} ms" for at, delay in ((2, 40), (3, 41), (4, 42))}

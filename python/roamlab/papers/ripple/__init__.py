@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
-from roamlab.papers.ripple import claims, evidence, figures
+from roamlab.papers.ripple import claims, evidence, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, TCPS
 from roamlab.papers.runs import Batch
-from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
+from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.ripple.evidence import Evidence
+    from roamlab.papers.ripple.explanations import Explained
     from roamlab.papers.ripple.figures import Named
 
 RUNS = 30
@@ -30,23 +31,36 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     found = evidence.gather(batch, session.runs)
     pairs = evidence.paired(batch, session.runs) if session.thorough else {}
-    named = evidence.named(batch, session.runs)
+    few = evidence.alternative_runs(session.runs)
+    named = {
+        reading.profile: evidence.named(batch, runs, reading)
+        for reading, runs in ((DEFAULT, few), (found[RFC].reading, max(1, few // 2)))
+    }
+    effects = explanations.gather(batch, session.runs)
     batch.make(session.store, session.threads)
-    return report(session, found, pairs, named)
+    return report(session, found, pairs, named, explanations.explain(effects, session.store, session.threads))
 
 
-def report(session: Session, found: dict[str, Evidence], pairs: dict[str, Evidence], named: Named) -> Report:
-    """Decide and draw."""
+def report(
+    session: Session,
+    found: dict[str, Evidence],
+    pairs: dict[str, Evidence],
+    named: dict[str, Named],
+    explained: list[Explained],
+) -> Report:
+    """Decide and draw; the map of named protocols by profile."""
     default = found["default"]
     of_reading = claims.read(found)
-    decided = [claims.blocks(named), *of_reading]
+    decided = [claims.blocks(named[default.reading.profile]), *of_reading]
     tables = [
         _points(default),
-        _named(named),
+        _named(default, found[RFC], named),
         _by_reading(found),
         readings_table(of_reading, list(found)),
+        _explained(explained),
+        _causes(explained),
     ]
-    names = ["points", "named", "by-reading", "readings"]
+    names = ["points", "named", "by-reading", "readings", "explained", "causes"]
     if pairs:
         both = {"default": default} | pairs
         tables += [_by_reading(both), readings_table(claims.read(both), list(both))]
@@ -59,7 +73,7 @@ def report(session: Session, found: dict[str, Evidence], pairs: dict[str, Eviden
         "under Tahoe, Reno, NewReno and SACK): figures 3 to 6, reproduced from packet-level runs.",
         summary=summary(decided),
         claims=decided,
-        figures=figures.draw(default, found[RFC], named, session.figures),
+        figures=figures.draw(default, found[RFC], named, explained, session.figures),
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
@@ -109,21 +123,76 @@ def _by_reading(found: dict[str, Evidence]) -> Table:
     return Table("Throughput under the readings: means over the runs, with 95 % intervals", headings, rows)
 
 
-def _named(named: Named) -> Table:
-    rows: list[Row] = [
-        (
+def _named(default: Evidence, rfc: Evidence, named: dict[str, Named]) -> Table:
+    def row(protocol: str, tcp: str, delay: int) -> Row:
+        both = [(found, named[found.reading.profile]) for found in (default, rfc)]
+        case = (tcp, protocol, delay)
+        through = [figures.named_throughput(*of, case) for of in both]
+        return (
             protocol,
             NAMES[tcp],
             f"{delay:+d}",
-            mean_cell([run.throughput_bps / 1e3 for run in named[tcp, protocol, delay]]),
-            mean_cell([run.timeouts / HANDOVERS for run in named[tcp, protocol, delay]]),
+            *(mean_cell([run.throughput_bps / 1e3 for run in runs[case]]) for _, runs in both),
+            *(
+                mean_cell(values.tolist())
+                for values in (*through, through[1] - through[0][: through[1].size])
+            ),
+            *(mean_cell(figures.named_timeouts(*of, case).tolist()) for of in both),
         )
-        for protocol in NAMED
-        for tcp in TCPS
-        for delay in evidence.NAMED_MS
-    ]
-    headings = ("protocol", "TCP", "delay [ms]", "throughput [kbit/s]", "timeouts per handover")
+
+    profiles = [found.reading.profile for found in (default, rfc)]
+    headings = (
+        "protocol",
+        "TCP",
+        "delay [ms]",
+        *(f"{profile}, throughput [kbit/s]" for profile in profiles),
+        *(f"{profile}, throughput [1]" for profile in (*profiles, " minus ".join(reversed(profiles)))),
+        *(f"{profile}, timeouts per handover" for profile in profiles),
+    )
+    rows = [row(protocol, tcp, delay) for protocol in NAMED for tcp in TCPS for delay in evidence.NAMED_MS]
     return Table("Named protocols: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _explained(explained: list[Explained]) -> Table:
+    rows: list[Row] = [
+        (
+            of.effect.what,
+            name,
+            of.effect.reading if taken != "default" else taken,
+            "" if taken == "default" else taken,
+            mean_cell(explanations.values(of.effect, name, of.found[taken]).tolist()),
+            *(
+                Measured(explanations.counts(of.effect, name, of.found[taken], field))
+                for field in ("timeouts", "fast_retransmits")
+            ),
+        )
+        for of in explained
+        for name in of.effect.of
+        for taken in of.effect.readings
+    ]
+    headings = (
+        "difference",
+        "of",
+        "reading",
+        "without",
+        "throughput [1]",
+        "subtrahend: timeouts per handover",
+        "subtrahend: fast retransmits per handover",
+    )
+    return Table("Surprising effects, and reruns without their causes, with 95 % intervals", headings, rows)
+
+
+def _causes(explained: list[Explained]) -> Table:
+    rows: list[Row] = []
+    for of in explained:
+        for panel, handover in zip(of.effect.panels, of.handovers, strict=True):
+            tcp, way, delay = panel.case
+            drawn = f"{NAMES[tcp]}, {way}, {delay:+d} ms{panel.without and '; without: '}{panel.without}"
+            for (at, _), chain in zip(handover.cuts, handover.chains, strict=True):
+                for step, line in enumerate(chain):
+                    rows.append((of.effect.name, drawn, f"{at:.3f}", str(step + 1), line.strip()))
+    headings = ("effect", "handover", "window cut at [s]", "step", "time [s] and what it was")
+    return Table("Why the window was cut in the handovers drawn: the chains of causes", headings, rows)
 
 
 _PARAMETERS = (
@@ -152,7 +221,7 @@ _ASSUMPTIONS = (
     Assumption(
         "medium",
         "rate and delay, no contention",
-        "the paper varies layer 2's delay, so it is imposed there too",
+        "the paper varies layer 2's delay, so it is imposed there too; 802.11b's contention runs too",
     ),
     Assumption(
         "TCP packets", "1000 B, window 20", "defaults of ns-2, which the paper does not change; 40 run too"

@@ -23,6 +23,8 @@ Case: TypeAlias = tuple[str, str, int]
 """TCP, mechanism or protocol, and delay of layer 2 in ms."""
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers.ripple.measures import Run
     from roamlab.papers.runs import Batch
 
@@ -69,23 +71,28 @@ def paired(batch: Batch, runs: int) -> dict[str, Evidence]:
     return {name: evidence(batch, reading, min(runs, 3)) for name, reading in experiments.pairs().items()}
 
 
-def evidence(batch: Batch, reading: Reading, runs: int) -> Evidence:
-    """Asks for the runs of figs. 3 to 6."""
-    still = {tcp: (experiments.still(tcp, reading), runs) for tcp in TCPS}
-    cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
+def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+    """Asks for the runs of figs. 3 to 6: so many, or those with these numbers."""
+    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, DELAYS_MS)))
 
-    def part(count: int, run: int = 0) -> dict[Case, list[Run]]:
-        wanted = {case: (experiments.handovers(*case, reading, run), count) for case in cases}
+
+def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Case]) -> Evidence:
+    """Asks for the runs of some cases, and for those without handovers."""
+    still = {tcp: (experiments.still(tcp, reading), runs) for tcp, _, _ in cases}
+
+    def part(numbers: int | range, walk: int = 0) -> dict[Case, list[Run]]:
+        wanted = {case: (experiments.handovers(*case, reading, walk), numbers) for case in cases}
         return batch.each(wanted, measures.of_run)
 
-    parts = [part(1, run) for run in range(runs)] if reading.moves == RANDOM_TIMES else [part(runs)]
+    walks = range(runs) if isinstance(runs, int) else runs
+    parts = [part(1, walk) for walk in walks] if reading.moves == RANDOM_TIMES else [part(runs)]
     return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
 
 
-def named(batch: Batch, runs: int) -> dict[Case, list[Run]]:
+def named(batch: Batch, runs: int, reading: Reading) -> dict[Case, list[Run]]:
     """The map of the named protocols, by TCP, protocol and delay in ms."""
     wanted = {
-        (tcp, protocol, delay): (experiments.named(tcp, protocol, delay), alternative_runs(runs))
+        (tcp, protocol, delay): (experiments.named(tcp, protocol, delay, reading), runs)
         for tcp, protocol, delay in product(TCPS, NAMED, NAMED_MS)
     }
     return batch.each(wanted, measures.of_run)

@@ -25,7 +25,7 @@ SOFT_MS = (0, 100, 200, 300, 400, 500)
 DELAYS_MS = HARD_MS + SOFT_MS[1:]
 
 HANDOVERS = 20
-_DWELL_NS = 4_761_904_762
+DWELL_NS = 4_761_904_762
 """A twenty-first of the run: the host changes cells 20 times, the last time at 95.2 s."""
 
 _NEXT_ROUTER = [f"an-bs-{cell}" for cell in range(1, 21, 3)]
@@ -77,6 +77,8 @@ class Reading:
     window_pkts: int = 20
     """TCP's largest window; 20 is ns-2's default."""
     air_mbps: int = 2
+    medium: str = "dedicated"
+    """Of each cell: "dedicated", rate and delay alone, or "dcf", 802.11b's contention at the rate `air_mbps`."""
     normalised_by: str = "no handover"
     """"no handover": throughput over that of the same TCP in run n without handovers; "maximum": over the largest mean
     of hard, or of soft, handovers."""
@@ -87,8 +89,8 @@ class Reading:
             f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2; RTO floor {self.min_rto_ms} ms; "
             f"{self.profile}; moves {self.moves}; answers by the {self.uplink} cell; second copies: "
             f"{self.duplicates}; in flight at the break: {self.in_flight}; correspondent "
-            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps} Mbit/s; normalised by "
-            f"{self.normalised_by}"
+            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps} Mbit/s, "
+            f"{self.medium}; normalised by {self.normalised_by}"
         )
 
 
@@ -116,6 +118,7 @@ READINGS: dict[str, Reading] = {
     "correspondent 50 ms": Reading(correspondent_ms=50),
     "window 40": Reading(window_pkts=40),
     "air 11 Mbit/s": Reading(air_mbps=11),
+    "802.11": Reading(medium="dcf"),
     "normalised by the maximum": Reading(normalised_by="maximum"),
 }
 
@@ -215,7 +218,10 @@ def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
     data = model().tables
     data["run"]["profile"] = reading.profile
     data["links"][0]["delay"] = f"{reading.correspondent_ms} ms"
-    data["topology"][0]["cells"]["rate"] = f"{reading.air_mbps} Mbit/s"
+    data["topology"][0]["cells"] |= {
+        "rate": f"{reading.air_mbps} Mbit/s",
+        "medium": {"kind": reading.medium},
+    }
     data["flows"][0]["transport"] |= {
         "variant": tcp,
         "min_rto": f"{reading.min_rto_ms} ms",
@@ -228,12 +234,12 @@ def _walk(reading: Reading, run: int) -> list[dict[str, Any]]:
     host = {name: value for name, value in model().tables["hosts"][0].items() if name != "plan"}
     plan = MOVES[reading.moves]
     if reading.moves != RANDOM_TIMES:
-        return [host | {"plan": plan | {"dwell": f"{_DWELL_NS} ns", "moves": HANDOVERS}}]
+        return [host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": HANDOVERS}}]
     chance = random.Random(run)
     there_and_back = plan["cells"] + plan["cells"][-2:0:-1]
     visits = [{"cell": there_and_back[0], "at": "0 s"}]
     for move in range(1, HANDOVERS + 1):
-        at = round((move + chance.uniform(-0.25, 0.25)) * _DWELL_NS)
+        at = round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS)
         visits.append({"cell": there_and_back[move % len(there_and_back)], "at": f"{at} ns"})
     return [host | {"visits": visits}]
 
@@ -258,13 +264,13 @@ def handovers(tcp: str, mechanism: str, delay_ms: int, reading: Reading = DEFAUL
 
 
 @cache
-def named(tcp: str, protocol: str, delay_ms: int) -> Scenario:
-    """A point of the map: a named protocol, with everything else as in the default reading."""
+def named(tcp: str, protocol: str, delay_ms: int, reading: Reading = DEFAULT) -> Scenario:
+    """A point of the map: a named protocol, with everything else as in the reading."""
     return _scenario(
         f"{tcp}, {protocol}, {delay_ms:+d} ms",
         tcp,
-        DEFAULT,
-        radio=radio(delay_ms, DEFAULT),
+        reading,
+        radio=radio(delay_ms, reading),
         mobility=NAMED[protocol],
-        hosts=_walk(DEFAULT, 0),
+        hosts=_walk(reading, 0),
     )

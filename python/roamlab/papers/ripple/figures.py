@@ -12,12 +12,13 @@ import numpy as np
 from roamlab.base.figures import label, new_figure, save
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
+from roamlab.papers.ripple.diagrams import diagram
 from roamlab.papers.ripple.evidence import NAMED_MS
 from roamlab.papers.ripple.experiments import DELAYS_MS, HANDOVERS, HARD_MS, MECHANISMS, NAMED, SOFT_MS, TCPS
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from roamlab.base.figures import SavedFigure
     from roamlab.papers.ripple.claims import Values
     from roamlab.papers.ripple.evidence import Case, Evidence
+    from roamlab.papers.ripple.explanations import Explained
     from roamlab.papers.ripple.measures import Run
 
 Named: TypeAlias = "dict[Case, list[Run]]"
@@ -41,8 +43,11 @@ _ABOUT_NAMED = tuple(
 )
 
 
-def draw(default: Evidence, rfc: Evidence, named: Named, folder: Path) -> list[SavedFigure]:
-    """All figures."""
+def draw(
+    default: Evidence, rfc: Evidence, named: Mapping[str, Named], explained: Sequence[Explained], folder: Path
+) -> list[SavedFigure]:
+    """All figures; the map of named protocols by profile."""
+    maps = [(found, named[found.reading.profile]) for found in (default, rfc)]
     return [
         _figure(3, default, claims.throughput, HARD_MS, folder),
         _figure(4, default, claims.timeouts, HARD_MS, folder),
@@ -50,7 +55,9 @@ def draw(default: Evidence, rfc: Evidence, named: Named, folder: Path) -> list[S
         _figure(6, default, claims.timeouts, SOFT_MS, folder),
         _profiles("throughput", default, rfc, claims.throughput, folder),
         _profiles("timeouts", default, rfc, claims.timeouts, folder),
-        _map(default, named, folder),
+        _map("throughput", maps, folder),
+        _map("timeouts", maps, folder),
+        *(diagram(of, folder) for of in explained),
     ]
 
 
@@ -133,37 +140,39 @@ def _profiles(
         return save(figure, folder, f"rfc-{name}", caption)
 
 
-def _map(default: Evidence, named: Named, folder: Path) -> SavedFigure:
-    count = len(next(iter(named.values())))
-
-    def through(name: str, delay: int) -> Values:
-        rates = [
-            [
-                run.throughput_bps / still.throughput_bps
-                for run, still in zip(named[tcp, name, delay], default.still[tcp], strict=False)
-            ]
-            for tcp in TCPS
-        ]
-        return np.asarray(np.mean(rates, axis=0))
-
-    def expired(name: str, delay: int) -> Values:
-        return np.asarray(
-            np.mean([[run.timeouts / HANDOVERS for run in named[tcp, name, delay]] for tcp in TCPS], axis=0)
-        )
-
-    rows = [(names, pick) for pick in (through, expired) for names in _ABOUT_NAMED]
+def _map(what: str, maps: Sequence[tuple[Evidence, Named]], folder: Path) -> SavedFigure:
+    counts = [len(next(iter(named.values()))) for _, named in maps]
+    of_throughput = what == "throughput"
+    rows = [(names, found, named) for names in _ABOUT_NAMED for found, named in maps]
     with new_figure(rows=len(rows), row_inches=2.1) as (figure, axes):
-        for axis, (names, pick) in zip(axes, rows, strict=True):
+        for axis, (names, found, named) in zip(axes, rows, strict=True):
             for at, (name, marker) in enumerate(zip(names, "os^Dvx*", strict=False)):
-                cases = [pick(name, delay) for delay in NAMED_MS]
+                pick = named_throughput if of_throughput else named_timeouts
+                cases = [
+                    np.asarray(np.mean([pick(found, named, (tcp, name, delay)) for tcp in TCPS], axis=0))
+                    for delay in NAMED_MS
+                ]
                 _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - (len(names) - 1) / 2), marker=marker)
-            axis.set_ylim((0.4, 1.05) if pick is through else (-0.1, 1.6))
+            axis.set_title(found.reading.profile, loc="left", fontsize=9)
+            axis.set_ylim((0.4, 1.05) if of_throughput else (-0.1, 2.1))
             axis.set_xticks(NAMED_MS)
-            axis.legend(loc="lower right" if pick is through else "upper right", ncols=2, fontsize=7)
-            label(axis, BOTH, THROUGHPUT if pick is through else TIMEOUTS)
+            axis.legend(loc="lower right" if of_throughput else "upper right", ncols=2, fontsize=7)
+            label(axis, BOTH, THROUGHPUT if of_throughput else TIMEOUTS)
             axis.label_outer()
         caption = (
-            "Not in the paper: named protocols on the axis of figs. 3 to 6, mean of the four TCPs; "
-            f"{count} runs with 95 % intervals. Throughput is over that without handovers."
+            f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, under the rules of ns-2 of 2003 "
+            f"({counts[0]} runs) and of the RFCs ({counts[1]} runs); mean of the four TCPs, with 95 % intervals. "
+            "Throughput is over that of the same TCP without handovers."
         )
-        return save(figure, folder, "named", caption)
+        return save(figure, folder, f"named-{what}", caption)
+
+
+def named_throughput(found: Evidence, named: Named, case: Case) -> Values:
+    """Normalised throughput of a case of the map, run by run."""
+    pairs = zip(named[case], found.still[case[0]], strict=False)
+    return np.array([run.throughput_bps / still.throughput_bps for run, still in pairs])
+
+
+def named_timeouts(_: Evidence, named: Named, case: Case) -> Values:
+    """Timeouts per handover of a case of the map, run by run."""
+    return np.array([run.timeouts / HANDOVERS for run in named[case]])

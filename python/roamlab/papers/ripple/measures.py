@@ -26,9 +26,10 @@ class Run:
     """Segments that reached the host again."""
     finish_s: float
     """When data came last."""
+    fast_retransmits: int
 
 
-@reads(flows="flow delivered_pkts timeouts duplicate_pkts finish_ns")
+@reads(flows="flow delivered_pkts timeouts duplicate_pkts finish_ns fast_retransmits")
 def of_run(results: Results) -> Run:
     """Measures the download."""
     return Run(
@@ -36,4 +37,5 @@ def of_run(results: Results) -> Run:
         timeouts=total(results, FLOW, "timeouts"),
         duplicates=total(results, FLOW, "duplicate_pkts"),
         finish_s=total(results, FLOW, "finish_ns") / NS,
+        fast_retransmits=total(results, FLOW, "fast_retransmits"),
     )

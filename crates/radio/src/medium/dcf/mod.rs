@@ -12,6 +12,9 @@
 //! ASSUMPTION: what two stations begin to send less than a slot apart collides, for a slot is the time in which a station
 //! cannot know that another has begun (§9.2.10); of frames that collide none is received (no capture).
 //!
+//! ASSUMPTION: a probe request always waits for a DIFS and a backoff, for its station has heard nothing of the channel before;
+//! hosts that begin to scan at one instant would else collide on each.
+//!
 //! ASSUMPTION: what gets lost by `frame_loss` is data; responses and RTS get lost by collisions alone.
 
 mod params;
@@ -61,6 +64,10 @@ pub struct Dcf {
     /// When the next station sends, if nothing comes before.
     next_start: Option<Time>,
     decided: VecDeque<Outcome>,
+    /// Beacons and unanswered attempts are outcomes.
+    reports: bool,
+    /// When it was busy last, but for now.
+    fell_idle: Time,
 }
 
 /// How a sender's attempt went.
@@ -124,6 +131,7 @@ impl Dcf {
     fn data(&self, place: usize) -> Duration {
         let station = &self.stations[place];
         match station.frame {
+            Some(Frame { size, management: true, .. }) if !station.beacon => self.timing.management(size),
             Some(Frame { size, rate, broadcast, .. }) if !station.beacon => {
                 self.timing.data(size, if broadcast { self.timing.basic_rate } else { rate })
             }
@@ -139,7 +147,8 @@ impl Dcf {
 
     /// Whether a station's frame is so long that an RTS announces it.
     fn announces(&self, place: usize) -> bool {
-        let is_long = |frame: Frame| Timing::mpdu(frame.size) > self.params.rts_threshold;
+        let length = |frame: Frame| if frame.management { frame.size } else { Timing::mpdu(frame.size) };
+        let is_long = |frame: Frame| length(frame) > self.params.rts_threshold;
         self.has_unicast(place) && self.stations[place].frame.is_some_and(is_long)
     }
 
@@ -236,6 +245,11 @@ impl Dcf {
         let station = &mut self.stations[sender];
         if std::mem::take(&mut station.beacon) {
             station.since = now;
+            if self.reports && fate == Fate::Received {
+                let (station, fate) = (station.number, Some(Fate::Beacon));
+                let (air, free) = (Duration::ZERO, false);
+                self.decided.push_back(Outcome { station, started, fate, air, free });
+            }
             return;
         }
         let (station, air) = (station.number, station.forget_frame());
@@ -245,6 +259,7 @@ impl Dcf {
     /// The medium falls idle: all count again from `ready`, senders apart.
     fn release(&mut self, now: Time, ready: Time) {
         debug_assert!(ready >= now, "a pause ended before it began");
+        self.fell_idle = now;
         self.ready = ready;
         for &place in &self.counting {
             self.stations[place].ready = ready;
@@ -274,6 +289,11 @@ impl Dcf {
                     self.lose(sender, now, loss);
                 } else {
                     station.double_window(cw_max);
+                    if self.reports {
+                        let (station, fate) = (station.number, Some(Fate::Unanswered));
+                        let (air, free) = (Duration::ZERO, false);
+                        self.decided.push_back(Outcome { station, started: ended, fate, air, free });
+                    }
                 }
             }
         }
@@ -296,8 +316,9 @@ impl Dcf {
         if self.counting.contains(&place) {
             return;
         }
-        station.ready = self.ready;
-        if is_busy {
+        let asks = station.frame.is_some_and(|frame| frame.management && frame.broadcast);
+        station.ready = if asks { self.ready.max(now + self.timing.difs) } else { self.ready };
+        if is_busy || asks {
             station.draw();
         } else {
             station.need_not_wait();
@@ -352,6 +373,8 @@ impl Medium for Dcf {
             state: State::Idle,
             next_start: None,
             decided: VecDeque::new(),
+            reports: false,
+            fell_idle: Time::ZERO,
         }
     }
 
@@ -360,8 +383,11 @@ impl Medium for Dcf {
         self.stations.push(Station::new(station, role, self.params.cw_min(), rng));
     }
 
-    fn offer(&mut self, frame: Frame, now: Time) {
+    fn offer(&mut self, mut frame: Frame, now: Time) {
         let place = self.places[&frame.station];
+        if frame.management {
+            frame.rate = self.timing.basic_rate;
+        }
         self.stations[place].frame = Some(frame);
         // With a beacon it contends already.
         if !self.stations[place].beacon {
@@ -417,6 +443,14 @@ impl Medium for Dcf {
             }
         }
         self.decided.pop_front()
+    }
+
+    fn report(&mut self) {
+        self.reports = true;
+    }
+
+    fn was_busy(&self, since: Time) -> bool {
+        !matches!(self.state, State::Idle) || self.fell_idle > since
     }
 }
 

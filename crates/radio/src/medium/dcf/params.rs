@@ -137,6 +137,21 @@ impl Params {
         Ok(())
     }
 
+    /// Why hosts cannot roam by what they hear, and at which field.
+    pub(in crate::medium) fn refuses_roaming(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Params { beacon_interval: Duration::ZERO, .. } => Some((
+                "beacon_interval",
+                "hosts that roam listen to beacons: write for example \"102400 us\"",
+            )),
+            Params { departed: Departed::Discard, .. } => Some((
+                "departed",
+                "a base station of 802.11 does not know at once who has gone: write \"retry\"",
+            )),
+            _ => None,
+        }
+    }
+
     /// What is wrong with a rate for data; `None`: nothing.
     pub(in crate::medium) fn refuses_rate(&self, rate: Rate) -> Option<String> {
         self.phy.refuses_data_at(rate)

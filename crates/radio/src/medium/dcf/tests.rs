@@ -49,7 +49,7 @@ impl Cell {
             now: Time::ZERO,
             tallies: vec![Tally::default(); stations as usize],
             fates: Vec::new(),
-            frame: Frame { station: 0, size: Bytes(1500), rate, broadcast: false },
+            frame: Frame { station: 0, size: Bytes(1500), rate, broadcast: false, management: false },
             saturated: false,
             absent: false,
         }
@@ -70,7 +70,7 @@ impl Cell {
                 match outcome.fate {
                     Some(Fate::Received) => tally.received += 1,
                     Some(Fate::Lost(_)) => tally.lost += 1,
-                    None => {}
+                    None | Some(Fate::Beacon | Fate::Unanswered) => {}
                 }
                 self.fates.extend(outcome.fate.map(|fate| (outcome.station, self.now, fate)));
                 if outcome.free && self.saturated {

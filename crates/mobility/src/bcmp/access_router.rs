@@ -1,0 +1,398 @@
+//! The access router: ends the tunnel from the anchor, and hands departing hosts over to the next one.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | any | login request of a host that layer 2 has here | hands it on to the anchor | same |
+//! | none, prepared, serving, left, forwarding | login response | releases the buffer to the air, hands it on to the host | serving |
+//! | serving, preparing | prepare request | prepare to the access router that it names | preparing |
+//! | preparing | no acknowledge in time | prepare again, three times; then none | preparing, serving |
+//! | preparing, left | prepare acknowledge | prepared to the host; tunnels its packets | forwarding |
+//! | forwarding | prepare request again | prepared | forwarding |
+//! | none, forwarding, left | prepare | starts buffering, acknowledge | prepared |
+//! | prepared, serving, preparing | prepare | acknowledge | same |
+//! | none, left, forwarding | attach | route to the air, path update, notify | serving |
+//! | prepared | attach | releases the buffer to the air, path update, notify | serving |
+//! | serving, preparing | attach again | attach acknowledge, if the anchor has answered | serving |
+//! | serving | no path acknowledge in time | path update again, five times | serving |
+//! | serving | path acknowledge | attach acknowledge; asks a host with a far anchor to change it | serving |
+//! | serving | path acknowledge about an idle host | attach acknowledge | left |
+//! | serving, preparing, left | notify | tunnels to the new access router, if it forwards | forwarding, left |
+//! | prepared, forwarding | notify | tunnels to the new access router | forwarding |
+//! | serving, preparing | host gone | starts buffering, if the buffer is here | left |
+//! | forwarding | host gone | what waits for the air goes into the tunnel | forwarding |
+//! | forwarding | lifetime over, the host has not left | route to the air | serving |
+//! | prepared, forwarding, left | lifetime over | no route; drops or returns what was kept | none |
+//! | any | logout of the host, or its acknowledge | hands it on | same |
+//! | serving, preparing | logout acknowledge of its session | hands it on, no route | none |
+//! | any | page request | page | same |
+//!
+//! An attach, login request, prepare or notify that is older than the last news of the host changes nothing, nor does an
+//! attach of a host that layer 2 does not have here.
+
+use super::params::Unused;
+use super::visitor::{Path, Preparing, State, Visitor, send};
+use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use crate::blocks::{Beacons, BufferPlace};
+use crate::{Agent, Identification, L2Trigger, Via};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// BCMP at an access router.
+#[derive(Clone, Debug)]
+pub struct AccessRouter {
+    /// The anchor that it chooses for its hosts.
+    anchor: Addr,
+    address: Addr,
+    params: Arc<Params>,
+    beacons: Beacons,
+    /// Hosts that layer 2 has here.
+    present: BTreeSet<Addr>,
+    /// The last news of each host, as far as it is known here.
+    newest: BTreeMap<Addr, Identification>,
+    visitors: BTreeMap<Addr, Visitor>,
+}
+
+impl AccessRouter {
+    /// An access router without hosts, which chooses `anchor` for them; the first advertisement comes at `phase`.
+    pub fn new(address: Addr, anchor: Addr, phase: Duration, params: &Arc<Params>) -> AccessRouter {
+        AccessRouter {
+            anchor,
+            address,
+            params: Arc::clone(params),
+            beacons: Beacons::new(phase, &params.detection),
+            present: BTreeSet::new(),
+            newest: BTreeMap::new(),
+            visitors: BTreeMap::new(),
+        }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.visitors.get(&host).map(|visitor| (visitor.state, &visitor.preparing)) {
+            None => "none",
+            Some((State::Prepared, _)) => "prepared",
+            Some((State::Serving, None)) => "serving",
+            Some((State::Serving, Some(_))) => "preparing",
+            Some((State::Forwarding { .. }, _)) => "forwarding",
+            Some((State::Left, _)) => "left",
+        }
+    }
+
+    /// The news is not older than what is known of the host.
+    fn is_news(&mut self, host: Addr, id: Identification) -> bool {
+        let newest = self.newest.entry(host).or_default();
+        let is_news = id >= *newest;
+        *newest = id.max(*newest);
+        is_news
+    }
+
+    /// The host, served from now on.
+    fn serve(&mut self, host: Addr, out: &mut Vec<Action>) -> &mut Visitor {
+        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Left));
+        if visitor.state != State::Serving {
+            visitor.serve(host, out);
+        }
+        visitor
+    }
+
+    fn login_response(
+        &mut self,
+        (host, id): (Addr, Identification),
+        session: Session,
+        out: &mut Vec<Action>,
+    ) {
+        if self.present.contains(&host) && self.is_news(host, id) {
+            self.serve(host, out).path = Some(Path::known(session, id));
+            send(host, (host, id, Kind::LoginResponse { session }), out);
+        }
+    }
+
+    fn attach(&mut self, host: Addr, attach: Attach, now: Time, out: &mut Vec<Action>) {
+        let Attach { id, session, former, previous, idle } = attach;
+        if !self.present.contains(&host) || !self.is_news(host, id) {
+            return;
+        }
+        for &to in previous.iter().filter(|&&to| to != self.address) {
+            send(to, (host, id, Kind::Notify), out);
+        }
+        let (retransmit, retries) = (self.params.update_retransmit, self.params.update_retries);
+        let visitor = self.serve(host, out);
+        if let Some(path) = visitor.path.as_ref().filter(|path| path.id == id) {
+            if path.acknowledged {
+                return send(host, (host, id, Kind::AttachAcknowledge { known: true }), out);
+            }
+            if path.again.is_some() {
+                return;
+            }
+        }
+        let again = Some((now + retransmit, retries));
+        let path = Path { session, former, id, idle, acknowledged: false, again };
+        path.update(host, out);
+        visitor.path = Some(path);
+    }
+
+    fn path_acknowledge(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (from, known): (Addr, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        let awaited = |path: &&mut Path| path.id == id && path.session.anchor == from && !path.acknowledged;
+        let Some(path) = visitor.path.as_mut().filter(awaited) else { return };
+        (path.acknowledged, path.again) = (known, None);
+        let idle = path.idle;
+        send(host, (host, id, Kind::AttachAcknowledge { known }), out);
+        if !known {
+            visitor.path = None;
+        } else if idle {
+            // What is on its way still comes to it.
+            (visitor.state, visitor.until) = (State::Left, Some(now + self.params.tunnel_lifetime));
+        } else if self.params.anchor_change && from != self.anchor {
+            send(host, (host, id, Kind::AnchorChange { anchor: self.anchor }), out);
+        }
+    }
+
+    fn prepare_request(
+        &mut self,
+        (host, id): (Addr, Identification),
+        to: Addr,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        if to == self.address || !self.is_news(host, id) {
+            return;
+        }
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        match visitor.state {
+            State::Forwarding { .. } if visitor.other == Some(to) => {
+                visitor.over_air(host, (host, id, Kind::Prepared), out);
+            }
+            State::Prepared => {}
+            _ if visitor.preparing.as_ref().is_some_and(|one| one.id == id) => {}
+            _ => {
+                let again = now + self.params.prepare_retransmit;
+                visitor.preparing = Some(Preparing { to, id, again, left: self.params.prepare_retries });
+                send(to, (host, id, Kind::Prepare), out);
+            }
+        }
+    }
+
+    /// Another access router expects the host to come here.
+    fn prepare(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
+        if !self.is_news(host, id) {
+            return;
+        }
+        let until = Some(now + self.params.preparation_lifetime);
+        let buffer = self.params.buffer.is_at(BufferPlace::New);
+        let is_new = self.state(host) != "prepared";
+        let visitor = self.visitors.entry(host).or_insert_with(|| Visitor::new(State::Left));
+        if visitor.state != State::Serving {
+            visitor.end_tunnel(host, out);
+            (visitor.state, visitor.other, visitor.until) = (State::Prepared, Some(from), until);
+            (visitor.preparing, visitor.path) = (None, None);
+            if is_new {
+                if buffer && !std::mem::replace(&mut visitor.buffering, true) {
+                    out.push(Action::StartBuffering { host });
+                } else if !visitor.buffering {
+                    out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+                }
+                out.push(Action::Note { host, phase: Phase::RouterPrepared });
+            }
+        }
+        send(from, (host, id, Kind::PrepareAcknowledge), out);
+    }
+
+    fn prepare_acknowledge(
+        &mut self,
+        (host, id): (Addr, Identification),
+        from: Addr,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        if visitor.preparing.take_if(|one| one.to == from && one.id == id).is_none() {
+            return;
+        }
+        if self.present.contains(&host) {
+            visitor.over_air(host, (host, id, Kind::Prepared), out);
+        }
+        visitor.until = Some(now + self.params.preparation_lifetime);
+        visitor.forward(host, (from, false), out);
+    }
+
+    /// The host is at another access router.
+    fn notify(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
+        if from == self.address || !self.is_news(host, id) {
+            return;
+        }
+        let forwards = self.params.forward_after_notify;
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        visitor.until = Some(now + self.params.tunnel_lifetime);
+        visitor.path = None;
+        let tunnels = matches!(visitor.state, State::Forwarding { .. } | State::Prepared);
+        if forwards || tunnels || visitor.buffering {
+            visitor.forward(host, (from, true), out);
+        } else {
+            (visitor.state, visitor.preparing) = (State::Left, None);
+        }
+    }
+
+    fn host_gone(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        self.present.remove(&host);
+        let Some(visitor) = self.visitors.get_mut(&host) else { return };
+        match (visitor.state, visitor.other) {
+            (State::Serving, _) => {
+                (visitor.state, visitor.path) = (State::Left, None);
+                visitor.until = Some(now + self.params.tunnel_lifetime);
+                if self.params.buffer.is_at(BufferPlace::Old) {
+                    visitor.buffering = true;
+                    out.push(Action::StartBuffering { host });
+                }
+            }
+            (State::Forwarding { .. }, Some(to)) if self.params.buffer.buffering().is_some() => {
+                let via = Via::Tunnel(to);
+                out.push(Action::StartBuffering { host });
+                out.push(Action::Release { host, via, mark: None });
+                out.push(Action::SetRoute { host, from: None, via, watch: false });
+                out.push(Action::DiscardBuffer { host });
+            }
+            _ => {}
+        }
+    }
+
+    fn logout_acknowledge(
+        &mut self,
+        (host, id): (Addr, Identification),
+        session: Session,
+        out: &mut Vec<Action>,
+    ) {
+        let message = (host, id, Kind::LogoutAcknowledge { session });
+        match self.visitors.get_mut(&host) {
+            Some(visitor) => visitor.over_air(host, message, out),
+            None if self.present.contains(&host) => {
+                out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+                send(host, message, out);
+                out.push(Action::ClearRoute { host, from: None });
+            }
+            None => {}
+        }
+        let ends = |visitor: &mut Visitor| {
+            visitor.state == State::Serving
+                && visitor.path.as_ref().is_some_and(|path| path.session == session)
+        };
+        if self.visitors.get_mut(&host).is_some_and(ends)
+            && let Some(mut visitor) = self.visitors.remove(&host)
+        {
+            visitor.end(host, out);
+        }
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        if self.beacons.are_due(now) {
+            let message = Message { host: None, id: Identification::default(), kind: Kind::Advertisement };
+            out.push(Action::Send { to: Addr::BROADCAST, message });
+        }
+        let (present, params) = (&self.present, &self.params);
+        self.visitors.retain(|&host, visitor| {
+            if visitor.until.is_some_and(|until| until <= now) {
+                let stays = visitor.state == State::Forwarding { executed: false } && present.contains(&host);
+                if stays {
+                    visitor.serve(host, out);
+                } else {
+                    if params.unused == Unused::Returned {
+                        visitor.give_back(host, out);
+                    }
+                    visitor.end(host, out);
+                }
+                return stays;
+            }
+            if let Some(one) = visitor.preparing.as_mut().filter(|one| one.again <= now) {
+                if one.left == 0 {
+                    visitor.preparing = None;
+                } else {
+                    (one.left, one.again) = (one.left - 1, now + params.prepare_retransmit);
+                    send(one.to, (host, one.id, Kind::Prepare), out);
+                }
+            }
+            if let Some(path) = &mut visitor.path
+                && let Some((_, left)) = path.again.filter(|(at, _)| *at <= now)
+            {
+                path.again = left.checked_sub(1).map(|left| (now + params.update_retransmit, left));
+                if path.again.is_some() {
+                    path.update(host, out);
+                }
+            }
+            true
+        });
+    }
+
+    fn heard(
+        &mut self,
+        from: Addr,
+        (host, id): (Addr, Identification),
+        kind: Kind,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        match kind {
+            Kind::LoginRequest { anchor }
+                if from == host && self.present.contains(&host) && self.is_news(host, id) =>
+            {
+                send(anchor.unwrap_or(self.anchor), (host, id, kind), out);
+            }
+            Kind::LoginResponse { session } => self.login_response((host, id), session, out),
+            Kind::Attach { session, former, previous, idle } if from == host => {
+                self.attach(host, Attach { id, session, former, previous, idle }, now, out);
+            }
+            Kind::PathAcknowledge { known } => self.path_acknowledge((host, id), (from, known), now, out),
+            Kind::PrepareRequest { to } if from == host => self.prepare_request((host, id), to, now, out),
+            Kind::Prepare => self.prepare((host, id), from, now, out),
+            Kind::PrepareAcknowledge => self.prepare_acknowledge((host, id), from, now, out),
+            Kind::Notify => self.notify((host, id), from, now, out),
+            Kind::Logout { session } if from == host => send(session.anchor, (host, id, kind), out),
+            Kind::LogoutAcknowledge { session } => self.logout_acknowledge((host, id), session, out),
+            Kind::PageRequest => {
+                let message = Message { host: Some(host), id, kind: Kind::Page };
+                out.push(Action::Send { to: Addr::BROADCAST, message });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an attach says.
+struct Attach {
+    id: Identification,
+    session: Session,
+    former: Option<Session>,
+    previous: Vec<Addr>,
+    idle: bool,
+}
+
+impl Agent for AccessRouter {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Trigger(L2Trigger::HostArrived { host }) => {
+                self.present.insert(host);
+            }
+            Input::Trigger(L2Trigger::HostGone { host }) => self.host_gone(host, now, out),
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => {
+                self.heard(from, (host, id), kind, now, out);
+            }
+            Input::Deadline => self.on_time(now, out),
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let times = self.visitors.values().flat_map(Visitor::deadlines);
+        times.chain([self.beacons.deadline()]).flatten().for_each(each);
+    }
+}

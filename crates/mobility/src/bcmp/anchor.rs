@@ -1,0 +1,246 @@
+//! The anchor point: gives hosts sessions, tunnels their packets to their access routers, and pages them.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none, bound, idle | login request, newer | a new session; tunnel to the access router, with what was kept; login response | bound |
+//! | bound, idle | login request again | login response with the same session | same |
+//! | bound | path update of the session, not older than the last | tunnel to the access router, acknowledge | bound |
+//! | bound | path update of an idle host | keeps its packets, acknowledge | idle |
+//! | idle | path update of an idle host | acknowledge | idle |
+//! | idle, paging | path update | releases what was kept to the access router, acknowledge | bound |
+//! | idle | data for the host | page request to each access router of the area | paging |
+//! | paging | no answer in time | page request again, three times; then drops what was kept | paging, idle |
+//! | any | path update of another session | acknowledge that denies it | same |
+//! | bound, idle, paging | logout of the session | no route, drops what was kept, acknowledge | none |
+//! | any | logout of another session | acknowledge | same |
+//! | bound, idle, paging | lifetime over | no route, drops what was kept | none |
+//! | bound | registration of the host, or the reply | hands it on to the home agent, or to the host | bound |
+
+use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use crate::{Agent, Direction, Identification, Via, mobile_ip};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::Addr;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// BCMP at an anchor.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    address: Addr,
+    params: Arc<Params>,
+    /// The access routers of the paging area of each.
+    areas: Arc<BTreeMap<Addr, Vec<Addr>>>,
+    /// The number of the next session.
+    next: u32,
+    bindings: BTreeMap<Addr, Binding>,
+}
+
+#[derive(Clone, Debug)]
+struct Binding {
+    session: u32,
+    access_router: Addr,
+    id: Identification,
+    until: Time,
+    /// The host's packets are kept.
+    idle: bool,
+    paging: Option<Paging>,
+}
+
+/// A page that waits for the host.
+#[derive(Copy, Clone, Debug)]
+struct Paging {
+    again: Time,
+    left: u32,
+}
+
+impl Anchor {
+    /// An anchor without sessions; `areas` has the access routers of the paging area of each.
+    pub fn new(address: Addr, areas: &Arc<BTreeMap<Addr, Vec<Addr>>>, params: &Arc<Params>) -> Anchor {
+        let (areas, params) = (Arc::clone(areas), Arc::clone(params));
+        Anchor { address, params, areas, next: 1, bindings: BTreeMap::new() }
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        match self.bindings.get(&host) {
+            None => "none",
+            Some(Binding { paging: Some(_), .. }) => "paging",
+            Some(Binding { idle: true, .. }) => "idle",
+            Some(_) => "bound",
+        }
+    }
+
+    fn login(&mut self, (host, id): (Addr, Identification), from: Addr, now: Time, out: &mut Vec<Action>) {
+        let until = now + self.params.session.lifetime;
+        let known = self.bindings.get_mut(&host);
+        if known.as_ref().is_some_and(|known| id < known.id) {
+            return;
+        }
+        let number = match known {
+            Some(known) if id == known.id => known.session,
+            known => {
+                let binding =
+                    Binding { session: self.next, access_router: from, id, until, idle: false, paging: None };
+                match known {
+                    Some(known) => {
+                        known.tunnel(host, from, out);
+                        *known = binding;
+                    }
+                    None => {
+                        let via = Via::Tunnel(from);
+                        out.push(Action::SetRoute { host, from: None, via, watch: false });
+                        self.bindings.insert(host, binding);
+                    }
+                }
+                out.push(Action::Note { host, phase: Phase::LoggedIn });
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        let session = Session { anchor: self.address, number };
+        send(from, (host, id, Kind::LoginResponse { session }), out);
+    }
+
+    fn path_update(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (from, session, idle): (Addr, Session, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) {
+        let binding = self.bindings.get_mut(&host).filter(|binding| binding.session == session.number);
+        let known = binding.is_some();
+        if let Some(binding) = binding {
+            if id < binding.id {
+                return;
+            }
+            (binding.id, binding.until) = (id, now + self.params.session.lifetime);
+            match (binding.idle, idle) {
+                (false, false) if binding.access_router == from => {}
+                (_, false) => {
+                    binding.tunnel(host, from, out);
+                    out.push(Action::Note { host, phase: Phase::PathSwitched });
+                }
+                (true, true) => {}
+                (false, true) => {
+                    binding.idle = true;
+                    out.push(Action::StartBuffering { host });
+                    out.push(Action::Note { host, phase: Phase::Idle });
+                }
+            }
+            binding.access_router = from;
+        }
+        send(from, (host, id, Kind::PathAcknowledge { known }), out);
+    }
+
+    fn logout(
+        &mut self,
+        (host, id): (Addr, Identification),
+        (from, session): (Addr, Session),
+        out: &mut Vec<Action>,
+    ) {
+        if self.bindings.get(&host).is_some_and(|binding| binding.session == session.number)
+            && let Some(binding) = self.bindings.remove(&host)
+        {
+            binding.end(host, out);
+        }
+        send(from, (host, id, Kind::LogoutAcknowledge { session }), out);
+    }
+
+    fn data(&mut self, host: Addr, now: Time, out: &mut Vec<Action>) {
+        let Some(paging) = &self.params.paging else { return };
+        let Some(binding) = self.bindings.get_mut(&host) else { return };
+        if binding.idle && binding.paging.is_none() {
+            binding.paging = Some(Paging { again: now + paging.retransmit, left: paging.retries });
+            out.push(Action::Note { host, phase: Phase::Paged });
+            binding.page(host, &self.areas, out);
+        }
+    }
+
+    fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
+        let retransmit = self.params.paging.as_ref().map_or(Duration::ZERO, |paging| paging.retransmit);
+        let areas = &self.areas;
+        self.bindings.retain(|&host, binding| {
+            if binding.until <= now {
+                binding.end(host, out);
+                return false;
+            }
+            if let Some(paging) = binding.paging.filter(|paging| paging.again <= now) {
+                if let Some(left) = paging.left.checked_sub(1) {
+                    binding.paging = Some(Paging { again: now + retransmit, left });
+                    binding.page(host, areas, out);
+                } else {
+                    binding.paging = None;
+                    out.extend([Action::DiscardBuffer { host }, Action::StartBuffering { host }]);
+                }
+            }
+            true
+        });
+    }
+}
+
+impl Binding {
+    /// Packets go through a tunnel to this access router, those that were kept first.
+    fn tunnel(&mut self, host: Addr, to: Addr, out: &mut Vec<Action>) {
+        let via = Via::Tunnel(to);
+        let kept = std::mem::take(&mut self.idle);
+        if kept {
+            out.push(Action::Release { host, via, mark: None });
+        }
+        out.push(Action::SetRoute { host, from: None, via, watch: false });
+        if kept {
+            out.push(Action::DiscardBuffer { host });
+        }
+        self.paging = None;
+    }
+
+    fn page(&self, host: Addr, areas: &BTreeMap<Addr, Vec<Addr>>, out: &mut Vec<Action>) {
+        let area = areas.get(&self.access_router).map_or(&[][..], Vec::as_slice);
+        area.iter().for_each(|&to| send(to, (host, self.id, Kind::PageRequest), out));
+    }
+
+    fn end(&self, host: Addr, out: &mut Vec<Action>) {
+        out.push(Action::ClearRoute { host, from: None });
+        if self.idle {
+            out.push(Action::DiscardBuffer { host });
+        }
+        out.push(Action::Note { host, phase: Phase::LoggedOut });
+    }
+}
+
+fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
+    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+}
+
+impl Agent for Anchor {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        match input {
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
+                Kind::LoginRequest { .. } => self.login((host, id), from, now, out),
+                Kind::PathUpdate { session, idle } => {
+                    self.path_update((host, id), (from, session, idle), now, out);
+                }
+                Kind::Logout { session } => self.logout((host, id), (from, session), out),
+                Kind::Global(message) if self.bindings.contains_key(&host) => {
+                    let to = match &message {
+                        mobile_ip::Message::RegistrationRequest { home_agent, .. } => *home_agent,
+                        _ => host,
+                    };
+                    send(to, (host, id, Kind::Global(message)), out);
+                }
+                _ => {}
+            },
+            Input::Data { host, direction: Direction::Down, .. } => self.data(host, now, out),
+            Input::Deadline => self.on_time(now, out),
+            _ => {}
+        }
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        let pages = self.bindings.values().filter_map(|binding| Some(binding.paging?.again));
+        self.bindings.values().map(|binding| binding.until).chain(pages).for_each(each);
+    }
+}

@@ -1,0 +1,63 @@
+//! The home agent of Mobile IP above BCMP: it tunnels a host's packets to the host's anchor.
+//!
+//! | state of a host | input | does | next |
+//! | --- | --- | --- | --- |
+//! | none | registration request through an anchor | tunnel to that anchor, reply | bound |
+//! | bound | registration request, newer | the same | bound |
+//! | bound | registration request, older | reply that denies it | bound |
+//! | bound | lifetime over | no route | none |
+//!
+//! It is the home agent of [Mobile IP](crate::mobile_ip) itself, without route optimisation.
+
+use super::params::Global;
+use super::{Action, Input, Kind, Message, Phase};
+use crate::{Agent, Identification, Signal, mobile_ip};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+/// Mobile IP's home agent.
+#[derive(Clone, Debug)]
+pub struct HomeAgent(mobile_ip::HomeAgent);
+
+impl HomeAgent {
+    /// A home agent without bindings.
+    pub fn new(address: Addr, global: &Global) -> HomeAgent {
+        let params = mobile_ip::Params {
+            route_optimisation: false,
+            registration_lifetime: global.lifetime,
+            ..mobile_ip::Params::default()
+        };
+        HomeAgent(mobile_ip::HomeAgent::new(address, &params))
+    }
+
+    /// The state for `host` in one word.
+    pub fn state(&self, host: Addr) -> &'static str {
+        self.0.state(host)
+    }
+}
+
+impl Agent for HomeAgent {
+    type Message = Message;
+    type Phase = Phase;
+
+    fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
+        let own = |message: Message| match message.kind {
+            Kind::Global(message) => Some(message),
+            _ => None,
+        };
+        let Some(input) = input.try_map(own) else { return };
+        let mut actions = Vec::new();
+        self.0.on(input, now, &mut actions);
+        let message = |message: mobile_ip::Message| Message {
+            host: message.host(),
+            id: Identification::default(),
+            kind: Kind::Global(message),
+        };
+        // Without route optimisation this is the only phase that it notes.
+        out.extend(actions.into_iter().map(|action| action.map(message, |_| Phase::HomeAgentRegistered)));
+    }
+
+    fn deadlines(&self, each: &mut dyn FnMut(Time)) {
+        self.0.deadlines(each);
+    }
+}

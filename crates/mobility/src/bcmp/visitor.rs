@@ -1,0 +1,176 @@
+//! What an access router knows of a host whose packets come there.
+
+use super::{Action, Kind, Message, Phase, Session};
+use crate::{Identification, Via};
+use roamlab_engine::Time;
+use roamlab_packet::Addr;
+
+/// A host whose packets come to the access router.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    /// What becomes of them.
+    pub state: State,
+    /// They go to the buffer.
+    pub buffering: bool,
+    /// The prepare that waits for its acknowledge.
+    pub preparing: Option<Preparing>,
+    /// The way from the anchor to here.
+    pub path: Option<Path>,
+    /// The end of the tunnel, when it forwards; who has prepared this access router.
+    pub other: Option<Addr>,
+    /// When it is given up.
+    pub until: Option<Time>,
+}
+
+/// What becomes of a host's packets.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum State {
+    /// They wait for the host.
+    Prepared,
+    /// They go over the air.
+    Serving,
+    /// The host is not here, and nobody has said where it is.
+    Left,
+    /// They go to another access router.
+    Forwarding {
+        /// The host is there.
+        executed: bool,
+    },
+}
+
+/// A prepare that waits for its acknowledge.
+#[derive(Clone, Debug)]
+pub struct Preparing {
+    /// The new access router.
+    pub to: Addr,
+    /// That of the prepare request.
+    pub id: Identification,
+    /// When it is sent again.
+    pub again: Time,
+    /// How often.
+    pub left: u32,
+}
+
+/// The way from the anchor.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The session of the host.
+    pub session: Session,
+    /// The one before, if the host keeps it.
+    pub former: Option<Session>,
+    /// That of the attach.
+    pub id: Identification,
+    /// The host will be quiet.
+    pub idle: bool,
+    /// The anchor has confirmed it.
+    pub acknowledged: bool,
+    /// When the path update is sent again, and how often after that; `None`: no more.
+    pub again: Option<(Time, u32)>,
+}
+
+impl Path {
+    /// That of a new session.
+    pub fn known(session: Session, id: Identification) -> Path {
+        Path { session, former: None, id, idle: false, acknowledged: true, again: None }
+    }
+
+    /// Path updates to the anchors.
+    pub fn update(&self, host: Addr, out: &mut Vec<Action>) {
+        for session in [self.session].into_iter().chain(self.former) {
+            send(session.anchor, (host, self.id, Kind::PathUpdate { session, idle: self.idle }), out);
+        }
+    }
+}
+
+impl Visitor {
+    /// Without routes and buffers.
+    pub fn new(state: State) -> Visitor {
+        Visitor { state, buffering: false, preparing: None, path: None, other: None, until: None }
+    }
+
+    /// When it wants to be looked at.
+    pub fn deadlines(&self) -> [Option<Time>; 3] {
+        let (preparing, path) = (self.preparing.as_ref(), self.path.as_ref());
+        [self.until, preparing.map(|one| one.again), path.and_then(|path| Some(path.again?.0))]
+    }
+
+    /// The host's packets go over the air, those that were kept first.
+    pub fn serve(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.end_tunnel(host, out);
+        if std::mem::take(&mut self.buffering) {
+            out.push(Action::Note { host, phase: Phase::Flushed });
+            out.push(Action::Release { host, via: Via::Air, mark: None });
+            out.push(Action::DiscardBuffer { host });
+        }
+        out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        (self.state, self.preparing, self.until) = (State::Serving, None, None);
+    }
+
+    /// They go to another access router, where the host is (`executed`) or will be.
+    pub fn forward(&mut self, host: Addr, (to, executed): (Addr, bool), out: &mut Vec<Action>) {
+        self.preparing = None;
+        if let State::Forwarding { executed: known } = self.state
+            && self.other == Some(to)
+        {
+            self.state = State::Forwarding { executed: known || executed };
+            return;
+        }
+        self.end_tunnel(host, out);
+        let via = Via::Tunnel(to);
+        if self.buffering {
+            out.push(Action::Release { host, via, mark: None });
+        }
+        out.push(Action::SetRoute { host, from: None, via, watch: false });
+        // What comes back from there is for this link, if for any.
+        out.push(Action::SetRoute { host, from: Some(to), via: Via::Air, watch: false });
+        if std::mem::take(&mut self.buffering) {
+            out.push(Action::DiscardBuffer { host });
+        }
+        (self.state, self.other) = (State::Forwarding { executed }, Some(to));
+        out.push(Action::Note { host, phase: Phase::ForwardingStarted });
+    }
+
+    /// What was kept goes back to the access router that prepared this one.
+    pub fn give_back(&mut self, host: Addr, out: &mut Vec<Action>) {
+        if let Some(to) = self.other.filter(|_| self.state == State::Prepared && self.buffering) {
+            out.push(Action::Release { host, via: Via::Tunnel(to), mark: None });
+        }
+    }
+
+    /// A message to the host, although its packets may go elsewhere.
+    pub fn over_air(&self, host: Addr, message: (Addr, Identification, Kind), out: &mut Vec<Action>) {
+        let via = match (self.state, self.other) {
+            (State::Forwarding { .. }, Some(to)) => Some(Via::Tunnel(to)),
+            _ => None,
+        };
+        if via.is_some() {
+            out.push(Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+        }
+        send(host, message, out);
+        out.extend(via.map(|via| Action::SetRoute { host, from: None, via, watch: false }));
+    }
+
+    /// What came back through the tunnel has no way of its own any more.
+    pub fn end_tunnel(&mut self, host: Addr, out: &mut Vec<Action>) {
+        if let Some(to) = self.other.take()
+            && matches!(self.state, State::Forwarding { .. })
+        {
+            out.push(Action::ClearRoute { host, from: Some(to) });
+        }
+    }
+
+    /// Packets for the host have no way here any more.
+    pub fn end(&mut self, host: Addr, out: &mut Vec<Action>) {
+        self.end_tunnel(host, out);
+        out.push(Action::ClearRoute { host, from: None });
+        if std::mem::take(&mut self.buffering) {
+            out.push(Action::DiscardBuffer { host });
+        }
+        out.push(Action::Note { host, phase: Phase::RouterReleased });
+    }
+}
+
+/// Sends a message about a host.
+pub fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
+    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+}

@@ -1,0 +1,45 @@
+//! The files that a scenario names, which the core does not read itself.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+/// A larger file is refused before it is read.
+const MOST_BYTES: u64 = 200_000_000;
+
+/// Files beside a scenario's own, or in the folder that `ROAMLAB_DATA` names.
+pub struct Beside {
+    folder: PathBuf,
+    has_read: Cell<bool>,
+}
+
+impl Beside {
+    /// `scenario` is the path of the scenario's file, as reports show it.
+    pub fn new(scenario: &str) -> Beside {
+        let folder = Path::new(scenario).parent().unwrap_or(Path::new("")).to_owned();
+        Beside { folder, has_read: Cell::new(false) }
+    }
+
+    /// Whether any file was asked for.
+    pub fn has_read(&self) -> bool {
+        self.has_read.get()
+    }
+
+    /// The text of a file, or why there is none.
+    #[expect(clippy::disallowed_methods, reason = "the binding meets the machine for the core")]
+    pub fn read(&self, path: &str) -> Result<String, String> {
+        self.has_read.set(true);
+        let beside = self.folder.join(path);
+        let data = std::env::var_os("ROAMLAB_DATA").map(|folder| Path::new(&folder).join(path));
+        let found = [Some(beside), data].into_iter().flatten().find(|path| path.exists());
+        let found = found.ok_or("there is none beside the scenario, nor in the folder ROAMLAB_DATA")?;
+        let about = found.metadata().map_err(|error| error.to_string())?;
+        if !about.is_file() {
+            return Err("it is no regular file".into());
+        }
+        if about.len() > MOST_BYTES {
+            return Err(format!("it is larger than {MOST_BYTES} bytes"));
+        }
+        let bytes = std::fs::read(&found).map_err(|error| error.to_string())?;
+        String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".into())
+    }
+}

@@ -1,0 +1,225 @@
+//! 802.11: the plan says where a host could be heard; the host finds out by itself, and roams.
+
+use super::soft::overlapping;
+use super::{BadVisit, InFlightAtBreak, Motion, Radio, Visit};
+use roamlab_engine::{Bytes, Duration, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Roaming with 802.11. Clauses are those of IEEE Std 802.11-2007.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wifi {
+    /// How long a host is in the coverage of the cell that it comes from after it has come into that of the next.
+    pub overlap: Duration,
+    /// A host whose cell has sent no beacon that it heard for so many beacon intervals has lost it; 0: it does not notice so.
+    pub missed_beacons: u32,
+    /// How much later than expected the last of these may come.
+    pub beacon_grace: Duration,
+    /// A host so many of whose transmissions in a row were not acknowledged has lost its cell; 0: it does not notice so.
+    pub failed_attempts: u32,
+    /// How it looks for cells.
+    pub scan: Scan,
+    /// Channels that it looks at, 1 to this number.
+    pub channels: u32,
+    /// How long it listens on a channel before it sends a probe request (`ProbeDelay`, §11.1.3.2.2).
+    pub probe_delay: Duration,
+    /// How long it waits on a channel that stays idle behind its probe request (`MinChannelTime`).
+    pub min_channel_time: Duration,
+    /// How long it waits on a channel that does not (`MaxChannelTime`).
+    pub max_channel_time: Duration,
+    /// How long it listens on a channel with `scan = "passive"`.
+    pub passive_channel_time: Duration,
+    /// How long it rests when a scan has found nothing.
+    pub rescan_after: Duration,
+    /// How long it waits for the answer to an authentication request.
+    pub authentication_timeout: Duration,
+    /// How long it waits for the answer to an association request.
+    pub association_timeout: Duration,
+    /// How often it sends either, before it turns to another cell or scans again.
+    pub tries: u32,
+    /// A host none of whose data was acknowledged for so long sends a frame without data. A base station that does not know it
+    /// any more says so.
+    pub keep_alive: Duration,
+    /// A base station that has given up so many frames in a row for a host takes it as gone; 0: it does not notice so.
+    pub ap_failed_frames: u32,
+    /// A base station that has had no sign of a host for so long takes it as gone.
+    pub ap_inactivity: Duration,
+    /// Sizes of management frames, from the MAC header to the check sequence.
+    pub sizes: ManagementSizes,
+}
+
+/// How a host looks for cells.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scan {
+    /// It asks on each channel who is there (§11.1.3.2).
+    #[default]
+    Active,
+    /// It listens on each channel for beacons (§11.1.3.1).
+    Passive,
+}
+
+/// Sizes of management frames, from the MAC header to the check sequence (§7.2.3).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ManagementSizes {
+    /// Probe request.
+    pub probe_request: Bytes,
+    /// Probe response.
+    pub probe_response: Bytes,
+    /// Either frame of the authentication.
+    pub authentication: Bytes,
+    /// Association request.
+    pub association_request: Bytes,
+    /// Reassociation request: the address of the base station before is in it, too.
+    pub reassociation_request: Bytes,
+    /// Response to either request.
+    pub association_response: Bytes,
+    /// Deauthentication.
+    pub deauthentication: Bytes,
+    /// Data frame without data.
+    pub null_data: Bytes,
+}
+
+impl Default for ManagementSizes {
+    /// ASSUMPTION: a name of eight letters and eight rates, as in the beacon of 90 B.
+    fn default() -> Self {
+        ManagementSizes {
+            probe_request: Bytes(48),
+            probe_response: Bytes(84),
+            authentication: Bytes(34),
+            association_request: Bytes(52),
+            reassociation_request: Bytes(58),
+            association_response: Bytes(44),
+            deauthentication: Bytes(30),
+            null_data: Bytes(28),
+        }
+    }
+}
+
+/// ASSUMPTION: three lost beacons; timeouts and tries as Linux has them (mac80211: 200 ms, three times), as it has 50 lost
+/// frames until a base station gives a host up and hostapd 300 s of silence; 30 s between signs of life, as many drivers have it. ns-2.35 gives a probe delay of 0.1 ms, channel
+/// times of 5, 11 and 120 ms, and three failed attempts.
+impl Default for Wifi {
+    fn default() -> Wifi {
+        Wifi {
+            overlap: Duration::ZERO,
+            missed_beacons: 3,
+            beacon_grace: Duration::from_micros(51_200),
+            failed_attempts: 3,
+            scan: Scan::Active,
+            channels: 11,
+            probe_delay: Duration::from_micros(100),
+            min_channel_time: Duration::from_millis(5),
+            max_channel_time: Duration::from_millis(11),
+            passive_channel_time: Duration::from_millis(120),
+            rescan_after: Duration::ZERO,
+            authentication_timeout: Duration::from_millis(200),
+            association_timeout: Duration::from_millis(200),
+            tries: 3,
+            keep_alive: Duration::from_secs(30),
+            ap_failed_frames: 50,
+            ap_inactivity: Duration::from_secs(300),
+            sizes: ManagementSizes::default(),
+        }
+    }
+}
+
+/// Header and check sequence; the longest frame (§7.1.2).
+const SIZES: (Bytes, Bytes) = (Bytes(28), Bytes(2346));
+/// Channels at most: those of 2.4 and 5 GHz together are fewer.
+const MOST_CHANNELS: u32 = 200;
+
+impl Wifi {
+    /// Whether hosts can roam so.
+    ///
+    /// # Errors
+    /// The field at fault, and what to write.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let bad = |field: &str, message: String| Err((field.to_owned(), message));
+        if self.missed_beacons == 0 && self.failed_attempts == 0 {
+            let message = "a host would never find out that its cell is gone: write for example 3";
+            return bad("missed_beacons", message.to_owned());
+        }
+        if !(1..=MOST_CHANNELS).contains(&self.channels) {
+            return bad("channels", format!("{} channels: write 1 to {MOST_CHANNELS}", self.channels));
+        }
+        let waits = [
+            ("min_channel_time", self.min_channel_time),
+            ("passive_channel_time", self.passive_channel_time),
+            ("authentication_timeout", self.authentication_timeout),
+            ("association_timeout", self.association_timeout),
+            ("keep_alive", self.keep_alive),
+            ("ap_inactivity", self.ap_inactivity),
+        ];
+        for (field, wait) in waits {
+            if wait < Duration::from_micros(1) {
+                return bad(field, "no answer comes at once: write at least \"1 us\"".to_owned());
+            }
+        }
+        if self.max_channel_time < self.min_channel_time {
+            let least = self.min_channel_time;
+            return bad(
+                "max_channel_time",
+                format!("it is less than `min_channel_time`: write at least \"{least}\""),
+            );
+        }
+        if !(1..=255).contains(&self.tries) {
+            return bad("tries", format!("a request cannot be sent {} times: write 1 to 255", self.tries));
+        }
+        let ManagementSizes {
+            probe_request,
+            probe_response,
+            authentication,
+            association_request,
+            reassociation_request,
+            association_response,
+            deauthentication,
+            null_data,
+        } = self.sizes;
+        let sizes = [
+            ("probe_request", probe_request),
+            ("probe_response", probe_response),
+            ("authentication", authentication),
+            ("association_request", association_request),
+            ("reassociation_request", reassociation_request),
+            ("association_response", association_response),
+            ("deauthentication", deauthentication),
+            ("null_data", null_data),
+        ];
+        match sizes.into_iter().find(|(_, size)| !(SIZES.0..=SIZES.1).contains(size)) {
+            None => Ok(()),
+            Some((field, _)) => bad(
+                &format!("sizes.{field}"),
+                format!("a management frame has {} to {}: write for example \"48 B\"", SIZES.0, SIZES.1),
+            ),
+        }
+    }
+
+    /// The channel of the cell with this number that names none: 1, 6, 11 and on in steps of five.
+    ///
+    /// ASSUMPTION: cells do not disturb each other, on one channel or on several.
+    pub fn channel(&self, cell: u32) -> u32 {
+        1 + (cell * 5) % self.channels
+    }
+}
+
+impl Radio for Wifi {
+    fn overlap(&self) -> Duration {
+        self.overlap
+    }
+
+    /// A medium says itself whether a frame that the host has left is received.
+    fn in_flight_at_break(&self) -> InFlightAtBreak {
+        InFlightAtBreak::Lost
+    }
+
+    fn roaming(&self) -> Option<&Wifi> {
+        Some(self)
+    }
+
+    fn plan(&self, visits: &[Visit]) -> Result<Vec<(Time, Motion)>, BadVisit> {
+        overlapping(visits, self.overlap)
+    }
+}

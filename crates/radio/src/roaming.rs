@@ -1,0 +1,407 @@
+//! A roaming station of 802.11: it notices that its cell is gone, scans, authenticates and associates.
+//!
+//! ```text
+//!   station                     base station
+//!      |  probe-request (to all)     |        on each channel; then MinChannelTime, or MaxChannelTime
+//!      |---------------------------->|
+//!      |        probe-response       |
+//!      |<----------------------------|
+//!      |  authentication-request     |        to the best that it has found
+//!      |---------------------------->|
+//!      |  authentication-response    |
+//!      |<----------------------------|
+//!      |  association-request        |        reassociation-request, if it had a cell before
+//!      |---------------------------->|
+//!      |  association-response       |
+//!      |<----------------------------|
+//! ```
+//!
+//! Source: IEEE Std 802.11-2007, clauses 11.1.3 (scanning) and 11.3 (authentication and association). A request that is not
+//! answered is repeated, then the next cell of the scan is tried, then the station scans again. The automaton keeps no clock
+//! and sends nothing: it gets what the station has [`Heard`] and answers with [`Deed`]s.
+//!
+//! ASSUMPTION: open system authentication alone; neither keys nor 802.1X come behind it.
+
+use crate::handover::{ManagementSizes, Scan, Wifi};
+use roamlab_engine::{Bytes, Duration, Time};
+
+/// A management frame.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Management {
+    /// Who is there?
+    ProbeRequest,
+    /// A base station is.
+    ProbeResponse,
+    /// First frame of open system authentication.
+    AuthenticationRequest,
+    /// Second frame of it.
+    AuthenticationResponse,
+    /// A station that had no base station wants to have this one.
+    AssociationRequest,
+    /// It has.
+    AssociationResponse,
+    /// A station that had a base station wants to have this one.
+    ReassociationRequest,
+    /// It has.
+    ReassociationResponse,
+    /// A base station does not know the station.
+    Deauthentication,
+    /// A station is there still: a data frame without data.
+    NullData,
+}
+
+impl Management {
+    /// All names, as they stand in records and faults.
+    pub const NAMES: &'static [&'static str] = &[
+        "probe-request",
+        "probe-response",
+        "authentication-request",
+        "authentication-response",
+        "association-request",
+        "association-response",
+        "reassociation-request",
+        "reassociation-response",
+        "deauthentication",
+        "null-data",
+    ];
+
+    /// The name as it stands in records and faults.
+    pub const fn name(self) -> &'static str {
+        Management::NAMES[self as usize]
+    }
+
+    /// From the MAC header to the check sequence.
+    pub const fn size(self, sizes: &ManagementSizes) -> Bytes {
+        match self {
+            Management::ProbeRequest => sizes.probe_request,
+            Management::ProbeResponse => sizes.probe_response,
+            Management::AuthenticationRequest | Management::AuthenticationResponse => sizes.authentication,
+            Management::AssociationRequest => sizes.association_request,
+            Management::ReassociationRequest => sizes.reassociation_request,
+            Management::AssociationResponse | Management::ReassociationResponse => sizes.association_response,
+            Management::Deauthentication => sizes.deauthentication,
+            Management::NullData => sizes.null_data,
+        }
+    }
+
+    /// What a base station answers; `None`: nothing.
+    pub const fn answer(self) -> Option<Management> {
+        match self {
+            Management::ProbeRequest => Some(Management::ProbeResponse),
+            Management::AuthenticationRequest => Some(Management::AuthenticationResponse),
+            Management::AssociationRequest => Some(Management::AssociationResponse),
+            Management::ReassociationRequest => Some(Management::ReassociationResponse),
+            _ => None,
+        }
+    }
+}
+
+/// A cell that a station has heard.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// The cell, by its number.
+    pub cell: u32,
+    /// The channel that it is on.
+    pub channel: u32,
+    /// Time between its beacons.
+    pub interval: Duration,
+    /// Of two cells the stronger one has the later time.
+    ///
+    /// ASSUMPTION: a station hears that cell best into whose coverage it came last.
+    pub strength: Time,
+}
+
+/// What a station hears, or finds out.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// It is switched on.
+    SwitchedOn,
+    /// A beacon, or a response to its probe request.
+    Cell {
+        /// Whose.
+        offer: Offer,
+        /// It is a beacon.
+        beacon: bool,
+    },
+    /// A probe request of its own has been on the air, or there is nobody who could hear one.
+    ProbeSent,
+    /// This cell has answered its authentication request.
+    Authenticated(u32),
+    /// This cell has answered its association request.
+    Associated(u32),
+    /// This cell does not know it.
+    Deauthenticated(u32),
+    /// A frame with data was acknowledged.
+    Answered,
+    /// An attempt to send one was not.
+    Unanswered,
+    /// The time that [`Roamer::next_deadline`] gave has come; whether the channel was busy since the probe request was sent.
+    Deadline {
+        /// It was.
+        busy: bool,
+    },
+}
+
+/// What a station does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Deed {
+    /// A phase of its handover is reached.
+    Note(&'static str),
+    /// It gives up its cell.
+    Leave(u32),
+    /// It listens on this channel, and has nothing more to send on another.
+    Tune(u32),
+    /// It sends probe requests on its channel.
+    Probe,
+    /// It sends an authentication request.
+    Authenticate(u32),
+    /// It sends an association request; whether it had a cell before.
+    Associate {
+        /// To which cell.
+        cell: u32,
+        /// It had a cell before.
+        again: bool,
+    },
+    /// It is associated: layer 2 is up.
+    Enter(u32),
+    /// It tells its base station that it is there.
+    KeepAlive(u32),
+}
+
+/// The step of a scan on one channel.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Step {
+    /// It listens before it sends.
+    Delay,
+    /// Its probe request waits for the air.
+    Sending,
+    /// It waits for the first sign of life; the latest time that it would wait until.
+    Min { max: Time },
+    /// It waits for responses, or with a passive scan for beacons.
+    Max,
+    /// The scan has found nothing, and the next one begins later.
+    Rest,
+}
+
+/// What a station is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum State {
+    /// It is switched off.
+    Off,
+    /// It looks for cells on this channel.
+    Scanning { channel: u32, step: Step },
+    /// It waits for the answer to so many authentication requests.
+    Authenticating { offer: Offer, sent: u32 },
+    /// The same for association requests.
+    Associating { offer: Offer, sent: u32 },
+    /// It has a cell; so many attempts in a row were not acknowledged.
+    Associated { offer: Offer, unanswered: u32 },
+}
+
+/// A roaming station.
+#[derive(Clone, Debug)]
+pub struct Roamer {
+    wifi: Wifi,
+    state: State,
+    deadline: Option<Time>,
+    /// With a cell: when a beacon has to have come, and when it tells the base station that it is there.
+    beacon_by: Option<Time>,
+    keep_alive_at: Time,
+    /// Cells that the scan has found and that were not tried yet, the best one last.
+    found: Vec<Offer>,
+    /// It had a cell before.
+    had_cell: bool,
+}
+
+impl Roamer {
+    /// One that is switched off.
+    pub fn new(wifi: Wifi) -> Roamer {
+        Roamer {
+            wifi,
+            state: State::Off,
+            deadline: None,
+            beacon_by: None,
+            keep_alive_at: Time::ZERO,
+            found: Vec::new(),
+            had_cell: false,
+        }
+    }
+
+    /// When it wants [`Heard::Deadline`]; `None`: never.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// The cell that it is associated with.
+    pub fn cell(&self) -> Option<u32> {
+        match self.state {
+            State::Associated { offer, .. } => Some(offer.cell),
+            _ => None,
+        }
+    }
+
+    /// Reacts to what it hears; what it does is appended to `out`.
+    pub fn on(&mut self, heard: Heard, now: Time, out: &mut Vec<Deed>) {
+        match (heard, self.state.clone()) {
+            (Heard::SwitchedOn, State::Off) => self.scan(now, out),
+            (Heard::Cell { offer, .. }, State::Scanning { step, .. }) if step != Step::Rest => {
+                self.find(offer)
+            }
+            (Heard::Cell { offer: heard, beacon: true }, State::Associated { offer, .. })
+                if heard.cell == offer.cell =>
+            {
+                self.await_beacons(offer, now);
+            }
+            (Heard::ProbeSent, State::Scanning { channel, step: Step::Sending | Step::Min { .. } }) => {
+                let Wifi { min_channel_time, max_channel_time, .. } = self.wifi;
+                self.step(channel, Step::Min { max: now + max_channel_time }, now + min_channel_time);
+            }
+            (Heard::Authenticated(cell), State::Authenticating { offer, .. }) if cell == offer.cell => {
+                out.push(Deed::Note("authenticated"));
+                self.associate(offer, 0, now, out);
+            }
+            (Heard::Associated(cell), State::Associating { offer, .. }) if cell == offer.cell => {
+                self.state = State::Associated { offer, unanswered: 0 };
+                self.had_cell = true;
+                self.found.clear();
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.await_beacons(offer, now);
+                out.push(Deed::Enter(cell));
+            }
+            (Heard::Deauthenticated(cell), State::Associated { offer, .. }) if cell == offer.cell => {
+                self.lose(cell, "deauthenticated", now, out);
+            }
+            (Heard::Answered, State::Associated { offer, .. }) => {
+                self.state = State::Associated { offer, unanswered: 0 };
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.watch();
+            }
+            (Heard::Unanswered, State::Associated { offer, unanswered }) => {
+                self.state = State::Associated { offer, unanswered: unanswered + 1 };
+                if unanswered + 1 == self.wifi.failed_attempts {
+                    self.lose(offer.cell, "retry-loss", now, out);
+                }
+            }
+            (Heard::Deadline { busy }, state) if self.deadline.is_some_and(|deadline| deadline <= now) => {
+                self.deadline = None;
+                self.on_deadline(state, busy, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_deadline(&mut self, state: State, busy: bool, now: Time, out: &mut Vec<Deed>) {
+        let tries = self.wifi.tries;
+        match state {
+            State::Off => {}
+            State::Scanning { step: Step::Rest, .. } => self.scan(now, out),
+            State::Scanning { channel, step: Step::Delay } => {
+                // Should the air not be free for so long, it goes on without an answer.
+                self.step(channel, Step::Sending, now + self.wifi.max_channel_time);
+                out.push(Deed::Probe);
+            }
+            State::Scanning { channel, step: Step::Min { max } } if busy && max > now => {
+                self.step(channel, Step::Max, max);
+            }
+            State::Scanning { channel, .. } if channel < self.wifi.channels => {
+                self.look_at(channel + 1, now, out)
+            }
+            State::Scanning { channel, .. } if self.found.is_empty() => {
+                out.push(Deed::Note("nothing-found"));
+                match self.wifi.rescan_after {
+                    Duration::ZERO => self.scan(now, out),
+                    pause => self.step(channel, Step::Rest, now + pause),
+                }
+            }
+            State::Scanning { .. } => {
+                out.push(Deed::Note("scanned"));
+                self.found.sort_by_key(|offer| (offer.strength, std::cmp::Reverse(offer.cell)));
+                self.try_next(now, out);
+            }
+            State::Authenticating { offer, sent } if sent < tries => self.authenticate(offer, sent, now, out),
+            State::Associating { offer, sent } if sent < tries => self.associate(offer, sent, now, out),
+            State::Authenticating { .. } => {
+                out.push(Deed::Note("authentication-failed"));
+                self.try_next(now, out);
+            }
+            State::Associating { .. } => {
+                out.push(Deed::Note("association-failed"));
+                self.try_next(now, out);
+            }
+            State::Associated { offer, .. } if self.beacon_by.is_some_and(|time| time <= now) => {
+                self.lose(offer.cell, "beacon-loss", now, out);
+            }
+            State::Associated { offer, .. } => {
+                self.keep_alive_at = now + self.wifi.keep_alive;
+                self.watch();
+                out.push(Deed::KeepAlive(offer.cell));
+            }
+        }
+    }
+
+    fn step(&mut self, channel: u32, step: Step, deadline: Time) {
+        (self.state, self.deadline) = (State::Scanning { channel, step }, Some(deadline));
+    }
+
+    fn lose(&mut self, cell: u32, sign: &'static str, now: Time, out: &mut Vec<Deed>) {
+        out.extend([Deed::Note(sign), Deed::Leave(cell)]);
+        self.scan(now, out);
+    }
+
+    fn scan(&mut self, now: Time, out: &mut Vec<Deed>) {
+        self.found.clear();
+        self.look_at(1, now, out);
+    }
+
+    fn look_at(&mut self, channel: u32, now: Time, out: &mut Vec<Deed>) {
+        out.push(Deed::Tune(channel));
+        match self.wifi.scan {
+            Scan::Active => self.step(channel, Step::Delay, now + self.wifi.probe_delay),
+            Scan::Passive => self.step(channel, Step::Max, now + self.wifi.passive_channel_time),
+        }
+    }
+
+    fn find(&mut self, offer: Offer) {
+        if !self.found.iter().any(|known| known.cell == offer.cell) {
+            self.found.push(offer);
+        }
+    }
+
+    /// Turns to the best cell that is left of the scan, or scans again.
+    fn try_next(&mut self, now: Time, out: &mut Vec<Deed>) {
+        match self.found.pop() {
+            Some(offer) => {
+                out.push(Deed::Tune(offer.channel));
+                self.authenticate(offer, 0, now, out);
+            }
+            None => self.scan(now, out),
+        }
+    }
+
+    fn authenticate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<Deed>) {
+        self.state = State::Authenticating { offer, sent: sent + 1 };
+        self.deadline = Some(now + self.wifi.authentication_timeout);
+        out.push(Deed::Authenticate(offer.cell));
+    }
+
+    fn associate(&mut self, offer: Offer, sent: u32, now: Time, out: &mut Vec<Deed>) {
+        self.state = State::Associating { offer, sent: sent + 1 };
+        self.deadline = Some(now + self.wifi.association_timeout);
+        out.push(Deed::Associate { cell: offer.cell, again: self.had_cell });
+    }
+
+    fn await_beacons(&mut self, offer: Offer, now: Time) {
+        let Wifi { missed_beacons, beacon_grace, .. } = self.wifi;
+        let span = offer.interval.saturating_mul(u64::from(missed_beacons));
+        self.beacon_by = (missed_beacons > 0).then(|| now + span + beacon_grace);
+        self.watch();
+    }
+
+    /// With a cell it waits for whatever comes first.
+    fn watch(&mut self) {
+        self.deadline = self.beacon_by.into_iter().chain([self.keep_alive_at]).min();
+    }
+}
+
+#[cfg(test)]
+mod tests;

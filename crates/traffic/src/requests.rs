@@ -1,0 +1,58 @@
+//! The way back of a session: what the client of a web or dash flow asks for. A scenario's reader makes such a flow
+//! beside each of those; it offers what they ask for, and nothing by itself.
+
+use crate::{Application, Offer, Timed};
+use roamlab_engine::{Duration, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One line for `roamlab list`.
+pub const SUMMARY: &str = "the requests of a web or dash flow, which bring it with them";
+
+/// Parameters of the requests.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The flow that answers them.
+    pub of: String,
+    /// When the first one may come.
+    #[serde(default)]
+    pub start: Duration,
+    /// When the last one may come.
+    #[serde(default)]
+    pub stop: Option<Duration>,
+}
+
+impl Timed for Params {
+    fn times(&mut self) -> (&mut Duration, &mut Option<Duration>) {
+        (&mut self.start, &mut self.stop)
+    }
+
+    fn start(&self) -> Duration {
+        self.start
+    }
+
+    fn validate(&self) -> Result<(), (&'static str, String)> {
+        Ok(())
+    }
+}
+
+/// Requests.
+#[derive(Clone, Debug)]
+pub struct Requests;
+
+impl Application for Requests {
+    type Params = Params;
+
+    fn new(_: &Params, _: &mut Rng) -> Requests {
+        Requests
+    }
+
+    fn next_wake(&self) -> Option<Time> {
+        None
+    }
+
+    fn wake(&mut self, _: Time) -> Option<Offer> {
+        None
+    }
+}

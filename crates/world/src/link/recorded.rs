@@ -1,0 +1,25 @@
+//! Links that send when a recording of a real one says that it could.
+
+use super::{Link, Links, Start};
+use crate::cx::Cx;
+use crate::ids::LinkId;
+use roamlab_engine::{Bytes, Duration};
+use roamlab_radio::{Opportunities, RecordedTransmitter};
+use std::sync::Arc;
+
+impl Links {
+    /// Makes a link send at the opportunities of a trace. It takes the way of links whose rate is no whole number of
+    /// nanoseconds a byte, so that others pay nothing for it.
+    pub fn record_of(&mut self, id: LinkId, trace: &Arc<Opportunities>) {
+        self.hot[id.0 as usize].ns_per_byte = 0;
+        self[id].recorded = Some(Box::new(RecordedTransmitter::new(Arc::clone(trace))));
+    }
+}
+
+impl Link {
+    /// How long a packet of this size takes that is sent now, if the link is a recorded one.
+    pub(super) fn recorded_time(&mut self, size: Bytes, start: Start, cx: &Cx) -> Option<Duration> {
+        let transmitter = self.recorded.as_mut()?;
+        Some(transmitter.transmission_end(cx.now, size, start == Start::FromQueue).since(cx.now))
+    }
+}

@@ -1,0 +1,281 @@
+"""`roamlab reproduce PAPER --explore`: where, in the space of what a paper leaves open, its claims come out."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from roamlab import _roamlab
+from roamlab.base import figures
+from roamlab.papers.reporting import write_csv
+from roamlab.papers.runs import SEED, Batch
+from roamlab.showing.report import Assumption, Measured, Report, Row, Table
+from roamlab.statistics.claims import interval_text
+from roamlab.statistics.space import Outcome, Setting, changes, explore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.papers import Session
+    from roamlab.papers.spaces import Space
+    from roamlab.statistics.claims import Claim, Measure, Verdict
+    from roamlab.statistics.space import Explored, Robustness
+    from roamlab.statistics.stats import Interval
+
+SETTINGS = 200
+"""As many are tried unless another number is asked for."""
+LOG_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A verdict under the setting in which it turned, from runs that the search had not seen."""
+
+    verdict: Verdict
+    measured: str
+    runs: int
+
+    def __str__(self) -> str:
+        return f"{self.verdict} on {self.runs} fresh runs: {self.measured}"
+
+
+def outcome(claim: Claim) -> Outcome:
+    """What a claim's measures say, with the distance of the worst from the border of its claimed range."""
+    worst = min(claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure)))
+    return Outcome(claim.verdict, _margin(worst), _told(worst))
+
+
+_RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
+
+
+def _margin(measure: Measure) -> float:
+    found, claimed = measure.measured, measure.claimed
+    inside = min(found.effect - claimed.low, claimed.high - found.effect)
+    half = (found.high - found.low) / 2
+    if half == 0.0:
+        return math.copysign(math.inf, 1.0 if measure.verdict == "holds" else -1.0)
+    return inside / half if math.isfinite(half) else 0.0
+
+
+def _told(measure: Measure) -> str:
+    found = measure.measured
+    return f"{measure.what}: {found.effect:.3g} ({interval_text(found)}) {measure.unit}, claimed {measure.claimed}"
+
+
+def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, dict[str, Confirmed]]:
+    """Explore a paper's space; runs that the store has are not made again. Then look at each turning point anew."""
+    began = time.monotonic()
+    said = began
+
+    def claims(settings: Sequence[Setting], numbers: range) -> list[Sequence[Claim]]:
+        batch = Batch()
+        decide = [space.ask(batch, space.reading(setting), numbers) for setting in settings]
+        batch.make(session.store, session.threads, say_found=False)
+        return [each() for each in decide]
+
+    def evaluate(settings: Sequence[Setting], closely: bool) -> list[Mapping[str, Outcome]]:
+        found = claims(settings, closer if closely else range(space.runs))
+        return [{claim.id: outcome(claim) for claim in of_setting} for of_setting in found]
+
+    def tell(tried: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if now - said >= LOG_SECONDS:
+            said = now
+            left = round((now - began) * (budget - tried) / tried)
+            print(
+                f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", file=sys.stderr
+            )
+
+    closer = range(space.runs, space.runs + space.confirm)
+    found = explore(space.axes, evaluate, budget, tell)
+    turns = sorted({robust.turning for robust in found.claims.values() if robust.turning is not None})
+    fresh = range(closer.stop, closer.stop + space.confirm)
+    by_turn = dict(zip(turns, claims(turns, fresh), strict=True)) if turns else {}
+    confirmed = {}
+    for robust in found.claims.values():
+        if robust.turning is not None:
+            (claim,) = (each for each in by_turn[robust.turning] if each.id == robust.claim)
+            confirmed[robust.claim] = Confirmed(claim.verdict, outcome(claim).measured, space.confirm)
+    return found, confirmed
+
+
+def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
+    """Explore, and say it: as a page, and as data."""
+    found, confirmed = search(space, session, budget)
+    tables = [_robustness(space, found, confirmed), _deciding(found), _axes(space)]
+    for table, name in zip(tables, ("robustness", "deciding", "axes"), strict=True):
+        write_csv(table, session.tables / f"{name}.csv")
+    page = Report(
+        title=f"{space.title}: the space of readings",
+        paper=f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
+        summary=" ".join(f"{robust.claim}: {robust.line(space.axes)}." for robust in found.claims.values()),
+        claims=(),
+        figures=[_map(found, session.figures)],
+        tables=tables,
+        parameters=(),
+        assumptions=[
+            Assumption(axis.what, " | ".join(value.label for value in axis.values), axis.source)
+            for axis in space.axes
+        ],
+        origin=(
+            ("engine build", _roamlab.build_hash()),
+            ("seed", str(SEED)),
+            ("settings tried", str(len(found.tried))),
+            ("of these drawn by weight, for the shares", str(len(found.drawn))),
+            ("runs of each experiment under a setting", str(space.runs)),
+            ("fresh runs where a verdict turns", str(space.confirm)),
+        ),
+    )
+    return page, _data(space, found, confirmed)
+
+
+def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:
+    rows: list[Row] = [
+        (
+            robust.claim,
+            robust.line(space.axes),
+            str(confirmed.get(robust.claim, "no verdict turned")),
+            *(
+                Measured(_percent(robust.shares[verdict]), ".3g")
+                for verdict in ("holds", "undecided", "contradicted")
+            ),
+            f"{changes(space.axes, robust.best)}: {found.tried[robust.best][robust.claim].measured}",
+        )
+        for robust in found.claims.values()
+    ]
+    headings = (
+        "claim",
+        "robustness",
+        "where it turns, looked at anew",
+        "holds [% of the space]",
+        "undecided [% of the space]",
+        "contradicted [% of the space]",
+        "most in its favour",
+    )
+    return Table("Where each claim holds; 95 % intervals of the shares", headings, rows)
+
+
+def _percent(share: Interval) -> Interval:
+    return replace(share, effect=share.effect * 100, low=share.low * 100, high=share.high * 100)
+
+
+def _deciding(found: Explored) -> Table:
+    rows = [
+        (robust.claim, " with ".join(effect.axes), Measured(_percent(effect.share), ".3g"))
+        for robust in found.claims.values()
+        for effect in robust.effects[:5]
+    ]
+    return Table(
+        "What decides: shares of the margin's variance over the space, with bootstrap intervals",
+        ("claim", "axis, or two together", "share [%]"),
+        rows,
+    )
+
+
+def _axes(space: Space[Any]) -> Table:
+    rows = [
+        (
+            axis.what,
+            "; ".join(
+                f"{value.label} ({weight:.2g})"
+                for value, weight in zip(axis.values, axis.weights, strict=True)
+            ),
+        )
+        for axis in space.axes
+    ]
+    return Table(
+        "The axes, with each value's weight before anything was run", ("axis", "values, default first"), rows
+    )
+
+
+def _map(found: Explored, folder: Path) -> SavedFigure:
+    """Of the settings with a value, the share in which a claim holds."""
+    import numpy as np
+
+    labels = [f"{axis.what} {value.label}" for axis in found.axes for value in axis.values]
+    places = [(at, value) for at, axis in enumerate(found.axes) for value in range(len(axis.values))]
+    names = list(found.claims)
+    shares = np.array(
+        [
+            [
+                np.mean(
+                    [
+                        outcomes[claim].verdict == "holds"
+                        for setting, outcomes in found.tried.items()
+                        if setting[at] == value
+                    ]
+                )
+                for claim in names
+            ]
+            for at, value in places
+        ]
+    )
+    with figures.new_figure(row_inches=0.22 * len(labels) + 1.6) as (figure, (axes,)):
+        axes.imshow(shares * 100, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        for row, column in np.ndindex(shares.shape):
+            share = round(float(shares[row, column]) * 100)
+            colour = "white" if share > 60 else "black"
+            axes.text(column, row, str(share), ha="center", va="center", fontsize=7, color=colour)
+        axes.set_xticks(
+            range(len(names)), [name.partition(".")[2] for name in names], rotation=60, ha="right"
+        )
+        axes.set_yticks(range(len(labels)), labels)
+        at = 0.0
+        for axis in found.axes[:-1]:
+            at += len(axis.values)
+            axes.axhline(at - 0.5, color="black", linewidth=0.6)
+        axes.set_xlabel("claim")
+        axes.set_ylabel("reading")
+        axes.grid(visible=False)
+        caption = "Of the settings with the reading in the row, the share [%] in which the claim in the column holds."
+        return figures.save(figure, folder, "map", caption)
+
+
+def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> dict[str, Any]:
+    def labels(setting: Setting) -> dict[str, str]:
+        return {axis.what: axis.values[at].label for axis, at in zip(space.axes, setting, strict=True) if at}
+
+    def claim(robust: Robustness) -> dict[str, Any]:
+        turned = confirmed.get(robust.claim)
+        return {
+            "default": robust.default,
+            "robustness": robust.line(space.axes),
+            "turns_under": None if robust.turning is None else labels(robust.turning),
+            "fresh_runs": turned
+            and {"verdict": turned.verdict, "measured": turned.measured, "runs": turned.runs},
+            "shares": {
+                verdict: [share.effect, share.low, share.high] for verdict, share in robust.shares.items()
+            },
+            "deciding": [
+                {"axes": effect.axes, "share": [effect.share.effect, effect.share.low, effect.share.high]}
+                for effect in robust.effects
+            ],
+        }
+
+    return {
+        "settings": len(found.tried),
+        "claims": {name: claim(robust) for name, robust in found.claims.items()},
+        "tried": [
+            {
+                "setting": labels(setting),
+                "drawn": found.drawn.count(setting),
+                "claims": {
+                    name: {"verdict": each.verdict, "measured": each.measured}
+                    for name, each in outcomes.items()
+                },
+            }
+            for setting, outcomes in found.tried.items()
+        ],
+    }
+
+
+def write_json(data: dict[str, Any], path: Path) -> None:
+    """The exploration as data."""
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

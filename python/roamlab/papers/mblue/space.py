@@ -1,0 +1,81 @@
+"""What the paper leaves open, as axes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from roamlab.papers.mblue import claims, evidence
+from roamlab.papers.mblue.experiments import DEFAULT, Reading
+from roamlab.papers.spaces import Space
+from roamlab.statistics.space import Axis, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from roamlab.papers.runs import Batch
+    from roamlab.statistics.claims import Claim
+
+AXES = (
+    Axis(
+        "rtt",
+        "residents",
+        (Value("86/88/90 ms", "86/88/90 ms"), Value("88/90/92 ms", "88/90/92 ms")),
+        "section IV.A says 86/88/90, section IV.B 88/90/92",
+    ),
+    Axis(
+        "beacon",
+        "T_B",
+        (Value("worst", "worst"), Value("uniform", "uniform")),
+        "table I counts the whole interval between beacons; a host hears one after a part of it",
+    ),
+    Axis(
+        "min_rto",
+        "RTO floor",
+        (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
+        "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFC 6298; the paper is of 2004",
+    ),
+    Axis(
+        "profile",
+        "TCP of",
+        (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
+        "the simulator's version is not said",
+    ),
+    Axis(
+        "red_wait",
+        "RED's wait",
+        (Value("on", True), Value("off", False, 0.5)),
+        "ns-2 spaces its drops; the paper of 1993 does otherwise",
+    ),
+    Axis(
+        "blue_random",
+        "BLUE updates on",
+        (Value("overflow only", False), Value("any drop", True)),
+        "equation 3 prints any drop, the prose and BLUE's authors overflow",
+    ),
+    Axis(
+        "idle_mode",
+        "empty by",
+        (
+            Value("event and arrival", "event-and-arrival"),
+            Value("event", "event"),
+            Value("arrival", "arrival"),
+            Value("continuous", "continuous"),
+        ),
+        "B3: the paper does not say when the buffer counts as empty",
+    ),
+    Axis(
+        "forwarded_at_full",
+        "marked packet at a full queue",
+        (Value("reject", "reject"), Value("push out", "push-out", 0.5)),
+        "the paper excludes the case",
+    ),
+)
+
+
+def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that depend on a reading."""
+    return partial(claims.read, evidence.evidence(batch, reading, runs))
+
+
+SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30)

@@ -1,0 +1,260 @@
+"""The paper's surprising results, explained: under which reading each occurs, and reruns without its cause.
+
+An effect is what the paper finds surprising as a difference of throughputs, positive where it occurs. A rerun differs
+from its reading in one thing, the cause; if the cause is the right one, the difference is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from roamlab.papers.ripple import claims, evidence, experiments
+from roamlab.papers.ripple.claims import LONG_MS, NAMES, OVERLAPS_MS
+from roamlab.papers.ripple.experiments import DEFAULT, DWELL_NS, HANDOVERS, READINGS, TCPS
+from roamlab.papers.ripple.handover import median_handover
+from roamlab.papers.ripple.measures import FLOW
+from roamlab.papers.runs import Batch
+from roamlab.statistics.stats import student
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from roamlab.papers.ripple.claims import Values
+    from roamlab.papers.ripple.evidence import Case, Evidence
+    from roamlab.papers.ripple.experiments import Reading
+    from roamlab.papers.ripple.handover import Handover
+    from roamlab.statistics.stats import Interval
+
+Cases: TypeAlias = "tuple[Case, ...]"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A handover to be drawn: a case under a reading of its effect; "" is the one under which the effect occurs."""
+
+    case: Case
+    without: str = ""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A surprising difference, with the reading under which it occurs and the readings that take its cause away."""
+
+    name: str
+    what: str
+    of: dict[str, tuple[Cases, Cases]]
+    """By what the row is about: the cases that are better, by the paper's surprise, and those that are worse."""
+    reading: str
+    """One of `READINGS`."""
+    without: dict[str, Reading]
+    """By what is taken away."""
+    panels: tuple[Panel, ...]
+    median_of: str
+    """The run that is drawn has the median effect of this row."""
+    before_s: float
+    after_s: float
+    why: str
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """The reading under which it occurs, by "", those without its cause, and the default."""
+        found = {"": READINGS[self.reading], **self.without}
+        return found if self.reading == "default" else found | {"default": DEFAULT}
+
+    @property
+    def cases(self) -> list[Case]:
+        """All that are run."""
+        return sorted({case for pair in self.of.values() for side in pair for case in side})
+
+
+def _each(
+    better: Sequence[tuple[str, int]], worse: Sequence[tuple[str, int]]
+) -> dict[str, tuple[Cases, Cases]]:
+    """A row for each TCP; cases by mechanism and delay."""
+    return {
+        NAMES[tcp]: (tuple((tcp, *case) for case in better), tuple((tcp, *case) for case in worse))
+        for tcp in TCPS
+    }
+
+
+def _mechanisms(delays_ms: Sequence[int]) -> dict[str, tuple[Cases, Cases]]:
+    return _each([("noBuffer", delay) for delay in delays_ms], [("Buffer", delay) for delay in delays_ms])
+
+
+_FAR = READINGS["correspondent 50 ms"]
+
+EFFECTS = (
+    Effect(
+        "dip",
+        "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
+        _each([("noBuffer", -200)], [("noBuffer", -100)]),
+        "RTO floor 200 ms",
+        {
+            "what is in flight at the break is lost": replace(READINGS["RTO floor 200 ms"], in_flight="lost"),
+        },
+        (
+            Panel(("reno", "noBuffer", -100)),
+            Panel(("reno", "noBuffer", -200)),
+            Panel(("reno", "noBuffer", -100), "what is in flight at the break is lost"),
+        ),
+        "Reno",
+        0.2,
+        0.7,
+        "A segment in flight at the break still reaches the host. Its acknowledgement waits there, comes when the gap "
+        "is over, and starts the timer anew: the timeout begins after the gap of 100 ms, and within that of 200 ms.",
+    ),
+    Effect(
+        "dip-far",
+        "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
+        _each([("noBuffer", -200)], [("noBuffer", -100)]),
+        "correspondent 50 ms",
+        {"a window of 10, half as long on the air": replace(_FAR, window_pkts=10)},
+        (
+            Panel(("reno", "noBuffer", -100)),
+            Panel(("reno", "noBuffer", -100), "a window of 10, half as long on the air"),
+        ),
+        "Reno",
+        0.3,
+        1.7,
+        "The gap takes the first part of a window; the rest arrives, and its duplicate acknowledgements start a fast "
+        "retransmit. The timeout that follows all the same begins later and finds a window that was cut already.",
+    ),
+    Effect(
+        "buffer-gap",
+        "throughput with noBuffer minus that with Buffer, gaps of 300 to 500 ms",
+        _mechanisms(LONG_MS),
+        "buffer 10",
+        {"a buffer that holds the window: 20": READINGS["buffer 20"]},
+        (
+            Panel(("reno", "Buffer", -300)),
+            Panel(("reno", "Buffer", -300), "a buffer that holds the window: 20"),
+        ),
+        "Reno",
+        0.2,
+        1.8,
+        "The buffer keeps the last ten segments of the window. They arrive behind several holes; Reno repairs one by "
+        "fast retransmit and waits for the timer, which begins after the gap and not before it as without a buffer.",
+    ),
+    Effect(
+        "buffer-overlap",
+        "throughput with noBuffer minus that with Buffer, overlaps of 100 to 500 ms",
+        _mechanisms(OVERLAPS_MS),
+        "default",
+        {
+            "layer 2 drops second copies": READINGS["second copies dropped"],
+            "nothing kept before the host comes: lead 0": READINGS["lead 0"],
+        },
+        (Panel(("reno", "Buffer", 200)), Panel(("reno", "Buffer", 200), "layer 2 drops second copies")),
+        "Reno",
+        0.2,
+        0.8,
+        "The packets kept before the host came make the new branch late by as long as they take on the air. When the "
+        "old branch ends, the new one brings what the host has had: a row of duplicate acknowledgements that looks "
+        "like a loss, and the window is cut. SACK hears that nothing is missing. What is left without the cause is "
+        "the air's time for the copies.",
+    ),
+    Effect(
+        "tahoe",
+        "Buffer, overlaps of 100 to 500 ms: throughput of Tahoe minus that of Reno",
+        {
+            "Tahoe minus Reno": (
+                tuple(("tahoe", "Buffer", delay) for delay in OVERLAPS_MS),
+                tuple(("reno", "Buffer", delay) for delay in OVERLAPS_MS),
+            )
+        },
+        "correspondent 50 ms",
+        {
+            "layer 2 drops second copies": replace(_FAR, duplicates="drop"),
+            "nothing kept before the host comes: lead 0": replace(_FAR, lead_ms=0),
+        },
+        (
+            Panel(("reno", "Buffer", 300)),
+            Panel(("tahoe", "Buffer", 300)),
+            Panel(("reno", "Buffer", 300), "layer 2 drops second copies"),
+        ),
+        "Tahoe minus Reno",
+        0.2,
+        1.3,
+        "The new branch is late, and the old one pauses between two windows, for the air is not the bottleneck: late "
+        "copies then come alone, and their duplicate acknowledgements cut the window. Reno goes on with new segments, "
+        "whose late copies cut it again in the next round trip. Tahoe sends the window again, and does not cut for "
+        "segments that it sent before the first cut.",
+    ),
+)
+
+Gathered: TypeAlias = "dict[str, dict[str, Evidence]]"
+"""By effect, and by what is taken away ("": nothing)."""
+
+
+def gather(batch: Batch, runs: int) -> Gathered:
+    """Asks for the runs of all effects, with their causes and without."""
+    few = evidence.alternative_runs(runs)
+    return {
+        effect.name: {
+            taken: evidence.of_cases(batch, reading, few, effect.cases)
+            for taken, reading in effect.readings.items()
+        }
+        for effect in EFFECTS
+    }
+
+
+def values(effect: Effect, row: str, found: Evidence) -> Values:
+    """The difference of a row, run by run."""
+    better, worse = (
+        np.mean([claims.throughput(found, *case) for case in side], axis=0) for side in effect.of[row]
+    )
+    return np.asarray(better - worse)
+
+
+def counts(effect: Effect, row: str, found: Evidence, field: str) -> Interval:
+    """A count of the runs of the cases that are worse, per handover."""
+    cases = [found.moved[case] for case in effect.of[row][1]]
+    per_run = np.mean([[getattr(run, field) / HANDOVERS for run in runs] for runs in cases], axis=0)
+    return student(per_run.tolist())
+
+
+@dataclass(frozen=True)
+class Explained:
+    """An effect with its runs."""
+
+    effect: Effect
+    found: dict[str, Evidence]
+    """By the names of its readings."""
+    run: int
+    """The one that is drawn."""
+    handovers: list[Handover]
+    """One for each panel."""
+
+
+def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
+    """Records in detail the runs that are drawn: each effect's median one, once what was gathered is made."""
+    batch = Batch()
+    record = {"deliveries": True, "packets": True, "tcp": True, "queues": []}
+    asked: list[tuple[Effect, dict[str, Evidence], int, dict[int, list[Handover]]]] = []
+    for effect in EFFECTS:
+        found = gathered[effect.name]
+        effects = values(effect, effect.median_of, found[""])
+        run = int(np.argsort(effects, kind="stable")[(effects.size - 1) // 2])
+        take = partial(
+            median_handover,
+            flow=FLOW,
+            dwell_ns=DWELL_NS,
+            handovers=HANDOVERS,
+            before_s=effect.before_s,
+            after_s=effect.after_s,
+        )
+        wanted = {}
+        for number, panel in enumerate(effect.panels):
+            scenario = experiments.handovers(*panel.case, effect.readings[panel.without])
+            wanted[number] = (scenario.set("record", record), range(run, run + 1))
+        asked.append((effect, found, run, batch.each(wanted, take)))
+    batch.make(store, threads)
+    return [
+        Explained(effect, found, run, [handover for (handover,) in panels.values()])
+        for effect, found, run, panels in asked
+    ]

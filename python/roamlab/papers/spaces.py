@@ -1,0 +1,36 @@
+"""What a paper leaves open, as a space, and how its claims are decided at one point of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from roamlab.papers.runs import Batch
+    from roamlab.statistics.claims import Claim
+    from roamlab.statistics.space import Axis, Setting
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Space(Generic[R]):
+    """What a paper leaves open, and how its claims are decided under one choice of it all."""
+
+    title: str
+    default: R
+    """The reading with the first value on each axis; a dataclass."""
+    axes: Sequence[Axis]
+    ask: Callable[[Batch, R, range], Callable[[], Sequence[Claim]]]
+    """Asks for the runs of these numbers under a reading; decides the claims once the batch is made."""
+    runs: int
+    """Runs of each experiment under each setting."""
+    confirm: int
+    """Runs, others than those, of each experiment for a closer look; as many again where a verdict turns."""
+
+    def reading(self, setting: Setting) -> R:
+        """The reading that a setting stands for."""
+        chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
+        return replace(self.default, **chosen)  # type: ignore[type-var]

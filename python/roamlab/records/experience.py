@@ -1,0 +1,402 @@
+"""What people notice of a run: voice, video, pages, adaptive video. The definitions of `docs/metrics.md`, as formulas.
+
+Functions of arrays stand first, then the same of a run's tables. Times are in seconds, ratios from 0 to 1. What a run
+does not define is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roamlab.records.metrics import COPY_RELEASED, Values, flow_handovers, seconds, span_s, total
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from roamlab.records.results import Results
+
+
+@dataclass(frozen=True)
+class Codec:
+    """What the E-model and the fits of Cole and Rosenbluth know of a codec."""
+
+    ie: float
+    """Equipment impairment without loss (ITU-T G.113)."""
+    bpl: float
+    """Robustness against packet loss (ITU-T G.113)."""
+    fit: tuple[float, float, float]
+    """Ie of a loss fraction e: a + b ln(1 + c e) (Cole and Rosenbluth, CCR 31(2), 2001)."""
+    delay_s: float
+    """Look-ahead of the coder."""
+
+
+CODECS: Mapping[str, Codec] = {
+    "g711": Codec(0.0, 4.3, (0.0, 30.0, 15.0), 0.0),
+    "g711-plc": Codec(0.0, 25.1, (0.0, 30.0, 15.0), 0.0),
+    "g729": Codec(11.0, 19.0, (11.0, 40.0, 10.0), 0.005),
+}
+"""G.711 without and with concealment of losses, G.729A. G.723.1 has no published fit here."""
+
+
+def ipdv_s(seq: NDArray[np.integer], sent_s: Values, arrived_s: Values) -> Values:
+    """Delay variation of successive packets, (R(i) - R(i-1)) - (S(i) - S(i-1)) (RFC 3393); a loss skips the pair."""
+    order = np.argsort(seq, kind="stable")
+    follows = np.diff(seq[order]) == 1
+    found: Values = (np.diff(arrived_s[order]) - np.diff(sent_s[order]))[follows]
+    return found
+
+
+def rtp_jitter_s(sent_s: Values, arrived_s: Values) -> float:
+    """The estimator of RFC 3550 §6.4.1 at the last packet, in order of arrival: J += (|D| - J) / 16."""
+    if arrived_s.size < 2:
+        return math.nan
+    jitter = 0.0
+    for difference in np.abs(np.diff(arrived_s) - np.diff(sent_s)).tolist():
+        jitter += (difference - jitter) / 16
+    return jitter
+
+
+def late(delays_s: Values, offset_s: float, base_s: float | None = None) -> int:
+    """Packets whose delay is above `base_s + offset_s`: they come after their play-out.
+
+    `base_s` is the smallest delay, unless it is given.
+    """
+    if delays_s.size == 0:
+        return 0
+    base = float(delays_s.min()) if base_s is None else base_s
+    # Times are whole nanoseconds: what is late by less than one is not.
+    return int(np.count_nonzero(delays_s - base > offset_s + 0.5e-9))
+
+
+def delay_impairment(delay_s: float) -> float:
+    """Id of a delay from mouth to ear: 0.024 d + 0.11 (d - 177.3) H(d - 177.3), d in ms."""
+    delay_ms = 1e3 * delay_s
+    return 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
+
+
+def loss_impairment(loss: float, codec: Codec, burst: float = 1.0) -> float:
+    """Ie,eff = Ie + (95 - Ie) Ppl / (Ppl / BurstR + Bpl), Ppl = 100 · `loss` (ITU-T G.107)."""
+    percent = 100.0 * loss
+    return codec.ie + (95.0 - codec.ie) * percent / (percent / burst + codec.bpl)
+
+
+def fitted_impairment(loss: float, codec: Codec) -> float:
+    """Ie as Cole and Rosenbluth fit it: G.711 30 ln(1 + 15 e), G.729A 11 + 40 ln(1 + 10 e)."""
+    least, scale, rate = codec.fit
+    return least + scale * math.log(1.0 + rate * loss)
+
+
+def r_factor(delay_s: float, impairment: float, advantage: float = 0.0) -> float:
+    """R = 93.2 - Id - Ie,eff + A."""
+    return 93.2 - delay_impairment(delay_s) - impairment + advantage
+
+
+def mos(r: float) -> float:
+    """The mean opinion score of a transmission rating: from 1 for R < 0 to 4.5 for R > 100 (ITU-T G.107, Annex B)."""
+    if r < 0.0:
+        return 1.0
+    return 4.5 if r > 100.0 else 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)
+
+
+def freezes_s(
+    offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
+) -> Values:
+    """How long the picture stands still, each time: from the frame that is missing to the next that is shown.
+
+    A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and what it is coded from
+    was shown: a P- or B-frame needs the last I- or P-frame before it. Frames that are due after `end_s` are left out.
+    """
+    due = offered_s + offset_s
+    in_time = completed_s <= due + 0.5e-9
+    shown = np.zeros(due.size, dtype=bool)
+    reference = False
+    for at, kind in enumerate(kinds):
+        shown[at] = bool(in_time[at]) and (kind == "I" or reference)
+        if kind != "B":
+            reference = bool(shown[at])
+    within = due <= end_s
+    shown, due = shown[within], due[within]
+    missing = ~shown
+    starts = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
+    ends = np.flatnonzero(missing & ~np.concatenate([missing[1:], [False]])) + 1
+    bounded = np.append(due, end_s)
+    lengths: Values = bounded[ends] - due[starts]
+    return lengths
+
+
+def play_out(
+    came_s: Values, segment_s: float, startup_s: float, end_s: float, *, whole: bool = False
+) -> tuple[float, Values, float]:
+    """When a player of segments begins, how long each of its stalls is, and when it ends, at `end_s` at the latest.
+
+    `came_s`: when segments were there, in order. Play-out begins, and goes on after a stall, with `startup_s` in the
+    buffer. A stall that has not ended lasts to `end_s`; behind the last segment of a film (`whole`) there is none.
+    """
+    needed = max(1, math.ceil(startup_s / segment_s - 1e-9))
+    begin, played, clock, at = math.nan, 0, 0.0, 0
+    stalls: list[float] = []
+    times = came_s.tolist()
+    while at < len(times):
+        first = min(played + needed, len(times)) - 1
+        resumed = max(times[first], clock)
+        if played == 0:
+            if len(times) < needed:
+                break
+            begin = resumed
+        else:
+            stalls.append(resumed - clock)
+        clock = resumed
+        at = played
+        while at < len(times) and times[at] <= clock + 1e-9:
+            clock += segment_s
+            at += 1
+        played = at
+    if not math.isnan(begin) and clock < end_s and not whole:
+        stalls.append(end_s - clock)
+        clock = end_s
+    return begin, np.asarray([stall for stall in stalls if stall > 1e-9], dtype=np.float64), min(clock, end_s)
+
+
+def fixed_delay_s(network: Mapping[str, Any], path: Sequence[str], size_bytes: float) -> float:
+    """Σ (transmission + propagation) over the links of a path of nodes: what an unloaded network takes for a packet.
+
+    `network` is a run's `manifest.network`; a host stands behind its cell: `["ch", "r", "bs1", "mh"]`.
+    """
+    links: dict[tuple[str, str], tuple[float, float]] = {}
+    for link in network.get("links", []):
+        left, right = link["between"]
+        if isinstance(link["rate"], str):  # a recorded link has no fixed time
+            links[left, right] = links[right, left] = (_rate_bps(link["rate"]), span_s(link["delay"]))
+    for name, cell in network.get("cells", {}).items():
+        backhaul = cell["backhaul"]
+        shape = (_rate_bps(backhaul["rate"]), span_s(backhaul["delay"]))
+        links[cell["router"], name] = links[name, cell["router"]] = shape
+        if isinstance(cell["rate"], str):
+            for host in network.get("hosts", []):
+                shape = (_rate_bps(cell["rate"]), span_s(cell["delay"]))
+                links[name, host["name"]] = links[host["name"], name] = shape
+    shapes = [links[pair] for pair in pairwise(path)]
+    return sum(8.0 * size_bytes / rate + delay for rate, delay in shapes)
+
+
+def _rate_bps(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
+
+
+# Of a run.
+
+
+def delays_s(results: Results, flow: str) -> Values:
+    """One-way delays of the flow's data packets that arrived for the first time, in order of arrival."""
+    rows = results.columns("deliveries")
+    chosen = rows.where("flow", flow) & rows["fresh"]
+    return seconds(rows, chosen=chosen) - seconds(rows, "sent_ns", chosen)
+
+
+def delay_variance_s(results: Results, flow: str, path: Sequence[str]) -> Values:
+    """Of each packet its delay less the fixed delay of `path`: what it waited (the BCMP paper's delay variance)."""
+    rows = results.columns("deliveries")
+    sizes = np.unique(rows["bytes"][rows.where("flow", flow) & rows["fresh"]])
+    if sizes.size > 1:
+        raise ValueError(f"packets of {flow} have several sizes: their fixed delays differ")
+    found = delays_s(results, flow)
+    return found - fixed_delay_s(results.manifest.network, path, float(sizes[0])) if sizes.size else found
+
+
+def ipdv_of_s(results: Results, flow: str) -> Values:
+    """`ipdv_s` of a flow of datagrams."""
+    rows = results.columns("deliveries")
+    chosen = rows.where("flow", flow) & rows["fresh"]
+    return ipdv_s(rows["seq"][chosen], seconds(rows, "sent_ns", chosen), seconds(rows, chosen=chosen))
+
+
+def jitter_s(results: Results, flow: str) -> float:
+    """`rtp_jitter_s` of a flow."""
+    rows = results.columns("deliveries")
+    chosen = rows.where("flow", flow) & rows["fresh"]
+    return rtp_jitter_s(seconds(rows, "sent_ns", chosen), seconds(rows, chosen=chosen))
+
+
+def late_pkts(results: Results, flow: str, offset_s: float) -> int:
+    """Packets of a flow that come after their play-out; see `late`."""
+    return late(delays_s(results, flow), offset_s)
+
+
+@dataclass(frozen=True)
+class Voice:
+    """What one direction of a call is like."""
+
+    loss: float
+    """Packets lost or late, over packets sent."""
+    delay_s: float
+    """From mouth to ear: a packet's time, the coder's look-ahead, the smallest delay, the play-out offset."""
+    r: float
+    """R by Ie,eff of G.107."""
+    fitted_r: float
+    """R by the fit of Cole and Rosenbluth."""
+
+    @property
+    def mos(self) -> float:
+        """The mean opinion score of `r`."""
+        return mos(self.r)
+
+    @property
+    def fitted_mos(self) -> float:
+        """The mean opinion score of `fitted_r`."""
+        return mos(self.fitted_r)
+
+
+def voice(results: Results, flow: str, offset_s: float = 0.06, codec: str | None = None) -> Voice:
+    """How a `voip` flow sounds with a play-out buffer of a fixed offset above the smallest delay.
+
+    `codec` is one of `CODECS`; absent: the flow's own. What is still on its way at the end of the run counts as lost.
+    """
+    spec = application(results, flow)
+    if spec.get("kind") != "voip":
+        return Voice(math.nan, math.nan, math.nan, math.nan)
+    name = spec["codec"] if codec is None else codec
+    sent, found = total(results, flow, "sent_pkts"), delays_s(results, flow)
+    if name not in CODECS or not sent or not found.size:
+        return Voice(math.nan, math.nan, math.nan, math.nan)
+    usual = 1 if str(name).startswith("g723") else 2
+    length = (0.03 if str(name).startswith("g723") else 0.01) * (spec.get("frames") or usual)
+    known = CODECS[name]
+    loss = 1.0 - (found.size - late(found, offset_s)) / sent
+    delay = length + known.delay_s + float(found.min()) + offset_s
+    return Voice(
+        loss,
+        delay,
+        r_factor(delay, loss_impairment(loss, known)),
+        r_factor(delay, fitted_impairment(loss, known)),
+    )
+
+
+def application(results: Results, flow: str) -> dict[str, Any]:
+    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
+    specs = {spec["name"]: spec.get("app", {}) for spec in results.manifest.parameters.get("flows", [])}
+    name = flow
+    while name not in specs and "-" in name:
+        name = name.rpartition("-")[0]
+    found: dict[str, Any] = specs.get(name, {})
+    return found
+
+
+def _units(results: Results, flow: str) -> tuple[Values, Values, NDArray[Any], list[str]]:
+    """When units were offered or asked for and were whole (NaN: never), their groups and kinds."""
+    rows = results.columns("units")
+    chosen = rows.where("flow", flow)
+    whole = rows["completed_ns"][chosen]
+    completed = np.where(whole < 0, math.nan, whole / 1e9)
+    return seconds(rows, chosen=chosen), completed, rows["group"][chosen], rows.words("kind", chosen)
+
+
+def frame_delays_s(results: Results, flow: str) -> Values:
+    """From the begin of each frame to its last packet; NaN for one that never was whole."""
+    offered, completed, _, _ = _units(results, flow)
+    return completed - offered
+
+
+def frame_loss_ratio(results: Results, flow: str) -> float:
+    """Frames that never were whole, over all that began."""
+    delays = frame_delays_s(results, flow)
+    return float(np.isnan(delays).mean()) if delays.size else math.nan
+
+
+def freezes_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
+    """`freezes_s` of a flow's frames: play-out follows the begin of a frame by a fixed offset."""
+    offered, completed, _, kinds = _units(results, flow)
+    return freezes_s(
+        offered, completed, kinds, offset_s, span_s(results.manifest.parameters["run"]["duration"])
+    )
+
+
+def page_loads_s(results: Results, flow: str) -> Values:
+    """Of each page of a `web` flow that came whole: from its first request to the last byte of its last object."""
+    offered, completed, pages, kinds = _units(results, flow)
+    objects = application(results, flow).get("objects", 1)
+    if "object" not in kinds:
+        return np.zeros(0)
+    numbers, place, counts = np.unique(pages, return_inverse=True, return_counts=True)
+    first, last = np.full(numbers.size, math.inf), np.full(numbers.size, -math.inf)
+    np.minimum.at(first, place, offered)
+    np.maximum.at(last, place, np.where(np.isnan(completed), math.inf, completed))
+    loads: Values = (last - first)[counts == objects]
+    return loads[np.isfinite(loads)]
+
+
+def freeze_s(results: Results, flow: str) -> float:
+    """All freezes together; NaN without frames."""
+    return float(freezes_of_s(results, flow).sum()) if frame_delays_s(results, flow).size else math.nan
+
+
+def mean_page_load_s(results: Results, flow: str) -> float:
+    """The mean of `page_loads_s`."""
+    loads = page_loads_s(results, flow)
+    return float(loads.mean()) if loads.size else math.nan
+
+
+@dataclass(frozen=True)
+class Player:
+    """What a `dash` flow is like."""
+
+    startup_s: float
+    """From the first request to the first picture."""
+    stalls_s: Values
+    """How long each stall is."""
+    ratio: float
+    """Stalls over the time from the first picture to the last, or to the end of the run."""
+    mean_rate_bps: float
+    """Mean rate of the segments that came."""
+
+
+def player(results: Results, flow: str) -> Player:
+    """The stalls and the quality of a `dash` flow, by the times at which its segments came."""
+    spec = application(results, flow)
+    asked, came, quality, kinds = _units(results, flow)
+    if "segment" not in kinds or not spec:
+        return Player(math.nan, np.zeros(0), math.nan, math.nan)
+    there = ~np.isnan(came)
+    end, length = span_s(results.manifest.parameters["run"]["duration"]), span_s(spec["segment"])
+    whole = spec.get("segments") == int(there.sum())
+    begin, stalls, end = play_out(came[there], length, span_s(spec["startup"]), end, whole=whole)
+    rates = np.asarray([_rate_bps(rate) for rate in spec["rates"]])
+    mean = float(rates[quality[there]].mean()) if there.any() else math.nan
+    ratio = float(stalls.sum()) / (end - begin) if end > begin else math.nan
+    return Player(begin - float(asked[0]), stalls, ratio, mean)
+
+
+def losses_per_handover(results: Results, flow: str, settle_s: float = 1.0) -> NDArray[np.integer]:
+    """Data packets of a flow that each handover of a host at its ends explains, in order of time.
+
+    A loss belongs to the last `link-down` at or before it, if that is less than `settle_s` ago.
+    """
+    breaks = np.asarray(flow_handovers(results, flow))
+    drops = results.columns("drops")
+    lost = drops.where("flow", flow) & ~drops.where("reason", COPY_RELEASED)
+    if results.columns("flows").where("kind", "tcp")[results.columns("flows").where("flow", flow)].any():
+        lost &= drops["seq"] > 0  # an acknowledgement is no data
+    times = seconds(drops, chosen=lost)
+    place = np.searchsorted(breaks, times, side="right") - 1
+    explained = place >= 0
+    explained[explained] = times[explained] - breaks[place[explained]] < settle_s
+    return np.bincount(place[explained], minlength=breaks.size)
+
+
+def probability_mass(counts: NDArray[np.integer]) -> dict[int, float]:
+    """The share of each count among all."""
+    values, numbers = np.unique(counts, return_counts=True)
+    return {int(value): float(number) / counts.size for value, number in zip(values, numbers, strict=True)}
+
+
+def completion_s(results: Results, flow: str) -> float:
+    """From the start of a file to its last byte; NaN if it did not come whole, or never ends."""
+    begun, whole = total(results, flow, "start_ns"), total(results, flow, "completed_ns")
+    return (whole - begun) / 1e9 if whole >= 0 else math.nan

@@ -1,0 +1,442 @@
+"""The space of readings: what a paper leaves open, as axes with their plausible values, and a search through it.
+
+A setting has one value on each axis. The search tries the default; each other value alone; settings that are drawn by
+the values' weights, from which shares of the space are estimated; settings that cover all pairs of values; and then
+those that a fitted model expects to tell most: where a claim may come out that never did, and what of a change is
+needed for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from roamlab.statistics.stats import Interval, proportion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from roamlab.statistics.claims import Verdict
+
+Setting: TypeAlias = tuple[int, ...]
+"""The position of a value on each axis. Of all zeros: the default."""
+
+BATCH = 12
+"""Settings that are tried together, between two looks at what they gave."""
+DRAWN = 0.35
+"""Part of the settings that are drawn by weight."""
+FEW_VALUES = 5_000
+"""A space of no more settings is listed whole."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value on an axis. `weight` is how plausible it is beside the others, before anything was run."""
+
+    label: str
+    value: Any
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice that a paper leaves open; the first value is the default."""
+
+    field: str
+    """The field of the paper's reading."""
+    what: str
+    values: tuple[Value, ...]
+    source: str
+    """Why it is open: what the paper says, and where."""
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2 or any(value.weight <= 0 for value in self.values):
+            raise ValueError(f"axis {self.field} needs two values or more, each with a weight above 0")
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Of its values, with the sum 1."""
+        found = np.array([value.weight for value in self.values], dtype=np.float64)
+        share: NDArray[np.float64] = found / found.sum()
+        return share
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one setting gave for one claim.
+
+    `margin` is the distance of the deciding measure from the border of the claimed range, positive inside, in half
+    widths of its interval: from 1 the claim holds, up to -1 it is contradicted.
+    """
+
+    verdict: Verdict
+    margin: float
+    measured: str
+
+
+Tried: TypeAlias = dict[Setting, dict[str, Outcome]]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How much of a margin's variance over the space an axis, or two together, account for; with bootstrap interval."""
+
+    axes: tuple[str, ...]
+    share: Interval
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Where a claim holds, in the settings that were tried."""
+
+    claim: str
+    default: Verdict
+    tried: int
+    shares: Mapping[Verdict, Interval]
+    """Of the settings that were drawn by weight."""
+    turning: Setting | None
+    """The smallest change of the default that makes the claim hold or, where it holds, contradicts it."""
+    best: Setting
+    """The setting with the largest margin."""
+    effects: Sequence[Effect]
+
+    def line(self, axes: Sequence[Axis]) -> str:
+        """In one line."""
+        other = "contradicted" if self.default == "holds" else "holds"
+        if self.turning is None:
+            return f"{self.default} under the default; {other} in none of {self.tried} settings"
+        return f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What a search found."""
+
+    axes: Sequence[Axis]
+    tried: Tried
+    drawn: Sequence[Setting]
+    claims: Mapping[str, Robustness] = field(default_factory=dict)
+
+
+def changes(axes: Sequence[Axis], setting: Setting) -> str:
+    """How a setting differs from the default, for people."""
+    found = [
+        f"{axis.what} {axis.values[at].label}" for axis, at in zip(axes, setting, strict=True) if at != 0
+    ]
+    return " + ".join(found) or "the default"
+
+
+def explore(
+    axes: Sequence[Axis],
+    evaluate: Callable[[Sequence[Setting], bool], Sequence[Mapping[str, Outcome]]],
+    budget: int,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Explored:
+    """Search a space with so many settings; `evaluate` gives each claim's outcome under each of a few settings.
+
+    Its second argument asks for a closer look, with more runs, at settings that lean to a verdict and do not reach it.
+    Equal arguments give equal searches. `tell` hears how many settings were tried.
+    """
+    rng = np.random.default_rng(1)
+    drawn = _draws(axes, max(1, round(budget * DRAWN)), rng)
+    budget = min(budget, prod(len(axis.values) for axis in axes))
+    default, *alone = _begin(axes)
+    plan = list(dict.fromkeys([default, *drawn, *alone]))
+    plan = list(dict.fromkeys([*plan, *_cover(axes, plan, 2, rng)]))[:budget]
+    tried: Tried = {}
+    looked: set[Setting] = set()
+
+    def look(settings: Sequence[Setting], *, closely: bool) -> None:
+        for setting, found in zip(settings, evaluate(settings, closely), strict=True):
+            tried[setting] = dict(found)
+
+    while plan:
+        for at in range(0, len(plan), BATCH):
+            look(plan[at : at + BATCH], closely=False)
+            tell(len(tried))
+        closer = _leaning(axes, tried, looked)
+        looked.update(closer)
+        if closer:
+            look(closer, closely=True)
+        plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
+    kept = [setting for setting in drawn if setting in tried]
+    return Explored(axes, tried, kept, _judge(axes, tried, kept))
+
+
+def _begin(axes: Sequence[Axis]) -> list[Setting]:
+    """The default, and each other value alone."""
+    default = (0,) * len(axes)
+    alone = [
+        (*default[:at], value, *default[at + 1 :])
+        for at, axis in enumerate(axes)
+        for value in range(1, len(axis.values))
+    ]
+    return [default, *alone]
+
+
+def _draws(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:
+    """Drawn by weight, with repetition: a share of them is a share of the space."""
+    columns = [rng.choice(len(axis.values), size=count, p=axis.weights).tolist() for axis in axes]
+    return list(zip(*columns, strict=True))
+
+
+def _anywhere(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:
+    """Drawn whatever the weights."""
+    columns = [rng.integers(len(axis.values), size=count).tolist() for axis in axes]
+    return list(zip(*columns, strict=True))
+
+
+def _groups(axes: Sequence[Axis], strength: int) -> Iterator[tuple[int, ...]]:
+    return combinations(range(len(axes)), min(strength, len(axes)))
+
+
+def _covered(setting: Setting, groups: Iterable[tuple[int, ...]]) -> set[tuple[tuple[int, int], ...]]:
+    return {tuple((at, setting[at]) for at in group) for group in groups}
+
+
+def _open(
+    axes: Sequence[Axis], settings: Iterable[Setting], strength: int
+) -> set[tuple[tuple[int, int], ...]]:
+    """Combinations of values on so many axes that no setting has."""
+    groups = list(_groups(axes, strength))
+    wanted = {
+        tuple(zip(group, values, strict=True))
+        for group in groups
+        for values in product(*(range(len(axes[at].values)) for at in group))
+    }
+    for setting in settings:
+        wanted -= _covered(setting, groups)
+    return wanted
+
+
+def _cover(
+    axes: Sequence[Axis],
+    settings: Sequence[Setting],
+    strength: int,
+    rng: np.random.Generator,
+    most: int | None = None,
+) -> list[Setting]:
+    """Settings that, with those given, have every combination of values on so many axes, or `most` of these settings.
+
+    Greedy: of some candidates around a missing combination, the one with most that are missing.
+    """
+    groups = list(_groups(axes, strength))
+    wanted = _open(axes, settings, strength)
+    found: list[Setting] = []
+    while wanted and (most is None or len(found) < most):
+        seed = min(wanted)
+        candidates = [_with(each, seed) for each in _draws(axes, 30, rng)]
+        best = max(candidates, key=lambda each: len(wanted & _covered(each, groups)))
+        found.append(best)
+        wanted -= _covered(best, groups)
+    return found
+
+
+def _with(setting: Setting, values: Iterable[tuple[int, int]]) -> Setting:
+    changed = list(setting)
+    for at, value in values:
+        changed[at] = value
+    return tuple(changed)
+
+
+def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[Setting]:
+    """What to try now: for each claim in turn what it needs most, and combinations of three values."""
+    default = (0,) * len(axes)
+    lists = []
+    for claim in tried[default]:
+        other = _turned(tried[default][claim].verdict)
+        turning = _turning(axes, tried, claim)
+        if turning is None:
+            lists.append(_promising(axes, tried, claim, other, rng))
+        else:
+            # What of the change is needed: each part taken back, and each part alone.
+            lists.append([each for each in _parts(turning) if each not in tried])
+    lists.append(_cover(axes, list(tried), 3, rng, most=4))
+    turns = [each for row in _turns(lists) for each in row]
+    fresh = [each for each in dict.fromkeys(turns) if each not in tried]
+    while len(fresh) < BATCH and len(fresh) + len(tried) < prod(len(axis.values) for axis in axes):
+        fresh += [each for each in _anywhere(axes, 1, rng) if each not in tried and each not in fresh]
+    return fresh
+
+
+def _leaning(axes: Sequence[Axis], tried: Tried, looked: set[Setting]) -> list[Setting]:
+    """Undecided settings that lean to a claim's other verdict and would tell most: the best, or parts of a turn."""
+    found = []
+    for claim, outcome in tried[(0,) * len(axes)].items():
+        other = _turned(outcome.verdict)
+        sign = 1.0 if other == "holds" else -1.0
+        turning = _turning(axes, tried, claim)
+        leaning = [
+            setting
+            for setting in (tried if turning is None else _parts(turning))
+            if setting in tried
+            and setting not in looked
+            and tried[setting][claim].verdict == "undecided"
+            and sign * tried[setting][claim].margin > 0
+        ]
+        leaning.sort(key=lambda setting: -sign * tried[setting][claim].margin)
+        found += leaning[: 1 if turning is None else None]
+    return list(dict.fromkeys(found))
+
+
+def _turns(lists: Sequence[Sequence[Setting]]) -> Iterator[list[Setting]]:
+    for at in range(max(map(len, lists), default=0)):
+        yield [each[at] for each in lists if at < len(each)]
+
+
+def _turned(default: Verdict) -> Verdict:
+    return "contradicted" if default == "holds" else "holds"
+
+
+def _turning(axes: Sequence[Axis], tried: Tried, claim: str) -> Setting | None:
+    """The smallest change after which the verdict is the other; of equal ones the most plausible."""
+    default = tried[(0,) * len(axes)]
+    other = _turned(default[claim].verdict)
+    found = [setting for setting, outcomes in tried.items() if outcomes[claim].verdict == other]
+
+    def order(setting: Setting) -> tuple[int, float, Setting]:
+        weight = prod(float(axis.weights[at]) for axis, at in zip(axes, setting, strict=True))
+        return sum(at != 0 for at in setting), -weight, setting
+
+    return min(found, key=order, default=None)
+
+
+def _parts(setting: Setting) -> list[Setting]:
+    """With one change less, and each change alone."""
+    changed = [at for at, value in enumerate(setting) if value]
+    less = [_with(setting, [(at, 0)]) for at in changed]
+    alone = [tuple(value if at == one else 0 for at, value in enumerate(setting)) for one in changed]
+    return less + alone
+
+
+def _promising(
+    axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict, rng: np.random.Generator
+) -> list[Setting]:
+    """Settings not tried yet in which the model expects the margin nearest to the other verdict."""
+    settings = list(tried)
+    sign = 1.0 if other == "holds" else -1.0
+    margins = sign * _margins(tried, claim)
+    weights = _fit(_matrix(axes, settings), margins)
+    near = [settings[at] for at in np.argsort(-margins)[:4]]
+    candidates = {
+        _with(setting, [(at, value)])
+        for setting in near
+        for at, axis in enumerate(axes)
+        for value in range(len(axis.values))
+    }
+    size = prod(len(axis.values) for axis in axes)
+    if size <= FEW_VALUES:
+        candidates |= set(product(*(range(len(axis.values)) for axis in axes)))
+    else:
+        candidates |= set(_anywhere(axes, 2000, rng))
+    fresh = sorted(candidates - set(settings))
+    if not fresh:
+        return []
+    expected = _matrix(axes, fresh) @ weights
+    return [fresh[at] for at in np.argsort(-expected, kind="stable")[:4]]
+
+
+_MARGIN = 5.0
+"""Beyond so many half widths it does not matter how far."""
+
+
+def _margins(tried: Tried, claim: str) -> NDArray[np.float64]:
+    found = np.array([outcomes[claim].margin for outcomes in tried.values()])
+    finite = np.nan_to_num(found, nan=0.0, posinf=_MARGIN, neginf=-_MARGIN)
+    clipped: NDArray[np.float64] = np.clip(finite, -_MARGIN, _MARGIN)
+    return clipped
+
+
+_RIDGE = 0.3
+
+
+def _terms(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
+    """Of each column of `_matrix` the axes that it is about: main effects, and interactions of two axes."""
+    sizes = [len(axis.values) for axis in axes]
+    mains = [(at,) for at, size in enumerate(sizes) for _ in range(size)]
+    pairs = combinations(range(len(axes)), 2)
+    return mains + [pair for pair in pairs for _ in range(sizes[pair[0]] * sizes[pair[1]])]
+
+
+def _matrix(axes: Sequence[Axis], settings: Sequence[Setting]) -> NDArray[np.float64]:
+    """A row for each setting. Columns are centred by the weights: over the space, terms are not correlated."""
+    values = np.array(settings)
+    ones = [np.eye(len(axis.values))[values[:, at]] - axis.weights for at, axis in enumerate(axes)]
+    pairs = [
+        (left[:, :, None] * right[:, None, :]).reshape(len(settings), -1)
+        for left, right in combinations(ones, 2)
+    ]
+    matrix: NDArray[np.float64] = np.concatenate([*ones, *pairs], axis=1)
+    return matrix
+
+
+def _fit(matrix: NDArray[np.float64], margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The columns' weights, by least squares with a small ridge; there are more columns than rows."""
+    gram = matrix @ matrix.T + _RIDGE * np.eye(len(matrix))
+    weights: NDArray[np.float64] = matrix.T @ np.linalg.solve(gram, margins - margins.mean())
+    return weights
+
+
+def _shares(
+    terms: Sequence[tuple[int, ...]], space: NDArray[np.float64], weights: NDArray[np.float64]
+) -> dict[tuple[int, ...], float]:
+    """Of the variance of the expected margins over the space, what each term accounts for."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for column, term in enumerate(terms):
+        groups.setdefault(term, []).append(column)
+    parts = {term: float(np.var(space[:, columns] @ weights[columns])) for term, columns in groups.items()}
+    total = sum(parts.values())
+    return {term: part / total if total > 0 else 0.0 for term, part in parts.items()}
+
+
+_RESAMPLES = 60
+_SHOWN = 0.05
+"""Shares of variance below this are not told."""
+
+
+def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:
+    """Axes and pairs that decide a claim, largest first."""
+    settings, margins = list(tried), _margins(tried, claim)
+    if np.ptp(margins) == 0.0:
+        return []
+    rng = np.random.default_rng(2)
+    terms, matrix = _terms(axes), _matrix(axes, settings)
+    space = _matrix(axes, _draws(axes, 500, rng))
+    found = _shares(terms, space, _fit(matrix, margins))
+    resampled = []
+    for _ in range(_RESAMPLES):
+        chosen = rng.integers(len(settings), size=len(settings))
+        resampled.append(_shares(terms, space, _fit(matrix[chosen], margins[chosen])))
+    effects = []
+    for term, share in found.items():
+        if share >= _SHOWN:
+            low, high = np.quantile([each[term] for each in resampled], [0.025, 0.975])
+            interval = Interval(share, min(float(low), share), max(float(high), share), len(settings))
+            effects.append(Effect(tuple(axes[at].what for at in term), interval))
+    return sorted(effects, key=lambda effect: -effect.share.effect)
+
+
+_VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "contradicted")
+
+
+def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
+    default = tried[(0,) * len(axes)]
+    found = {}
+    for claim in default:
+        verdicts = [tried[setting][claim].verdict for setting in drawn]
+        found[claim] = Robustness(
+            claim=claim,
+            default=default[claim].verdict,
+            tried=len(tried),
+            shares={each: proportion(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
+            turning=_turning(axes, tried, claim),
+            best=max(tried, key=lambda setting: tried[setting][claim].margin),
+            effects=_effects(axes, tried, claim),
+        )
+    return found

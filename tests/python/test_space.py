@@ -1,0 +1,140 @@
+"""The search through a space of readings, on spaces in which it is known where a claim is true."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from roamlab.statistics import space
+from roamlab.statistics.space import Axis, Outcome, Setting, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+AXES = [
+    Axis(f"f{at}", f"axis {at}", (Value("a", 0, 2.0), Value("b", 1), Value("c", 2)), "planted")
+    for at in range(9)
+]
+"""19,683 settings."""
+
+
+def _outcome(margin: float) -> Outcome:
+    verdict = "holds" if margin >= 1 else "contradicted" if margin <= -1 else "undecided"
+    return Outcome(verdict, margin, f"{margin:g}")  # type: ignore[arg-type]
+
+
+def _explore(margin: Callable[[Setting], float], budget: int = 150) -> space.Robustness:
+    def evaluate(settings: Sequence[Setting], _: bool) -> list[dict[str, Outcome]]:
+        return [{"claim": _outcome(margin(setting))} for setting in settings]
+
+    return space.explore(AXES, evaluate, budget).claims["claim"]
+
+
+def _in(setting: Setting, corner: dict[int, int]) -> bool:
+    return all(setting[at] == value for at, value in corner.items())
+
+
+@pytest.mark.parametrize("corner", [{2: 1}, {1: 2, 5: 1}, {0: 1, 4: 2}, {3: 1, 6: 2, 8: 1}])
+def test_a_corner_without_a_slope_is_found(corner: dict[int, int]) -> None:
+    """Nothing near it says that it is there."""
+    found = _explore(lambda setting: 2.0 if _in(setting, corner) else -2.0)
+    assert found.turning is not None
+    assert found.tried <= 150
+    assert {at: value for at, value in enumerate(found.turning) if value} == corner
+
+
+@pytest.mark.parametrize("corner", [{1: 1, 2: 2, 3: 1, 4: 2}, {0: 2, 3: 2, 5: 2, 7: 2, 8: 2}])
+def test_a_small_corner_is_found_by_its_slope(corner: dict[int, int]) -> None:
+    noise = np.random.default_rng(5)
+
+    def margin(setting: Setting) -> float:
+        missing = sum(setting[at] != value for at, value in corner.items())
+        return 2.0 if missing == 0 else -1.5 - missing + noise.normal(0, 0.3)
+
+    found = _explore(margin)
+    assert found.turning is not None
+    assert {at: value for at, value in enumerate(found.turning) if value} == corner
+    assert found.line(AXES) == (
+        "contradicted under the default; holds under "
+        + " + ".join(f"axis {at} {'abc'[value]}" for at, value in corner.items())
+    )
+
+
+def test_a_claim_that_is_true_nowhere_is_reported_as_such() -> None:
+    found = _explore(lambda setting: -2.0 + 0.05 * sum(setting))
+    assert found.turning is None
+    assert found.line(AXES) == "contradicted under the default; holds in none of 150 settings"
+    assert (found.shares["holds"].effect, found.shares["contradicted"].effect) == (0.0, 1.0)
+    assert found.shares["holds"].high < 0.1
+
+
+def test_a_claim_that_breaks_is_reported_with_what_breaks_it() -> None:
+    found = _explore(lambda setting: -2.0 if _in(setting, {4: 1, 7: 1}) else 2.0)
+    assert found.line(AXES) == "holds under the default; contradicted under axis 4 b + axis 7 b"
+
+
+def test_shares_are_of_the_space_by_weight() -> None:
+    # Two of three values count half as much as the first: axis 0 is at its default in half of the space.
+    found = _explore(lambda setting: 2.0 if setting[0] else -2.0, budget=400)
+    share = found.shares["holds"]
+    assert share.low <= 0.5 <= share.high
+    assert share.runs == round(400 * space.DRAWN)
+
+
+def test_what_decides_is_told_with_its_uncertainty() -> None:
+    main = _explore(lambda setting: 2.0 if setting[3] else -2.0)
+    assert main.effects[0].axes == ("axis 3",)
+    assert main.effects[0].share.low > 0.5
+    pair = _explore(lambda setting: 2.0 if (setting[2] > 0) != (setting[6] > 0) else -2.0, budget=300)
+    assert pair.effects[0].axes == ("axis 2", "axis 6")
+    assert all(effect.share.effect >= 0.05 for effect in pair.effects)
+
+
+def test_what_leans_is_looked_at_closely() -> None:
+    """Few runs never decide: a closer look at the best of the undecided settings does."""
+    looked: list[Setting] = []
+
+    def evaluate(settings: Sequence[Setting], closely: bool) -> list[dict[str, Outcome]]:
+        looked.extend(settings if closely else [])
+        margins = [0.4 * (each[1] + each[2]) - 1.2 for each in settings]
+        return [{"claim": _outcome(margin * (5 if closely else 1))} for margin in margins]
+
+    found = space.explore(AXES, evaluate, 100).claims["claim"]
+    assert found.line(AXES) == "contradicted under the default; holds under axis 1 c + axis 2 c"
+    assert looked
+    assert all(each[1] == each[2] == 2 for each in looked)
+
+
+def test_all_pairs_of_values_are_tried() -> None:
+    tried: list[Setting] = []
+
+    def evaluate(settings: Sequence[Setting], _: bool) -> list[dict[str, Outcome]]:
+        tried.extend(settings)
+        return [{"claim": _outcome(-2.0)} for _ in settings]
+
+    space.explore(AXES, evaluate, 150)
+    assert len(tried) == len(set(tried)) == 150
+    for one, other in combinations(range(9), 2):
+        assert {(each[one], each[other]) for each in tried} == set(product(range(3), repeat=2))
+
+
+def test_a_space_smaller_than_the_budget_is_tried_whole() -> None:
+    found = space.explore(AXES[:2], lambda few, _: [{"claim": _outcome(-2.0)} for _ in few], 150)
+    assert len(found.tried) == 9
+
+
+def test_equal_searches_are_equal() -> None:
+    first, second = (
+        space.explore(AXES, lambda few, _: [{"claim": _outcome(sum(each) - 12.0)} for each in few], 100)
+        for _ in range(2)
+    )
+    assert list(first.tried) == list(second.tried)
+    assert first.claims == second.claims
+
+
+def test_an_axis_has_a_choice() -> None:
+    with pytest.raises(ValueError, match="two values or more"):
+        Axis("f", "axis", (Value("a", 0),), "planted")
