@@ -27,6 +27,8 @@ fn measure(bencher: Bencher, network: Network, flows: u32, seconds: u32) {
         Ok(scenario) => scenario,
         Err(error) => return eprintln!("{error}"),
     };
-    let Ok(totals) = Totals::of(&scenario) else { return };
-    bencher.counter(ItemsCount::new(totals.packet_hops)).bench_local(|| Totals::of(&scenario));
+    let wanted = network.wanted();
+    let run = || Totals::of(&scenario, wanted.as_deref());
+    let Ok(totals) = run() else { return };
+    bencher.counter(ItemsCount::new(totals.packet_hops)).bench_local(run);
 }

@@ -31,7 +31,7 @@ fn measure(words: &[String]) -> Result<String, String> {
     let seconds = seconds.parse().map_err(|_| usage())?;
     let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
-    let Totals { sent, packet_hops, events } = Totals::of(&scenario)?;
+    let Totals { sent, packet_hops, events } = Totals::of(&scenario, network.wanted().as_deref())?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());
     Ok(format!(
         "{{\"sent\": {sent}, \"packet_hops\": {packet_hops}, \"events\": {events}, \"peak_kib\": {peak}}}"

@@ -7,7 +7,9 @@
 //! goes into a 4-ary heap, which takes part in the tournament as lane 0.
 //!
 //! A distance gets a lane when it is seen several times in a row at its place of a hash table, so that random distances do
-//! not use the lanes up. Distances that share a place share a lane.
+//! not use the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
+//! lane at nearly the same distance, since every doubling of the lanes is one more match for each event: its events are put
+//! in a few steps before the tail. A guest for which that is too far gets a lane of its own.
 
 use crate::time::Time;
 
@@ -25,6 +27,10 @@ const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
 /// How often in a row a distance must have come before it gets a lane.
 const REPEATS: u8 = 4;
+/// In [`EventScheduler::lane_of`]: the lane is another distance's.
+const GUEST: u8 = 0x80;
+/// Events at a lane's tail that one may go before.
+const STEPS_BACK: usize = 4;
 
 /// A pending event.
 #[derive(Copy, Clone, Debug)]
@@ -47,13 +53,15 @@ struct Lane<E> {
     ring: Vec<Entry<E>>,
     head: usize,
     tail: usize,
-    /// The time of the event pushed last.
+    /// The time of the last event.
     last: Time,
+    /// How far ahead its events are pushed, guests' left out.
+    distance: u64,
 }
 
 impl<E> Default for Lane<E> {
     fn default() -> Self {
-        Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO }
+        Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO, distance: 0 }
     }
 }
 
@@ -83,6 +91,24 @@ impl<E: Copy> Lane<E> {
         let place = self.place(self.tail);
         self.ring[place] = entry;
         self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Puts in an event that may not be the last; how many are before it. `None`: too many would be behind it.
+    fn insert(&mut self, entry: Entry<E>) -> Option<usize> {
+        let from_tail = |lane: &Self, steps: usize| lane.place(lane.tail.wrapping_sub(1 + steps));
+        let is_before = |&steps: &usize| entry.rank() < self.ring[from_tail(self, steps)].rank();
+        let (waiting, last) = (self.len(), self.last);
+        let behind = (0..waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
+        if behind > STEPS_BACK {
+            return None;
+        }
+        self.push(entry);
+        self.last = last.max(entry.time);
+        for steps in 0..behind {
+            let (here, ahead) = (from_tail(self, steps), from_tail(self, steps + 1));
+            self.ring.swap(here, ahead);
+        }
+        Some(waiting - behind)
     }
 
     #[cold]
@@ -176,7 +202,7 @@ impl<E: Copy> EventScheduler<E> {
             & (PLACES - 1);
         match self.lane_of[place] {
             0 => self.push_without_lane(place, distance, entry),
-            lane => self.push_to_lane(usize::from(lane), entry),
+            lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, entry),
         }
     }
 
@@ -222,6 +248,12 @@ impl<E: Copy> EventScheduler<E> {
         time < self.now.0 || (time == self.now.0 && number <= self.now.1)
     }
 
+    /// The insertion number of the event popped last.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.now.1
+    }
+
     /// The number of pending events.
     pub fn len(&self) -> usize {
         self.heap.len() + self.lanes.iter().map(Lane::len).sum::<usize>()
@@ -238,11 +270,11 @@ impl<E: Copy> EventScheduler<E> {
     }
 
     #[inline(always)]
-    fn push_to_lane(&mut self, number: usize, entry: Entry<E>) {
-        let lane = &mut self.lanes[number % MAX_LANES];
+    fn push_to_lane(&mut self, place: usize, number: usize, entry: Entry<E>) {
+        let lane = &mut self.lanes[number];
         let is_empty = lane.head == lane.tail;
         if !is_empty && entry.time <= lane.last {
-            return self.push_out_of_order(number, entry);
+            return self.push_out_of_order(place, number, entry);
         }
         lane.push(entry);
         if is_empty {
@@ -250,16 +282,19 @@ impl<E: Copy> EventScheduler<E> {
         }
     }
 
-    /// Adds an event that may not be later than the last one of the lane: reserved numbers come late.
-    #[cold]
+    /// Adds an event that may not be later than the last one of the lane: a guest's, or reserved numbers come late.
     #[inline(never)]
-    fn push_out_of_order(&mut self, number: usize, entry: Entry<E>) {
-        let lane = &mut self.lanes[number];
-        let last = &lane.ring[lane.place(lane.tail.wrapping_sub(1))];
-        if last.rank() < entry.rank() {
-            lane.push(entry);
-        } else {
-            self.push_to_heap(entry);
+    fn push_out_of_order(&mut self, place: usize, number: usize, entry: Entry<E>) {
+        match self.lanes[number].insert(entry) {
+            Some(0) => self.bring_forward(number, key(entry.time, number)),
+            Some(_) => {}
+            None => {
+                if self.lane_of[place] & GUEST != 0 && self.used < MAX_LANES {
+                    let distance = entry.time.as_nanos() - self.now.0.as_nanos();
+                    self.lane_of[place] = self.add_lane(distance) as u8;
+                }
+                self.push_to_heap(entry);
+            }
         }
     }
 
@@ -268,17 +303,35 @@ impl<E: Copy> EventScheduler<E> {
     fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
         let (last, repeats) = self.seen[place];
         self.seen[place] = (distance, if last == distance { repeats + 1 } else { 1 });
-        if self.seen[place].1 < REPEATS || self.used == MAX_LANES {
-            self.seen[place].1 = self.seen[place].1.min(REPEATS);
+        if self.seen[place].1 < REPEATS {
             return self.push_to_heap(entry);
         }
+        self.seen[place].1 = REPEATS;
+        let near = self.nearest_lane(distance).filter(|_| self.used >= FEW_LANES);
+        let (lane, guest) = match near {
+            Some(near) => (near, GUEST),
+            None if self.used < MAX_LANES => (self.add_lane(distance), 0),
+            None => return self.push_to_heap(entry),
+        };
+        self.lane_of[place] = lane as u8 | guest;
+        self.push_to_lane(place, lane, entry);
+    }
+
+    /// The lane whose distance is nearest to this one, if it differs by a quarter at most.
+    fn nearest_lane(&self, distance: u64) -> Option<usize> {
+        let differ = |&lane: &usize| self.lanes[lane].distance.abs_diff(distance);
+        (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
+    }
+
+    /// Puts one more lane to use.
+    fn add_lane(&mut self, distance: u64) -> usize {
         let lane = self.used;
         self.used += 1;
-        self.lane_of[place] = lane as u8;
+        self.lanes[lane].distance = distance;
         if lane == self.leaves {
             self.double();
         }
-        self.push_to_lane(lane, entry);
+        lane
     }
 
     /// Makes room for twice as many lanes.
@@ -352,14 +405,16 @@ impl<E: Copy> EventScheduler<E> {
         self.bring_forward_here(lane, key);
     }
 
-    /// The same without a call. The lane plays until it loses: from there on nothing changes.
+    /// The same without a call. The lane goes up against those who have won so far until it loses: from there on nothing
+    /// changes.
     #[inline(always)]
     fn bring_forward_here(&mut self, lane: usize, key: u64) {
-        let mut at = self.leaves | lane;
-        self.tree[at % (2 * MAX_LANES)] = key;
-        while at > 1 && self.earlier(key, self.tree[(at ^ 1) % (2 * MAX_LANES)]) == key {
+        let mut at = (self.leaves | lane) % (2 * MAX_LANES);
+        self.tree[at] = key;
+        at /= 2;
+        while at > 0 && self.earlier(self.tree[at], key) == key {
+            self.tree[at] = key;
             at /= 2;
-            self.tree[at % (2 * MAX_LANES)] = key;
         }
     }
 

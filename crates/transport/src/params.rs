@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A family of defaults: whose TCP is being run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// The RFCs: 5681, 6298, 6582, 6675, 3042.
+    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 5682.
     #[default]
     #[serde(rename = "rfc")]
     Rfc,
@@ -528,7 +528,8 @@ impl TcpParams {
             sack_blocks,
             sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             dsack: sack_blocks > 0,
-            timestamp_size: Bytes(12), // RFC 7323 appendix A
+            timestamp_size: Bytes(12),                   // RFC 7323 appendix A
+            spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is no loss
             ack_timestamp_size: Bytes(12),
             ecn_on_retransmissions: false,
             cwr_on_retransmissions: false,

@@ -102,11 +102,13 @@ fn header(words: &[&str]) -> Result<(TcpHeader, Ecn), String> {
             }
             "ecr" => {
                 let echo = Time::ZERO + seconds(value()?)?;
-                header.timestamps = Some(Timestamps { value: Time::ZERO, echo });
+                let value = header.timestamps.map_or(Time::ZERO, |timestamps| timestamps.value);
+                header.timestamps = Some(Timestamps { value, echo });
             }
             "ts" => {
                 let value = Time::ZERO + seconds(value()?)?;
-                header.timestamps = Some(Timestamps { value, echo: Time::ZERO });
+                let echo = header.timestamps.map_or(Time::ZERO, |timestamps| timestamps.echo);
+                header.timestamps = Some(Timestamps { value, echo });
             }
             "syn" => (header.payload, flags) = (0, flags.with(TcpFlags::SYN)),
             "fin" => (header.payload, flags) = (0, flags.with(TcpFlags::FIN)),
@@ -119,8 +121,8 @@ fn header(words: &[&str]) -> Result<(TcpHeader, Ecn), String> {
     Ok((TcpHeader { flags, sacks, ..header }, ecn))
 }
 
-/// A sent segment as a script writes it: its number, and a letter for all that is special about it.
-fn written(segment: &Segment) -> String {
+/// A sent segment as a script writes it: its number, a letter for all that is special about it, and if asked its size.
+fn written(segment: &Segment, with_size: bool) -> String {
     let header = &segment.header;
     let has = |flag| header.flags.has(flag);
     let bare = header.payload == 0 && !has(TcpFlags::SYN) && !has(TcpFlags::FIN);
@@ -134,7 +136,8 @@ fn written(segment: &Segment) -> String {
         ('T', segment.ecn == Ecn::Ect0),
     ];
     let marks: String = marks.into_iter().filter(|(_, is)| *is).map(|(letter, _)| letter).collect();
-    if marks.is_empty() { header.seq.to_string() } else { format!("{}/{marks}", header.seq) }
+    let number = if marks.is_empty() { header.seq.to_string() } else { format!("{}/{marks}", header.seq) };
+    if with_size { format!("{number}={}", segment.size.0) } else { number }
 }
 
 impl Script {
@@ -196,21 +199,30 @@ impl Script {
         let nothing = rest == ["nothing"];
         match &mut self.endpoint {
             Endpoint::Sender(sender) => {
+                let sized = |index: usize| rest.get(index).is_some_and(|word| word.contains('='));
                 let sent: Vec<String> = std::iter::from_fn(|| sender.poll_transmit(self.now))
-                    .map(|segment| written(&segment))
+                    .enumerate()
+                    .map(|(index, segment)| written(&segment, sized(index)))
                     .collect();
                 let expected: Vec<String> =
                     rest.iter().filter(|_| !nothing).map(|&word| word.to_owned()).collect();
                 expect("sent", expected, sent)
             }
             Endpoint::Receiver(receiver) => {
-                let acks: Vec<TcpHeader> = std::iter::from_fn(|| receiver.poll_transmit(self.now))
-                    .map(|segment| segment.header)
-                    .collect();
+                let segments: Vec<Segment> =
+                    std::iter::from_fn(|| receiver.poll_transmit(self.now)).collect();
                 if nothing {
-                    return expect("ACKs", 0, acks.len());
+                    return expect("ACKs", 0, segments.len());
                 }
-                expect("ACKs", 1, acks.len())?;
+                expect("ACKs", 1, segments.len())?;
+                let (rest, size) = match rest {
+                    [words @ .., "size", size] => (words, Some(number(size)?)),
+                    _ => (rest, None),
+                };
+                if let Some(size) = size {
+                    expect("size", u64::from(size), segments[0].size.0)?;
+                }
+                let acks = [segments[0].header];
                 let (wanted, _) = header(rest)?;
                 expect("ack", wanted.ack, acks[0].ack)?;
                 expect("flags", wanted.flags, acks[0].flags)?;
@@ -279,7 +291,7 @@ fn scripts(folder: &Path) -> Vec<(PathBuf, String)> {
 fn every_script_holds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/tcp");
     let scripts = scripts(&folder);
-    assert!(scripts.len() >= 120, "only {} scripts", scripts.len());
+    assert!(scripts.len() >= 260, "only {} scripts", scripts.len());
     let mut failures = Vec::new();
     for (path, text) in &scripts {
         let name = path.strip_prefix(&folder).unwrap_or(path).display();
@@ -299,5 +311,9 @@ fn a_wrong_script_fails() {
     assert!(run("+0 offer 5\n+0 > 1").is_err());
     assert!(run("+0 offer 5\n+0 > 0/S\n+0 ? cwnd 2").is_err());
     assert!(run("+0 offer 5\n+0 > 0/S\n+0 timer 2").is_err());
+    assert!(run("+0 offer 5\n+0 > 0/S=40").is_ok());
+    assert!(run("+0 offer 5\n+0 > 0/S=41").is_err());
+    assert!(run("role receiver\n+0 < seq 0 syn\n+0 > ack 1 syn size 40").is_ok());
+    assert!(run("role receiver\n+0 < seq 0 syn\n+0 > ack 1 syn size 44").is_err());
     assert!(run("set windoww = 5 pkt\n+0 offer 5").is_err());
 }

@@ -20,9 +20,8 @@ pub enum Event {
         /// The packet.
         packet: Parked,
     },
-    /// The first packet in flight on a link that keeps track of them arrives (or would have, had it not been taken off the
-    /// air).
-    LinkHead {
+    /// The first packet in flight on a link that keeps track of them arrives, or one would have that was taken off the air.
+    TrackedArrival {
         /// Which link.
         link: LinkId,
     },

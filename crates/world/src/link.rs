@@ -43,11 +43,7 @@ pub enum End {
 pub struct InFlight {
     /// When its transmission began.
     pub started: Time,
-    /// When its transmission ends.
-    sent: Time,
-    /// When it arrives.
-    arrival: Time,
-    /// The reserved insertion number of its arrival.
+    /// The insertion number of its arrival.
     insertion: u64,
     /// The packet.
     pub packet: PacketId,
@@ -184,7 +180,8 @@ pub struct Link {
     /// Signalling that overtakes data.
     overtaking: VecDeque<PacketId>,
     in_flight: VecDeque<InFlight>,
-    head_pending: bool,
+    /// When the last of those that it has listed so far arrives, or would have.
+    last_arrival: Time,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
     station: Option<Station>,
     /// The hosts that its base station has associated; `None`: it knows nothing of association.
@@ -264,7 +261,7 @@ impl Links {
             forwarded: 0,
             overtaking: VecDeque::new(),
             in_flight: VecDeque::new(),
-            head_pending: false,
+            last_arrival: Time::ZERO,
             station: None,
             members: None,
             recorded: None,
@@ -335,7 +332,7 @@ impl Links {
         let [end, insertion] = cx.scheduler.reserve_two();
         link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
-            return self.track(id, packet, insertion, cx);
+            return self.track(id, packet, (cx.now, insertion), cx);
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };

@@ -48,8 +48,6 @@ pub struct Network {
     rules: Rules,
     /// Names of the queues behind schedulers; their numbers in records follow those of the links.
     bearers: Vec<String>,
-    /// What has come to the end of its way and is not yet handed up.
-    up: Up,
 }
 
 /// What holds for all of a network.
@@ -111,7 +109,7 @@ impl Network {
         domains: Vec<Domain>,
         rules: Rules,
     ) -> Network {
-        Network { links, ways, nodes, cells, domains, rules, bearers, up: Up::Nothing }
+        Network { links, ways, nodes, cells, domains, rules, bearers }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.
@@ -207,6 +205,9 @@ impl Network {
         if cx.is_tracing() {
             self.links.trace();
         }
+        for node in self.nodes.iter_mut() {
+            node.looks_at_packets = node.watches_uplink || cx.is_tracing();
+        }
         let mut special: Vec<bool> =
             self.nodes.iter().map(|node| node.is_special() || cx.is_tracing()).collect();
         for home in self.nodes.iter().filter_map(|node| self.ways.home(node.addr)) {
@@ -234,7 +235,8 @@ impl Network {
     }
 
     /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
-    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
+    #[inline(always)]
+    pub fn arrived(&mut self, link: LinkId, cx: &Cx) -> Option<InFlight> {
         self.links.arrived(link, cx)
     }
 

@@ -52,6 +52,8 @@ pub struct Node {
     pub residents: Vec<Resident>,
     /// Some agent here watches the uplink.
     pub watches_uplink: bool,
+    /// Of every packet that comes here it is asked whether some agent watches it, or it is traced.
+    pub looks_at_packets: bool,
     /// Some agent here keeps copies of what is sent over the air.
     pub keeps_copies: bool,
     /// Base stations hang off it.
@@ -72,6 +74,7 @@ impl Node {
             neighbours: BTreeMap::new(),
             residents: Vec::new(),
             watches_uplink: false,
+            looks_at_packets: false,
             keeps_copies: false,
             is_access_router: false,
             serves: None,
@@ -124,6 +127,11 @@ impl Nodes {
     /// The nodes, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Node> {
         self.0.iter()
+    }
+
+    /// The nodes, in order, to be changed.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Node> {
+        self.0.iter_mut()
     }
 
     /// The node with this address.

@@ -15,7 +15,7 @@ pub struct HostRoute {
     pub from: Option<Addr>,
     /// Where to.
     pub via: Via,
-    /// (To a neighbour) the link there.
+    /// (To a neighbour, over the air) the link there.
     pub link: Option<LinkId>,
     /// Tell the agent of packets that take it.
     pub watch: bool,
@@ -68,19 +68,38 @@ impl Taken {
     }
 }
 
+/// Where the routes of a host are.
+#[derive(Copy, Clone, Debug)]
+struct Place {
+    /// Their place in [`RouteTable::hosts`]; [`NOWHERE`], if it has had none.
+    routes: u32,
+    /// See [`RouteTable::straight`]; or [`NOWHERE`].
+    straight: u32,
+}
+
+const NO_PLACE: Place = Place { routes: NOWHERE, straight: NOWHERE };
+
 /// The host routes of one node.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
     /// Of each host that has had a route, in the order of the first ones.
     hosts: Vec<HostRoutes>,
     /// The places of hosts there, by the numbers of their nodes from `first` on: every packet of a host asks.
-    places: Vec<u32>,
+    places: Vec<Place>,
     first: usize,
     /// Routes that are the second branch of another, or a further one.
     branches: usize,
 }
 
 impl RouteTable {
+    /// The link that packets for a host take from here, tunnels or none: of its only route, if that is for packets from
+    /// anywhere, without an agent that is told of them. `None`: look closer.
+    #[inline]
+    pub fn straight(&self, host: Addr) -> Option<LinkId> {
+        let place = self.places.get(host.number().wrapping_sub(self.first))?;
+        (place.straight != NOWHERE).then_some(LinkId(place.straight))
+    }
+
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
     /// `from`, who is asked for only if origins matter.
     ///
@@ -171,6 +190,16 @@ impl RouteTable {
         let order = |route: &HostRoute| (Reverse(route.domain), route.slot);
         let at = routes.partition_point(|known| order(known) <= order(&route));
         routes.insert(at, route);
+        self.straighten(host);
+    }
+
+    /// The routes of a host have changed.
+    fn straighten(&mut self, host: Addr) {
+        let straight = match self.all(host) {
+            [HostRoute { from: None, watch: false, link: Some(link), .. }] => link.0,
+            _ => NOWHERE,
+        };
+        self.places[host.number() - self.first].straight = straight;
     }
 
     /// Makes a place for the routes of a host.
@@ -180,11 +209,11 @@ impl RouteTable {
             self.first = number;
         }
         let before = self.first.saturating_sub(number);
-        self.places.splice(..0, std::iter::repeat_n(NOWHERE, before));
+        self.places.splice(..0, std::iter::repeat_n(NO_PLACE, before));
         self.first -= before;
         let end = self.places.len().max(number - self.first + 1);
-        self.places.resize(end, NOWHERE);
-        self.places[number - self.first] = self.hosts.len() as u32;
+        self.places.resize(end, NO_PLACE);
+        self.places[number - self.first].routes = self.hosts.len() as u32;
         self.hosts.push(HostRoutes { routes: Vec::new(), removed: CauseId::NONE });
         self.hosts.len() - 1
     }
@@ -195,6 +224,7 @@ impl RouteTable {
         self.branches -= further_branches(routes);
         routes.retain(|known| !unwanted(known));
         self.branches += further_branches(routes);
+        self.straighten(host);
     }
 
     /// Notes what leads to the removal of a route of a host.
@@ -228,7 +258,7 @@ impl RouteTable {
     #[inline]
     fn place(&self, host: Addr) -> Option<usize> {
         let place = *self.places.get(host.number().wrapping_sub(self.first))?;
-        (host.is_mobile() && place != NOWHERE).then_some(place as usize)
+        (host.is_mobile() && place.routes != NOWHERE).then_some(place.routes as usize)
     }
 }
 

@@ -161,6 +161,7 @@ impl World {
                 let up = network.arrive(link, packet.retrieve(), agents, cx);
                 self.hand_up(up);
             }
+            Event::TrackedArrival { link } => self.arrive_tracked(link),
             other => self.dispatch_rare(other),
         }
     }
@@ -170,8 +171,9 @@ impl World {
     fn dispatch_rare(&mut self, event: Event) {
         let Planes { cx, network, agents } = &mut self.planes;
         match event {
-            Event::LinkTxDone { .. } | Event::Arrival { .. } => unreachable!("dispatched already"),
-            Event::LinkHead { link } => self.arrive_tracked(link),
+            Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
+                unreachable!("dispatched already")
+            }
             Event::Medium { medium } => self.medium_wake(medium),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
@@ -188,13 +190,13 @@ impl World {
     }
 
     /// The first packet in flight on a link arrives. Who waits for the air that it came over to be clear is told after it.
-    #[inline(always)]
+    #[inline(never)]
     fn arrive_tracked(&mut self, link: LinkId) {
         let Planes { cx, network, agents } = &mut self.planes;
         let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
         let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
-        let up = network.arrive_specially(link, packet, started, agents, cx);
+        let up = network.arrive_generally(link, packet, started, agents, cx);
         self.hand_up(up);
         let Planes { cx, network, agents } = &mut self.planes;
         if agents.wait_for_air() {

@@ -81,6 +81,30 @@ fn repeated_distances_take_lanes() {
     assert_eq!(scheduler.pending().count(), 60);
 }
 
+/// As [`repeated_distances_take_lanes`], at 16 distances around two: `gap` on average between two events.
+fn lanes_of_near_distances(gap: u64) -> (usize, usize) {
+    let mut scheduler = EventScheduler::default();
+    let far = |event: usize| [1_000_000, 40_000_000][event % 2] + 300_000 * (event as u64 / 2 % 8);
+    let others = |event: usize| 200_000 * 3u64.pow(event as u32 % 7);
+    let pending = (20_000_000 / gap).max(8);
+    (0..pending).for_each(|event| scheduler.push(at(gap * event), event as usize));
+    for _ in 0..100_000 {
+        let Some((now, event)) = scheduler.pop() else { panic!("events are pending") };
+        let distance = if event % 9 == 8 { others(event / 9) } else { far(event) };
+        scheduler.push(at(now.as_nanos() + distance), event);
+    }
+    (scheduler.used, scheduler.heap.len())
+}
+
+#[test]
+fn near_distances_share_a_lane_while_their_events_are_few() {
+    let (few, waiting) = lanes_of_near_distances(1_000_000);
+    assert!(few <= 16 && waiting < 3, "{few} lanes, {waiting} in the heap");
+    let (many, waiting) = lanes_of_near_distances(10_000);
+    // Were guests never given lanes of their own, some 800 of the 2,000 would wait there.
+    assert!(many > 16 && waiting < 400, "{many} lanes, {waiting} in the heap");
+}
+
 /// One step: push at a distance, push with a number reserved some steps ago, or pop.
 #[derive(Clone, Debug)]
 enum Step {
@@ -94,6 +118,7 @@ enum Step {
 fn distance() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => prop::sample::select(vec![0, 8, 100, 108, 5_000, 1 << 40]),
+        6 => (0u64..24).prop_map(|number| 5_000 * (1 + number / 3) + 40 * number),
         2 => 0u64..50,
         1 => 0u64..1_000_000,
         1 => any::<u64>().prop_map(|far| far >> 20),

@@ -219,17 +219,18 @@ impl Detector {
     }
 
     /// `p_a` of a packet, from `p_b`.
+    #[inline(always)]
     fn final_probability(&self, size: Bytes) -> f64 {
-        let relative_size = size.0 as f64 / self.params.mean_packet.0 as f64;
+        let relative_size = || size.0 as f64 / self.params.mean_packet.0 as f64;
         match (self.params.probability_unit, self.params.byte_scaling) {
             (Unit::Packets, _) => self.params.spaced_probability(self.p_b, self.count as f64),
             (Unit::Bytes, ByteScaling::BeforeSpacing) => {
-                self.params.spaced_probability((self.p_b * relative_size).min(1.0), self.count as f64)
+                self.params.spaced_probability((self.p_b * relative_size()).min(1.0), self.count as f64)
             }
             (Unit::Bytes, ByteScaling::AfterSpacing) => {
                 let count = self.count_bytes / self.params.mean_packet.0;
                 let p_a = self.params.spaced_probability(self.p_b, count as f64);
-                if p_a < 1.0 { (p_a * relative_size).min(1.0) } else { p_a }
+                if p_a < 1.0 { (p_a * relative_size()).min(1.0) } else { p_a }
             }
         }
     }

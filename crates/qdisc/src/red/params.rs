@@ -285,8 +285,9 @@ impl Params {
     /// The length of a line in the unit of the average.
     pub(crate) fn length(&self, packets: usize, bytes: Bytes) -> f64 {
         match self.threshold_unit {
-            Unit::Packets => packets as f64,
-            Unit::Bytes => bytes.0 as f64,
+            // By way of a signed number: one instruction instead of six.
+            Unit::Packets => packets as i64 as f64,
+            Unit::Bytes => bytes.0 as i64 as f64,
         }
     }
 

@@ -202,7 +202,8 @@ mod tests {
                 assert_eq!(length, HOUR);
                 let count = published.frames as f64;
                 let mean = frames.iter().map(|frame| frame.bytes as f64).sum::<f64>() / count;
-                let square = frames.iter().map(|frame| (frame.bytes as f64).powi(2)).sum::<f64>() / count;
+                let square =
+                    frames.iter().map(|frame| frame.bytes as f64 * frame.bytes as f64).sum::<f64>() / count;
                 (means, covs) = (means + mean, covs + (square / (mean * mean) - 1.0).sqrt());
                 largest = largest.max(frames.iter().map(|frame| frame.bytes).max().unwrap());
                 let kinds: String = frames[..13].iter().map(|frame| frame.kind.name()).collect();

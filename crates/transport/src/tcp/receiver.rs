@@ -191,6 +191,12 @@ impl TcpReceiver {
             }
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
+        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
+        let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.recent);
+        if is_old && self.params.timestamps && !self.params.ns2_quirks {
+            self.acknowledge(now);
+            return Receipt { fresh: false, in_order_segments: 0, out_of_order };
+        }
         if let Some(timestamps) = header.timestamps
             && (self.params.echo_latest
                 || (header.seq <= self.last_ack && self.recent <= Some(timestamps.value)))
@@ -257,7 +263,9 @@ impl TcpReceiver {
         // To ns-2 what a delayed ACK is about arrives with what sets it free.
         let held = self.delayed.runs() && self.held_mark;
         self.held_mark = self.params.ns2_quirks && ecn == Ecn::Ce;
-        self.echoes |= held || ecn == Ecn::Ce;
+        // RFC 3168 §6.1.5: the mark of a segment outside the window says nothing.
+        let is_old = header.seq < self.received.base() && !self.params.ns2_quirks;
+        self.echoes |= held || (ecn == Ecn::Ce && !is_old);
     }
 
     /// The window to advertise, in whole segments.

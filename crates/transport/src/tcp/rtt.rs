@@ -18,6 +18,8 @@ const BACKOFF_CLOBBER: u64 = 8;
 const LONGEST_TICKS: u64 = 1 << 48;
 /// BSD's largest factor.
 const BSD_BACKOFF_LIMIT: u64 = 64;
+/// The least RTO of the first data, if the SYN had to be sent again (RFC 6298 §5.7).
+const RTO_AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// The estimator of a connection.
 #[derive(Clone, Debug)]
@@ -69,19 +71,32 @@ impl RttEstimator {
         estimator
     }
 
-    /// The ACK of a segment sent at `sent`, and sent once, arrived: the backoff ends.
-    pub fn measure(&mut self, sent: Time, now: Time) {
-        self.backoff = 1;
-        self.sample(sent, now);
-    }
-
     /// An echo of what was sent at `sent` arrived.
     pub fn sample(&mut self, sent: Time, now: Time) {
+        self.sample_one_of(1, sent, now);
+    }
+
+    /// The ACK of a segment sent at `sent` arrived, of which about `samples` are measured in a round trip: the backoff
+    /// ends.
+    pub fn measure(&mut self, samples: u32, sent: Time, now: Time) {
+        self.backoff = 1;
+        self.sample_one_of(u64::from(samples.max(1)), sent, now);
+    }
+
+    fn sample_one_of(&mut self, samples: u64, sent: Time, now: Time) {
         self.base_rto = match &mut self.averages {
             Averages::Ticks(averages) => averages.update(sent, now),
-            Averages::Rfc6298(averages) => averages.update(now.since(sent), self.tick),
+            Averages::Rfc6298(averages) => averages.update(now.since(sent), samples, self.tick),
         };
         self.update_rto();
+    }
+
+    /// The SYN had to be sent again, and has been acknowledged: the RTO of the data is 3 s at least.
+    pub fn restart_after_lost_syn(&mut self) {
+        if matches!(self.averages, Averages::Rfc6298(_)) && self.base_rto < RTO_AFTER_LOST_SYN {
+            (self.base_rto, self.backoff) = (RTO_AFTER_LOST_SYN, 1);
+            self.update_rto();
+        }
     }
 
     /// What was outstanding at the timeout arrived, though nothing could be measured.
@@ -209,12 +224,14 @@ struct Rfc6298Averages {
 }
 
 impl Rfc6298Averages {
-    fn update(&mut self, rtt: Duration, granularity: Duration) -> Duration {
+    /// Of `samples` in a round trip each weighs as much less (RFC 7323 §4.2, appendix G).
+    fn update(&mut self, rtt: Duration, samples: u64, granularity: Duration) -> Duration {
         self.latest = rtt;
         if self.measured {
             let error = rtt.saturating_sub(self.srtt) + self.srtt.saturating_sub(rtt);
-            self.rttvar = (self.rttvar * 3 + error) / 4; // (2.3), beta = 1/4
-            self.srtt = (self.srtt * 7 + rtt) / 8; // (2.3), alpha = 1/8
+            let (beta, alpha) = (4 * samples, 8 * samples); // (2.3): 1/4 and 1/8
+            self.rttvar = (self.rttvar * (beta - 1) + error) / beta;
+            self.srtt = (self.srtt * (alpha - 1) + rtt) / alpha;
         } else {
             self.measured = true;
             self.srtt = rtt; // (2.2)
@@ -242,16 +259,16 @@ mod tests {
     fn rfc_6298_section_2() {
         let mut rtt = estimator(Profile::Rfc, Duration::ZERO);
         assert_eq!(rtt.rto(), ms(1000));
-        rtt.measure(Time::ZERO, Time::ZERO + ms(400));
+        rtt.measure(1, Time::ZERO, Time::ZERO + ms(400));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(400), ms(200), ms(1200)));
-        rtt.measure(Time::ZERO, Time::ZERO + ms(800));
+        rtt.measure(1, Time::ZERO, Time::ZERO + ms(800));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(450), ms(250), ms(1450)));
         rtt.back_off();
         rtt.back_off();
         assert_eq!((rtt.rto(), rtt.backoff()), (ms(5800), 4));
         (0..9).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Duration::from_secs(60));
-        rtt.measure(Time::ZERO, Time::ZERO + ms(450));
+        rtt.measure(1, Time::ZERO, Time::ZERO + ms(450));
         assert_eq!((rtt.srtt(), rtt.rto()), (ms(450), ms(450) + ms(750)));
     }
 
@@ -259,10 +276,10 @@ mod tests {
     fn ticks_are_counted_from_the_clock_s_phase() {
         // 9.9 ms into a tick of 10 ms, 0.1 ms are enough to see a tick; from its beginning 9.9 ms see none.
         let mut late = estimator(Profile::Ns2_2009, Duration::from_micros(9_900));
-        late.measure(Time::ZERO, Time::ZERO + Duration::from_micros(10_100));
+        late.measure(1, Time::ZERO, Time::ZERO + Duration::from_micros(10_100));
         assert_eq!(late.latest(), ms(20));
         let mut early = estimator(Profile::Ns2_2009, Duration::ZERO);
-        early.measure(Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
+        early.measure(1, Time::ZERO, Time::ZERO + Duration::from_micros(19_900));
         assert_eq!((early.latest(), early.rto()), (ms(10), ms(200)));
     }
 
@@ -276,7 +293,7 @@ mod tests {
         for profile in [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2009] {
             let mut rtt = RttEstimator::new(&spec.resolve(profile).unwrap(), Duration::ZERO);
             for sent in [Time::ZERO, Time::MAX, Time::ZERO] {
-                rtt.measure(sent, Time::MAX);
+                rtt.measure(1, sent, Time::MAX);
                 (0..70).for_each(|_| rtt.back_off());
                 assert!(rtt.rto() > Duration::ZERO, "{rtt:?}");
             }
@@ -286,7 +303,7 @@ mod tests {
     #[test]
     fn bsd_forgets_srtt_after_the_fourth_timeout() {
         let mut rtt = estimator(Profile::Ns2_2001, Duration::ZERO);
-        rtt.measure(Time::ZERO, Time::ZERO + ms(800));
+        rtt.measure(1, Time::ZERO, Time::ZERO + ms(800));
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (ms(800), ms(400), ms(2400)));
         (0..4).for_each(|_| rtt.back_off());
         // rttvar gains srtt's whole ticks (8) as quarters of a tick.

@@ -104,6 +104,12 @@ impl TcpSender {
     #[inline(never)]
     fn on_any_segment(&mut self, header: &TcpHeader, now: Time) {
         let state = &mut self.state;
+        // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
+        let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.recent);
+        if is_old && state.params.timestamps && !state.params.ns2_quirks {
+            self.answer = true;
+            return;
+        }
         if !header.flags.has(TcpFlags::ACK) || header.ack < state.una || header.ack > state.snd_max {
             return;
         }
@@ -120,11 +126,18 @@ impl TcpSender {
             state.ecn_echo(header.ack, now);
         }
         let acked = header.ack - state.una;
+        let connects = state.una == 0 && acked > 0;
         if acked > 0 {
             self.recovery.on_new_ack(state, header, now);
+            if connects && state.timeouts > 0 {
+                state.connected_late(now);
+            }
         } else if header.payload == 0 && !header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::FIN)
         {
-            if state.params.strict_dupacks && (state.flight_size() == 0 || window_changed) {
+            // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
+            let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
+            let updates = window_changed && !says_more;
+            if state.params.strict_dupacks && (state.flight_size() == 0 || updates) {
                 if window_changed {
                     state.permit_window();
                 }
@@ -135,6 +148,9 @@ impl TcpSender {
         let mut spurious = std::mem::take(&mut state.spurious);
         spurious.on_ack(state, header, acked, now);
         state.spurious = spurious;
+        if state.waits_for_timer {
+            state.restart_timer(now);
+        }
         let reported =
             state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
         if before != (state.window.cwnd, state.window.ssthresh) && !reported {
@@ -158,9 +174,9 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let Some(seq) = self.recovery.next_segment(&mut self.state) else {
-            return self.poll_bare(now);
-        };
+        let waits = self.state.waits_for_timer;
+        let next = if waits { None } else { self.recovery.next_segment(&mut self.state) };
+        let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
         self.recovery.on_sent(&self.state, seq, now);
         self.answer = false;
@@ -223,7 +239,9 @@ impl TcpSender {
         if !self.state.timer.expired(now) {
             return;
         }
-        if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
+        if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
+            self.state.permit_window();
+        } else if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
             self.state.restart_after_idle(now);
         } else {
             self.recovery.on_timeout(&mut self.state, now);

@@ -45,6 +45,7 @@ impl SpuriousWatch {
                 }
             }
             SpuriousDetection::FRto if acked > 0 => self.frto_new_ack(state, episode, header.ack, acked, now),
+            SpuriousDetection::FRto if state.goes_by_sack() => self.frto_sack(state, episode, header, now),
             SpuriousDetection::FRto => self.frto_dup_ack(state, episode),
             SpuriousDetection::Eifel => {}
             SpuriousDetection::DSack => {
@@ -58,13 +59,8 @@ impl SpuriousWatch {
 
     /// RFC 3708 §3: whether this ACK is the last to report that what was sent again had arrived before.
     fn all_reported(&mut self, header: &TcpHeader) -> bool {
-        let blocks = header.sacks.as_slice();
-        let Some(&(start, end)) = blocks.first() else { return false };
-        let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);
-        let is_dsack = end <= header.ack || within; // RFC 2883 §4
-        let (seq, Some(count)) = (start, self.unreported.get_mut(&start).filter(|_| is_dsack)) else {
-            return false;
-        };
+        let Some(FirstBlock { start: seq, repeats: true, .. }) = FirstBlock::of(header) else { return false };
+        let Some(count) = self.unreported.get_mut(&seq) else { return false };
         *count -= 1;
         if *count == 0 {
             self.unreported.remove(&seq);
@@ -75,7 +71,9 @@ impl SpuriousWatch {
     fn frto_new_ack(&mut self, state: &mut SendState, mut episode: Episode, ack: u32, acked: u32, now: Time) {
         episode.new_acks += 1;
         if ack >= state.recovery_point {
-            self.episode = None; // (2b): everything acknowledged, nothing to tell
+            self.episode = None; // (2a): everything acknowledged, nothing to tell
+        } else if episode.new_acks == 1 && !state.has_new_data() {
+            self.episode = None; // (2b): nothing new to send; back to slow start
         } else if episode.new_acks == 1 {
             // (2b): two new segments in place of retransmissions.
             self.episode = Some(episode);
@@ -84,6 +82,19 @@ impl SpuriousWatch {
         } else {
             self.episode = None; // (3b): spurious
             revert(state, &episode, acked, now);
+        }
+    }
+
+    /// RFC 5682 §3: a duplicate ACK whose blocks tell of what was sent once, before the timeout.
+    fn frto_sack(&mut self, state: &mut SendState, episode: Episode, header: &TcpHeader, now: Time) {
+        let Some(news) = FirstBlock::of(header).filter(|block| !block.repeats) else { return };
+        if episode.new_acks == 0 {
+            // Step 2 goes on: the retransmission is yet to be acknowledged.
+        } else if news.end > state.recovery_point {
+            self.frto_dup_ack(state, episode); // (3a): the new data has overtaken a hole
+        } else {
+            self.episode = None; // (3b)
+            revert(state, &episode, 0, now);
         }
     }
 
@@ -98,6 +109,23 @@ impl SpuriousWatch {
     }
 }
 
+/// The first SACK block: what has just arrived.
+struct FirstBlock {
+    start: u32,
+    end: u32,
+    /// It had arrived before (RFC 2883 §4).
+    repeats: bool,
+}
+
+impl FirstBlock {
+    fn of(header: &TcpHeader) -> Option<FirstBlock> {
+        let blocks = header.sacks.as_slice();
+        let &(start, end) = blocks.first()?;
+        let within = blocks.get(1).is_some_and(|second| second.0 <= start && end <= second.1);
+        Some(FirstBlock { start, end, repeats: end <= header.ack || within })
+    }
+}
+
 /// The Eifel response (RFC 4015 §3.2), also after F-RTO: the window as it was, and new data next.
 fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     let initial_window = f64::from(state.params.initial_window.0);
@@ -109,6 +137,7 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     state.window.inflation = 0;
     if episode.timeout {
         state.nxt = state.snd_max;
+        state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found at once
         state.retransmit = None;
         state.rtt.end_backoff();
         state.restart_timer(now);

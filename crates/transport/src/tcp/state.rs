@@ -1,7 +1,7 @@
 //! What every loss recovery works on: sequence space, window, timer, and the steps they share.
 
-use crate::params::{Handshake, RecoveryKind, ReductionBase, RtoArithmetic, TcpParams};
-use crate::tcp::cc::{AckContext, CongestionControl, Loss, Window};
+use crate::params::{Handshake, RecoveryKind, RtoArithmetic, TcpParams};
+use crate::tcp::cc::{AckContext, CongestionControl, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
@@ -11,6 +11,8 @@ use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+mod cuts;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -82,6 +84,10 @@ pub(crate) struct SendState {
     /// The FIN's number, once the application has closed.
     pub fin: Option<u32>,
     pub probes: u32,
+    /// The segment that timed out last.
+    timed_out: Option<u32>,
+    /// An echo of congestion found a window of one segment: nothing goes before the timer (RFC 3168 §6.1.2).
+    pub waits_for_timer: bool,
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     pub control: CongestionControl,
@@ -120,6 +126,8 @@ impl SendState {
             ecn_backoff: false,
             fin: None,
             probes: 0,
+            timed_out: None,
+            waits_for_timer: false,
             retransmit: None,
             control: CongestionControl::new(&params),
             spurious: SpuriousWatch::default(),
@@ -139,6 +147,16 @@ impl SendState {
     /// Segments sent and not acknowledged, retransmissions not counted twice.
     pub fn flight_size(&self) -> u32 {
         self.snd_max - self.una
+    }
+
+    /// Whether the recovery goes by what the receiver holds, as the RFCs have it.
+    pub fn goes_by_sack(&self) -> bool {
+        matches!(self.params.recovery, RecoveryKind::Rfc6675 | RecoveryKind::Fack)
+    }
+
+    /// Whether the next segment in the order went out before a timeout.
+    pub fn goes_back(&self) -> bool {
+        self.nxt < self.snd_max
     }
 
     /// Lets go what the window allows.
@@ -188,6 +206,8 @@ impl SendState {
         let (limit, quota) = match self.quota {
             SendQuota::Nothing => return None,
             SendQuota::Window(_) => return self.next_in_window(),
+            // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
+            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_quirks => return None,
             SendQuota::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
@@ -205,6 +225,11 @@ impl SendState {
         self.quota = quota;
         self.nxt += 1;
         Some(self.nxt - 1)
+    }
+
+    /// Whether there is data that was never sent, and the receiver takes it.
+    pub fn has_new_data(&self) -> bool {
+        self.snd_max < self.receiver_end().min(self.end)
     }
 
     /// One above the highest segment that the receiver takes.
@@ -231,6 +256,12 @@ impl SendState {
         }
         if retransmission {
             self.spurious.sent_again(seq, self.params.spurious_detection);
+            // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
+            if self.params.rto_arithmetic == RtoArithmetic::Rfc6298
+                && self.timed.is_some_and(|(timed, _)| timed == seq)
+            {
+                self.timed = None;
+            }
         } else {
             self.snd_max = seq + 1;
             self.timed.get_or_insert((seq, now));
@@ -282,7 +313,9 @@ impl SendState {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         match self.echo {
-            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => {
+                self.measure_echo(echo, ack, now);
+            }
             // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
             _ if self.params.recovery == RecoveryKind::Pipe => {}
             _ => self.forget_timed_below(ack),
@@ -292,7 +325,7 @@ impl SendState {
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
         match self.params.rto_arithmetic {
-            RtoArithmetic::Rfc6298 => self.rtt.measure(echo, now),
+            RtoArithmetic::Rfc6298 => self.rtt.measure(self.flight_size().div_ceil(2), echo, now),
             RtoArithmetic::Ticks => {
                 self.rtt.sample(echo, now);
                 self.forget_timed_below(ack);
@@ -331,43 +364,6 @@ impl SendState {
         }
     }
 
-    /// Whether the window was already reduced for all losses below `una`, so that new ones may reduce it again.
-    pub fn recovered(&self) -> bool {
-        self.una > self.recovery_point
-    }
-
-    /// Whether the threshold's duplicate ACK may cut the window and retransmit.
-    pub fn may_fast_retransmit(&self) -> bool {
-        let first = self.params.first_loss_unguarded && self.una == 1;
-        !self.params.guard_fast_retransmit
-            || self.recovered()
-            || first
-            || self.last_reduction == LastReduction::Ecn
-    }
-
-    /// Duplicate ACKs report a loss: cuts the window, restarts the timer and retransmits `una` at once.
-    pub fn fast_retransmit(&mut self, now: Time) {
-        self.watch(false, now);
-        // A window that an echo of congestion has cut is not cut again for a loss (RFC 3168 §6.1.2).
-        let recovery = self.params.recovery;
-        let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
-        let already_reduced = reduced_by_echo && !self.recovered();
-        if !already_reduced {
-            self.recovery_point = self.snd_max;
-            self.reduce(Loss::DupAcks);
-        } else if !self.params.ns2_quirks {
-            self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
-        } else if recovery == RecoveryKind::Tahoe {
-            self.reductions += 1;
-            self.cwr = true;
-        }
-        self.last_reduction = LastReduction::DupAcks;
-        self.restart_timer(now);
-        // DEVIATION: with nothing outstanding ns-2 would send a segment that the application has not given.
-        self.retransmit = (self.flight_size() > 0).then_some(self.una);
-        self.record(TcpFactKind::FastRetransmit, self.una, now);
-    }
-
     /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
         if !self.params.flow_control {
@@ -393,12 +389,6 @@ impl SendState {
         self.persist.start(now, interval);
     }
 
-    fn watch(&mut self, timeout: bool, now: Time) {
-        let mut spurious = std::mem::take(&mut self.spurious);
-        spurious.retransmits(self, timeout, now);
-        self.spurious = spurious;
-    }
-
     /// Whether an ACK answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
     /// congestion if the other end understands it.
     pub fn answers_syn(&self, ack: u32) -> bool {
@@ -410,67 +400,11 @@ impl SendState {
         offered && ack == 1
     }
 
-    /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
-    pub fn ecn_echo(&mut self, ack: u32, now: Time) {
-        // ns-2 answers the first echo after a timeout, whichever window it is about.
-        let first_since_timeout = self.params.ns2_quirks && self.last_reduction == LastReduction::Timeout;
-        let is_news = ack > self.recovery_point && !self.answers_syn(ack);
-        if !self.params.ecn || !is_news && !first_since_timeout {
-            return;
-        }
-        let narrow = self.params.ns2_quirks && self.window.cwnd <= 1.0;
-        if narrow && self.ecn_backoff {
-            self.rtt.back_off(); // RFC 3168 §6.1.2: the window cannot shrink any more
-        }
-        self.ecn_backoff = narrow;
-        self.recovery_point = self.snd_max;
-        self.last_reduction = LastReduction::Ecn;
-        self.reduce(Loss::DupAcks);
-        self.record(TcpFactKind::EcnReduction, ack, now);
-    }
-
-    /// The retransmission timer went off with data outstanding: back to `una` with a window of one segment.
-    pub fn timeout(&mut self, now: Time) {
-        self.watch(true, now);
-        let reduced_by_echo =
-            self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
-        // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
-        let already_reduced = self.params.ns2_quirks && reduced_by_echo;
-        let ssthresh = self.window.ssthresh;
-        self.recovery_point = self.snd_max;
-        if self.una == 0 && self.params.handshake != Handshake::SlowData {
-            self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
-        }
-        let idle = self.flight_size() == 0;
-        self.timeouts += u64::from(!idle);
-        self.reduce(Loss::Timeout);
-        if already_reduced {
-            self.window.ssthresh = ssthresh;
-        }
-        self.last_reduction = LastReduction::Timeout;
-        self.dup_acks = 0;
-        self.limited_transmits = 0;
-        self.rtt.back_off();
-        self.restart_timer(now);
-        self.nxt = self.una;
-        self.retransmit = None;
-        self.permit_window();
-        let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
-        self.record(kind, self.una, now);
-    }
-
-    /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
-    pub fn restart_after_idle(&mut self, now: Time) {
-        let restart_window = f64::from(self.params.restart_window.0);
-        if self.params.ns2_quirks {
-            (self.last_reduction, self.recovery_point) = (LastReduction::Timeout, self.snd_max);
-            self.cwr = self.params.ecn;
-        }
-        if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
-            self.window.cwnd = restart_window;
-            self.reductions += 1;
-            self.permit_window();
-            self.record(TcpFactKind::IdleRestart, self.nxt, now);
+    /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
+    pub fn connected_late(&mut self, now: Time) {
+        self.rtt.restart_after_lost_syn();
+        if self.timer.runs() {
+            self.timer.start(now, self.rtt.rto());
         }
     }
 
@@ -523,26 +457,5 @@ impl SendState {
     fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
         let Window { cwnd, ssthresh, .. } = self.window;
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
-    }
-
-    fn reduce(&mut self, loss: Loss) {
-        let in_use = match self.params.reduction_base {
-            ReductionBase::Window => {
-                (self.window.cwnd + f64::from(self.window.inflation)).min(f64::from(self.params.window.0))
-            }
-            ReductionBase::FlightSize => f64::from(self.flight_size().saturating_sub(self.limited_transmits)),
-        };
-        // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-        let again = loss == Loss::Timeout
-            && self.rtt.backoff() > 1
-            && self.params.reduction_base == ReductionBase::FlightSize;
-        let ssthresh = self.window.ssthresh;
-        self.control.on_loss(&mut self.window, loss, in_use, &self.params);
-        if again {
-            self.window.ssthresh = ssthresh;
-        }
-        self.reductions += 1;
-        self.cwr = self.params.ecn;
-        self.limited_transmits = 0;
     }
 }

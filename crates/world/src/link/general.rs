@@ -56,7 +56,7 @@ impl Links {
     pub(super) fn tx_done_generally(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         // The packet may have been taken off the air meanwhile.
         if self.hot(id).flags & flag::TRACE != 0
-            && let Some(sent) = self[id].in_flight.back().filter(|sent| sent.sent == cx.now)
+            && let Some(sent) = self.sent_last(id)
         {
             cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
         }
@@ -115,16 +115,12 @@ impl Links {
         link.up = up.unwrap_or(link.up);
     }
 
-    /// The packet that arrives now, if the pending arrival was not taken off the air meanwhile.
-    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
-        let link = &mut self[id];
-        let is_due = link.in_flight.front().is_some_and(|head| head.arrival <= cx.now);
-        let arrived = if is_due { link.in_flight.pop_front() } else { None };
-        match link.in_flight.front() {
-            None => link.head_pending = false,
-            Some(head) => cx.scheduler.push_at(head.arrival, head.insertion, Event::LinkHead { link: id }),
-        }
-        arrived
+    /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
+    #[inline(always)]
+    pub fn arrived(&mut self, id: LinkId, cx: &Cx) -> Option<InFlight> {
+        let in_flight = &mut self[id].in_flight;
+        let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
+        if is_first { in_flight.pop_front() } else { None }
     }
 
     /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
@@ -349,13 +345,16 @@ impl Links {
         debug_assert!(waiting.is_none(), "{}: a packet waited and nobody knew", self[id].name);
     }
 
-    /// Lists a packet among those in flight.
-    pub(super) fn track(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Cx) {
-        self.track_from(id, packet, (cx.now, insertion), cx);
+    /// The packet whose transmission was the last, unless it was taken off the air.
+    fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
+        // The place of its arrival was reserved behind that of its end.
+        let insertion = self.hot(id).insertion + 1;
+        self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
     }
 
-    /// The same for a packet whose transmission began at `started`.
-    pub(super) fn track_from(
+    /// Lists a packet among those in flight, whose transmission began at `started`.
+    #[inline(always)]
+    pub(super) fn track(
         &mut self,
         id: LinkId,
         packet: PacketId,
@@ -363,18 +362,15 @@ impl Links {
         cx: &mut Cx,
     ) {
         let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
-        let link = &mut self[id];
+        let link = &mut self.cold[id.0 as usize];
         let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
-        if let Some(ahead) = link.in_flight.back().filter(|ahead| arrival < ahead.arrival) {
-            arrival = ahead.arrival + sent.since(started);
+        if arrival < link.last_arrival {
+            arrival = link.last_arrival + sent.since(started);
         }
-        link.in_flight.push_back(InFlight { started, sent, arrival, insertion, packet });
-        // If an arrival is pending, it is that of the first in flight, or was before that one was taken off the air.
-        if !link.head_pending {
-            link.head_pending = true;
-            cx.scheduler.push_at(arrival, insertion, Event::LinkHead { link: id });
-        }
+        link.last_arrival = arrival;
+        link.in_flight.push_back(InFlight { started, insertion, packet });
+        cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
     }
 }
 

@@ -159,7 +159,7 @@ impl Links {
                     let sent = &cx.pool[&packet];
                     settled = Settled::Received(sent.header.dst, sent.is_management());
                     let insertion = cx.scheduler.reserve();
-                    self.track_from(id, packet, (started, insertion), cx);
+                    self.track(id, packet, (started, insertion), cx);
                 }
                 Fate::Lost(loss) => settled = Settled::Lost(packet, loss),
                 Fate::Beacon | Fate::Unanswered => unreachable!("no packet's end"),

@@ -24,8 +24,8 @@ pub(super) struct Arrival {
 }
 
 impl Network {
-    /// A packet comes out of a link that does not keep track of those in flight. This and [`Links::enqueue`] are the whole
-    /// way of a plain packet through a plain router.
+    /// A packet comes out of a link that does not keep track of those in flight: such a link is always up, and no end of it
+    /// moves. This and [`Links::enqueue`] are the whole way of a plain packet.
     ///
     /// [`Links::enqueue`]: crate::link::Links::enqueue
     #[inline(always)]
@@ -36,30 +36,63 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
-        let (node, is_special) = self.links.landed(link);
-        if is_special {
-            // A link that does not keep track of packets is always up, and no end of it moves.
-            self.receive(node, packet, self.links[link].from, listener, cx);
-            return std::mem::replace(&mut self.up, Up::Nothing);
+        match self.links.landed(link) {
+            (node, false) => self.come_to::<false>(node, packet, link, listener, cx),
+            (node, true) => self.come_to_special(node, packet, link, listener, cx),
         }
-        let arriving = &mut cx.pool[&packet];
-        let header = &mut arriving.header;
-        if header.dst == Addr::node(node.0) {
+    }
+
+    #[inline(never)]
+    fn come_to_special(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        link: LinkId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        self.come_to::<true>(node, packet, link, listener, cx)
+    }
+
+    /// A packet comes over a link to a node that is no mobile host. A plain packet passes even a special node here, as long
+    /// as nobody there looks at packets and a route for its host leads straight on.
+    #[inline(always)]
+    fn come_to<const SPECIAL: bool>(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        link: LinkId,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) -> Up {
+        let arriving = &cx.pool[&packet];
+        let IpHeader { dst, ttl, .. } = arriving.header;
+        if SPECIAL && (arriving.is_unusual() || self.nodes[node].looks_at_packets) {
+            return self.receive(node, packet, self.links[link].from, listener, cx);
+        }
+        if dst == Addr::node(node.0) {
             return match () {
                 () if arriving.tunnels() > 0 => {
-                    self.receive(node, packet, self.links[link].from, listener, cx);
-                    std::mem::replace(&mut self.up, Up::Nothing)
+                    self.receive(node, packet, self.links[link].from, listener, cx)
                 }
                 () if arriving.is_signal() => Up::Message(node, packet),
                 () => Up::Data(node, packet),
             };
         }
-        if header.ttl <= 1 {
+        let next = if SPECIAL && dst.is_mobile() {
+            match self.nodes[node].routes.straight(dst) {
+                Some(next) if !cx.pool.is_copy(arriving) => Some(next),
+                _ => return self.receive(node, packet, self.links[link].from, listener, cx),
+            }
+        } else {
+            self.ways.link(node, dst)
+        };
+        if ttl <= 1 {
             cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
             return Up::Nothing;
         }
-        header.ttl -= 1;
-        match self.ways.link(node, header.dst) {
+        cx.pool[&packet].header.ttl = ttl - 1;
+        match next {
             Some(next) => self.links.enqueue(next, packet, cx),
             None => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
         }
@@ -68,7 +101,7 @@ impl Network {
 
     /// A packet whose transmission began at `started` comes out of a link that keeps track of those in flight.
     #[inline(always)]
-    pub fn arrive_specially(
+    pub fn arrive_generally(
         &mut self,
         link: LinkId,
         packet: PacketId,
@@ -76,50 +109,40 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Cx,
     ) -> Up {
-        self.arrive_generally(link, packet, started, listener, cx);
-        std::mem::replace(&mut self.up, Up::Nothing)
-    }
-
-    #[inline(never)]
-    fn arrive_generally(
-        &mut self,
-        link: LinkId,
-        packet: PacketId,
-        started: Time,
-        listener: &mut impl Listener,
-        cx: &mut Cx,
-    ) {
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         let &Link { from, to, up, .. } = &self.links[link];
         if !up {
             let changed = self.links[link].changed;
-            return cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
+            cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
+            return Up::Nothing;
         }
-        let (node, packet) = match to {
+        match to {
             End::Node(node) => {
                 let cell = self.nodes[node].serves;
                 let for_all = cx.pool[&packet].is_for_all();
                 if let Some(cell) = cell.filter(|&cell| self.cells.is_cut_off(from, cell, (started, for_all)))
                 {
                     let cause = self.cells.why_unheard(from, cell, cx);
-                    return cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                    cx.lose_by(packet, DropReason::Detached, Location::Link(link), cause);
+                    return Up::Nothing;
                 }
                 if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
-                    self.up = Up::Stranger(link, packet);
-                    return;
+                    return Up::Stranger(link, packet);
                 }
-                (node, packet)
+                self.come_to_special(node, packet, link, listener, cx)
             }
-            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => {
-                self.up = Up::Broadcast(cell, packet);
-                return;
-            }
+            End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => Up::Broadcast(cell, packet),
             End::Cell(cell) => match self.cross_air((link, cell), packet, started, listener, cx) {
-                Some(heard) => heard,
-                None => return,
+                None => Up::Nothing,
+                Some((host, packet)) => {
+                    let heard = &cx.pool[&packet];
+                    if heard.tunnels() > 0 || heard.is_signal() || cx.is_tracing() {
+                        return self.receive(host, packet, from, listener, cx);
+                    }
+                    Up::Data(host, packet)
+                }
             },
-        };
-        self.receive(node, packet, from, listener, cx);
+        }
     }
 
     /// A packet that is for one host comes to the end of an air link; the host that hears it, and the packet.
@@ -157,6 +180,7 @@ impl Network {
         Some((hearing, packet))
     }
 
+    /// The same at any node, of any packet.
     #[inline(never)]
     fn receive(
         &mut self,
@@ -165,9 +189,9 @@ impl Network {
         from: NodeId,
         listener: &mut impl Listener,
         cx: &mut Cx,
-    ) {
+    ) -> Up {
         cx.trace(&packet, Stop::NodeReceive, Location::Node(node));
-        let Some(packet) = self.police(node, packet, from, cx) else { return };
+        let Some(packet) = self.police(node, packet, from, cx) else { return Up::Nothing };
         let mut arrival = Arrival { from: Some(from), ..Arrival::default() };
         let addr = self.nodes[node].addr;
         loop {
@@ -176,19 +200,20 @@ impl Network {
             if dst != addr {
                 arrived.header.ttl = ttl.saturating_sub(1);
                 cx.trace(&packet, Stop::NodeForward, Location::Node(node));
-                if ttl <= 1 {
-                    return cx.lose(packet, DropReason::TtlExpired, Location::Node(node));
+                match ttl {
+                    0 | 1 => cx.lose(packet, DropReason::TtlExpired, Location::Node(node)),
+                    _ => self.route(node, packet, (src, dst), arrival, listener, cx),
                 }
-                return self.route(node, packet, (src, dst), arrival, listener, cx);
+                return Up::Nothing;
             }
             if arrived.tunnels() == 0 {
                 let is_signal = arrived.is_signal();
-                self.up = if is_signal { Up::Message(node, packet) } else { Up::Data(node, packet) };
-                return;
+                return if is_signal { Up::Message(node, packet) } else { Up::Data(node, packet) };
             }
             arrival.tunnel = Some(src);
             if tunnel::decap(&packet, self.rules.tunnel_ecn, Location::Node(node), cx) == Exit::Congested {
-                return cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
+                cx.lose(packet, DropReason::TunnelCongestion, Location::Node(node));
+                return Up::Nothing;
             }
         }
     }
@@ -284,9 +309,7 @@ impl Network {
             }
             match route.via {
                 Via::Neighbour(_) => route.link,
-                Via::Air if !cx.pool.is_copy(&cx.pool[&packet]) => {
-                    here.serves.map(|cell| self.cells.air(cell))
-                }
+                Via::Air if !cx.pool.is_copy(&cx.pool[&packet]) => route.link,
                 via => {
                     let served = Served { host: dst, slot: route.slot };
                     return self.follow(node, packet, (served, via), arrival, listener, cx);

@@ -31,6 +31,7 @@ impl Network {
         let resident = here.resident(slot);
         let link = match via {
             Via::Neighbour(next) => here.neighbours.get(&next).copied(),
+            Via::Air => here.serves.map(|cell| self.cells.air(cell)),
             _ => None,
         };
         let problem = match via {
@@ -343,9 +344,9 @@ impl Network {
             let cause = cx.because(Led::By(held_by), |cx| {
                 note_buffer(Kind::Release, "in-order-wait", node, served, cx)
             });
-            let route =
-                HostRoute { from: None, via: Via::Air, link: None, watch: false, domain, slot, cause };
             let here = &mut self.nodes[node];
+            let link = here.serves.map(|cell| self.cells.air(cell));
+            let route = HostRoute { from: None, via: Via::Air, link, watch: false, domain, slot, cause };
             here.routes.set_host(served.host, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };
             (buffer.mode, buffer.cause) = (Mode::Attached, cause);

@@ -162,3 +162,38 @@ fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
     table.clear_host(host, Slot(0), None);
     assert_eq!((found(&table), table.branches), (Some((to(1, 3).via, vec![])), 0));
 }
+
+#[test]
+fn only_a_lone_route_that_nobody_watches_leads_straight_on() {
+    let host = Addr::mobile(7);
+    let to = |slot, link| HostRoute {
+        from: None,
+        via: Via::Neighbour(Addr::node(link)),
+        link: Some(LinkId(link)),
+        watch: false,
+        domain: DomainId(0),
+        slot: Slot(slot),
+        cause: CauseId::NONE,
+    };
+    let mut table = RouteTable::default();
+    assert_eq!(table.straight(host), None);
+    table.set_host(host, to(0, 3));
+    assert_eq!(table.straight(host), Some(LinkId(3)));
+    assert_eq!(table.straight(Addr::mobile(5)), None);
+    table.set_host(Addr::mobile(5), to(0, 4));
+    assert_eq!(table.straight(host), Some(LinkId(3)), "places have moved");
+    table.set_host(host, to(1, 4));
+    assert_eq!(table.straight(host), None, "a second agent has a route");
+    table.clear_host(host, Slot(0), None);
+    assert_eq!(table.straight(host), Some(LinkId(4)));
+    table.add_branch(host, to(1, 5));
+    assert_eq!(table.straight(host), None, "a branch");
+    for other in
+        [HostRoute { watch: true, ..to(1, 4) }, HostRoute { link: None, via: Via::Buffer, ..to(1, 4) }]
+    {
+        table.set_host(host, other);
+        assert_eq!(table.straight(host), None, "{other:?}");
+    }
+    table.set_host(host, HostRoute { from: Some(Addr::node(1)), ..to(1, 4) });
+    assert_eq!(table.straight(host), None, "nor one for an origin");
+}

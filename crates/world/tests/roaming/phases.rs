@@ -48,7 +48,7 @@ fn parameters_of_the_scan_take_what_they_say() {
     // A DIFS, a request of 384 µs, and its backoff in slots of 20 µs.
     let request = 50 + 384;
     let backoff = |scan: u64, rest: u64| {
-        assert!(scan >= rest && scan <= rest + 31 * 20 && (scan - rest) % 20 == 0, "{scan} {rest}");
+        assert!(scan >= rest && scan <= rest + 31 * 20 && (scan - rest).is_multiple_of(20), "{scan} {rest}");
     };
     // One channel with all three cells, each of which gets a request: delay, request, MaxChannelTime.
     backoff(scan("channels = 1"), 100 + request + 11_000);

@@ -26,6 +26,8 @@ pub(crate) enum Loss {
     DupAcks,
     /// The retransmission timer.
     Timeout,
+    /// An echo of congestion: nothing was lost.
+    Echo,
 }
 
 /// What an algorithm may ask about an ACK.

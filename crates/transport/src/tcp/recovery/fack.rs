@@ -31,14 +31,9 @@ pub(crate) struct Fack {
 impl LossRecovery for Fack {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         if self.recovering && header.ack < state.recovery_point {
-            sample_echo(state, header, now);
             state.advance_partially(header.ack, true, now);
             self.take_blocks(state, header);
             return self.act(state, now);
-        }
-        if self.recovering || !header.sacks.as_slice().is_empty() {
-            sample_echo(state, header, now);
-            state.forget_timed_below(header.ack);
         }
         self.board.clear(header.ack);
         self.retransmissions.clear();
@@ -62,7 +57,6 @@ impl LossRecovery for Fack {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        sample_echo(state, header, now);
         self.take_blocks(state, header);
         state.dup_acks += 1;
         self.act(state, now);
@@ -82,7 +76,8 @@ impl LossRecovery for Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if state.quota == SendQuota::LimitedTransmit && !self.recovering {
+        let beyond = matches!(state.quota, SendQuota::LimitedTransmit | SendQuota::Beyond(_));
+        if beyond && !self.recovering {
             return state.next_segment();
         }
         if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
@@ -153,12 +148,5 @@ impl Fack {
             self.ignores_sacks |= self.board.highest_end() > next;
             return;
         }
-    }
-}
-
-/// Every ACK of a recovery, and every duplicate, is measured by the time stamp it echoes.
-fn sample_echo(state: &mut SendState, header: &TcpHeader, now: Time) {
-    if let Some(timestamps) = header.timestamps {
-        state.rtt.sample(timestamps.echo, now);
     }
 }

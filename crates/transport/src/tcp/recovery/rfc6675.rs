@@ -119,8 +119,8 @@ impl Rfc6675 {
     /// (3) Limited transmit is governed by pipe and cwnd; otherwise the window, without what the receiver holds.
     fn next_outside_recovery(&mut self, state: &mut SendState) -> Option<u32> {
         if state.quota == SendQuota::LimitedTransmit {
-            if self.pipe(state) >= state.window.cwnd as u32 {
-                return None;
+            if state.goes_back() || self.pipe(state) >= state.window.cwnd as u32 {
+                return None; // RFC 3042 is about new data
             }
             let seq = state.next_new()?;
             state.limited_transmits += 1;

@@ -78,10 +78,15 @@ impl LossRecovery for Vegas {
         self.hear(state, now);
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
+        let guarded = state.params.guard_fast_retransmit
+            && state.last_reduction == LastReduction::Timeout
+            && !state.recovered();
+        if guarded && !state.params.ns2_quirks {
+            state.quota = SendQuota::Nothing; // of what went out before the timeout: nothing is to be sent again for it
+            return;
+        }
         if self.expired(state, now) || state.dup_acks == threshold {
-            let guarded =
-                state.params.guard_fast_retransmit && state.last_reduction == LastReduction::Timeout;
-            if !guarded || state.recovered() {
+            if !guarded {
                 self.worried = (state.nxt - state.una + 1).min(2);
                 self.retransmit(state, now);
             }
