@@ -25,7 +25,6 @@ LOW, HIGH = 20, 60
 HANDOVERS = 100
 PACKET_BYTES = 1480
 """Of TCP's data."""
-HEADERS_BYTES = 40
 DURATION = "102 s"
 """The host with the download moves last at 100.8 s, one with a dwell of 1003 ms."""
 
@@ -42,8 +41,8 @@ class Reading:
     """Of TCP. The paper's ns-2 is of 2001 to 2003."""
     min_rto_ms: int = 1000
     """Floor of TCP's retransmission timeout: 1 s before ns-2 of October 2004 and in RFC 6298, 200 ms since."""
-    headers: str = "within"
-    """Whether the 1480 bytes of a TCP packet hold its 40 bytes of headers: "within", or "added", as ns-2 does."""
+    header_bytes: int = 0
+    """What comes on top of the 1480 bytes of a TCP packet: nothing as in ns-2 of 2001, 40 bytes since 2003."""
     forwarding: bool = False
     """After an unplanned handover the old access router tunnels to the new one once it is told."""
     anchor_change: bool = False
@@ -63,17 +62,18 @@ class Reading:
     """The encoding of the film."""
     spacing: str = "back-to-back"
     """How the packets of a frame leave: "back-to-back", or "spread" over the time to the next."""
-    load: str = "with the download"
-    """What runs beside the streams that are measured: "with the download" of the other walker, or "without" it."""
+    load: str = "without the download"
+    """What runs beside the streams that are measured: "with the download" of the other walker, or "without the
+    download"."""
 
     def __str__(self) -> str:
         forwarding = "with" if self.forwarding else "without"
         anchors = "change" if self.anchor_change else "stay"
         return (
-            f"{self.profile}; RTO floor {self.min_rto_ms} ms; headers {self.headers} the 1480 B; unplanned "
+            f"{self.profile}; RTO floor {self.min_rto_ms} ms; TCP packets {PACKET_BYTES} + {self.header_bytes} B; unplanned "
             f"{forwarding} forwarding; anchors {anchors}; a handover each {self.dwell_ms} ms, prepared {self.lead_ms} ms ahead; overlap "
             f"{self.overlap_ms} ms; in flight at the break: {self.in_flight}; wired queues {self.queue_pkts} pkt; "
-            f"film {self.film}, frames {self.spacing}; streams {self.load} beside them"
+            f"film {self.film}, frames {self.spacing}; streams {self.load} beside"
         )
 
 
@@ -83,12 +83,15 @@ READINGS: dict[str, Reading] = {
     "default": DEFAULT,
     "RTO floor 200 ms": Reading(min_rto_ms=200),
     RFC: Reading(profile="rfc"),
+    "ns-2 of 2001": Reading(profile="ns2-2001"),
     "forwarding": Reading(forwarding=True),
     "anchors change": Reading(anchor_change=True),
     "every 1000 ms": Reading(dwell_ms=1000),
     "in flight lost": Reading(in_flight="lost"),
     "overlap 50 ms": Reading(overlap_ms=50),
     "film mpeg4-high": Reading(film="mpeg4-high"),
+    "download beside": Reading(load="with the download"),
+    "prepared 10 ms ahead": Reading(lead_ms=10),
 }
 
 
@@ -141,13 +144,13 @@ def _streams(reading: Reading) -> list[dict[str, Any]]:
 
 
 def _tcp(variant: str, window: int, reading: Reading) -> dict[str, Any]:
-    payload = PACKET_BYTES - (HEADERS_BYTES if reading.headers == "within" else 0)
     return {
         "kind": "tcp",
         "variant": variant,
         "window": f"{window} pkt",
         "min_rto": f"{reading.min_rto_ms} ms",
-        "segment": f"{payload} B",
+        "segment": f"{PACKET_BYTES} B",
+        "header": f"{reading.header_bytes} B",
     }
 
 
@@ -198,9 +201,10 @@ def streams(topology: str, way: str, reading: Reading = DEFAULT) -> Scenario:
 
 @cache
 def procedures(topology: str, way: str) -> Scenario:
-    """All that the protocol does in one run: logins, logouts, changes of the anchor, paging."""
-    scenario = streams(topology, way, Reading(anchor_change=True))
-    data = scenario.tables
+    """All that the protocol does in one run: logins, logouts, changes of the anchor, paging by a packet each 5 s."""
+    data = streams(topology, way, Reading(anchor_change=True)).tables
+    rare = {"kind": "cbr", "start": "10 s", "rate": "320 bit/s", "packet": "200 B"}
+    data["flows"].append({"name": "rare", "path": ["5", "resident-21"], "app": rare})
     data["mobility"] |= {
         "paging": {"areas": [["*"]], "idle_after": "3 s"},
         "hours": {"resident-0": {"login": "1 s", "logout": "50 s"}},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.bcmp.experiments import DOWNLOAD, HEADERS_BYTES, STREAMS
+from roamlab.papers.bcmp.experiments import DOWNLOAD, STREAMS
 from roamlab.papers.records import reads, total
 from roamlab.records.experience import ipdv_of_s, losses_per_handover
 from roamlab.records.metrics import handover_times, seconds
@@ -27,7 +27,7 @@ class Download:
     """A run of figs. 6 and 7."""
 
     throughput_bps: float
-    """Packets of data with their headers, from the flow's start to the end of the run."""
+    """Data delivered for the first time, from the flow's start to the end of the run."""
     timeouts: int
     fast_retransmits: int
 
@@ -48,14 +48,12 @@ class Streams:
     """Of the call's packets, the largest delay above the smallest of the stay."""
 
 
-@reads(flows="flow delivered_pkts delivered_bytes goodput_bps timeouts fast_retransmits")
+@reads(flows="flow goodput_bps timeouts fast_retransmits")
 def of_download(results: Results) -> Download:
     """Measures the download."""
-    packets, payload = (total(results, DOWNLOAD, name) for name in ("delivered_pkts", "delivered_bytes"))
     flows = results.columns("flows")
-    goodput = float(flows["goodput_bps"][flows.where("flow", DOWNLOAD)][0])
     return Download(
-        throughput_bps=goodput * (1 + HEADERS_BYTES * packets / payload),
+        throughput_bps=float(flows["goodput_bps"][flows.where("flow", DOWNLOAD)][0]),
         timeouts=total(results, DOWNLOAD, "timeouts"),
         fast_retransmits=total(results, DOWNLOAD, "fast_retransmits"),
     )
