@@ -183,7 +183,8 @@ _ASSUMPTIONS = (
     Assumption("anchors of a host", "stay", "a change is allowed, not mandated; it runs too"),
     Assumption(
         "who gets what",
-        "one walker call, film and conference, the other the download; 3 calls, a film, 2 conferences, 16 web sessions to those who stay",
+        "one walker call, film and conference, the other the download; those who stay 3 calls, a film, "
+        "2 conferences, 16 web sessions",
         "not in the paper",
     ),
     Assumption(

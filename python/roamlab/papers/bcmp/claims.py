@@ -201,7 +201,8 @@ def _delay(found: Evidence) -> Claim:
             ),
             apart("tree", greater()),
         ),
-        reading=f"{found.reading}; packets of the call; what a packet waits is its delay above the smallest of the stay",
+        reading=f"{found.reading}; packets of the call; what a packet waits is its delay above the smallest of "
+        "the stay",
         why="Anchors stay, so far from its anchor the host's way through the tree is up to 4 ms longer than at first. "
         "What comes between the preparation and the attach waits at the new access router for as long as the "
         "preparation is ahead, in both topologies.",
@@ -229,7 +230,8 @@ def _fig5(found: Evidence) -> Claim:
             apart("tree", "planned", "none", greater()),
             apart("tree", "planned", "unplanned", greater()),
         ),
-        reading=f'{found.reading}; packets of the call; "large": above {JITTER_MS:g} ms; "not affected": within {ALIKE:g}',
+        reading=f'{found.reading}; packets of the call; "large": above {JITTER_MS:g} ms; "not affected": within '
+        f"{ALIKE:g}",
         why="A planned handover holds back what comes between preparation and attach, in the mesh as in the tree: the "
         "first packet held is late, and the temporary tunnel adds its way.",
     )

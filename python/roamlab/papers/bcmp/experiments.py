@@ -70,9 +70,9 @@ class Reading:
         forwarding = "with" if self.forwarding else "without"
         anchors = "change" if self.anchor_change else "stay"
         return (
-            f"{self.profile}; RTO floor {self.min_rto_ms} ms; TCP packets {PACKET_BYTES} + {self.header_bytes} B; unplanned "
-            f"{forwarding} forwarding; anchors {anchors}; a handover each {self.dwell_ms} ms, prepared {self.lead_ms} ms ahead; overlap "
-            f"{self.overlap_ms} ms; in flight at the break: {self.in_flight}; wired queues {self.queue_pkts} pkt; "
+            f"{self.profile}; RTO floor {self.min_rto_ms} ms; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
+            f"unplanned {forwarding} forwarding; anchors {anchors}; a handover each {self.dwell_ms} ms, prepared "
+            f"{self.lead_ms} ms ahead; overlap {self.overlap_ms} ms; in flight at the break: {self.in_flight}; wired queues {self.queue_pkts} pkt; "
             f"film {self.film}, frames {self.spacing}; streams {self.load} beside"
         )
 

@@ -133,7 +133,7 @@ def _profiles(found: Mapping[str, Evidence], folder: Path) -> SavedFigure:
             axis.label_outer()
         axes[0].legend(ncols=2, fontsize=7)
         caption = (
-            f"Not in the paper: throughput with unplanned handovers and a window of {HIGH} by the rules of ns-2 of 2003 "
-            "with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, with 95 % intervals."
+            f"Not in the paper: throughput with unplanned handovers and a window of {HIGH} by the rules of ns-2 of "
+            "2003 with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, with 95 % intervals."
         )
         return save(figure, folder, "profiles", caption)

@@ -1,0 +1,159 @@
+"""The BCMP paper: its scenarios, its claims on hand-made runs, and the reproduction end to end with few runs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from conftest import check_figures, reproduced
+from roamlab.papers.bcmp import claims, experiments, measures
+from roamlab.papers.bcmp.evidence import Evidence
+from roamlab.papers.bcmp.experiments import DEFAULT, HANDOVERS, HIGH, LOW, TCPS, TOPOLOGIES, WAYS, Reading
+from roamlab.papers.bcmp.measures import STEPS_MS, Download, Streams
+from roamlab.papers.bcmp.space import SPACE
+from roamlab.running.run import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from roamlab.statistics.claims import Claim
+
+IDS = [
+    f"bcmp.{name}"
+    for name in ("login", "nomove", "fig4.planned", "fig4.tree", "fig4.mesh", "delay", "fig5", "fig6", "fig7")
+]
+
+AS_CLAIMED = {"tahoe": 0.95, "reno": 0.67, "newreno": 0.95, "sack": 0.985, "fack": 0.985, "vegas": 0.67}
+
+
+def _decided(
+    shares: dict[str, float], lost: dict[str, list[int]], waits: dict[tuple[str, str], float]
+) -> dict[str, Claim]:
+    """Three runs of each case; `lost` by topology, `waits` the share of packets above 0.5 ms and 1 ms."""
+    downloads = {
+        (topology, "unplanned", tcp, HIGH): [Download(1e7 * value + noise, 0, 0) for noise in (0, 10, 20)]
+        for topology, (tcp, value) in product(TOPOLOGIES, shares.items())
+    }
+
+    def streams(topology: str, way: str) -> list[Streams]:
+        above = [waits[topology, way] if step < 4 else 0.0 for step in STEPS_MS]
+        counts = lost[topology] if way == "unplanned" else [lost[way][0] if way in lost else 0] * 4
+        return [
+            Streams(counts, 0.0155, [of + noise for of in above], [of + noise for of in above], 0.004)
+            if any(above)
+            else Streams(counts, 0.0155, above, above, 0.004)
+            for noise in (0.0, 0.0, 0.0)
+        ]
+
+    found = Evidence(DEFAULT, downloads, {case: streams(*case) for case in product(TOPOLOGIES, WAYS)})
+    return {claim.id: claim for claim in claims.read({"default": found})}
+
+
+WAITS = dict(zip(product(TOPOLOGIES, WAYS), (0.0, 0.05, 0.02, 0.0, 0.002, 0.004), strict=True))
+
+
+def test_what_the_paper_says_holds_where_it_is_so() -> None:
+    found = _decided(AS_CLAIMED, {"tree": [0, 3, 5, 12], "mesh": [0, 1, 2, 5]}, WAITS)
+    assert {name: claim.verdict for name, claim in found.items()} == dict.fromkeys(IDS[2:], "holds")
+
+
+def test_the_opposite_is_contradicted() -> None:
+    opposite = {tcp: 1.2 - share for tcp, share in AS_CLAIMED.items()}
+    waits = {case: 0.3 - share for case, share in WAITS.items()} | {("tree", "none"): 0.0}
+    waits |= {("mesh", "none"): 0.0, ("tree", "planned"): 0.01}
+    found = _decided(opposite, {"tree": [6, 7, 8, 20], "mesh": [6, 7, 8, 9], "planned": [1]}, waits)
+    assert {name: claim.verdict for name, claim in found.items()} == dict.fromkeys(IDS[2:], "contradicted")
+
+
+def test_no_movement_is_decided_from_two_windows() -> None:
+    def decided(high: float, spread: float) -> str:
+        swept = {
+            (topology, way, tcp, window): [
+                Download(1e7 * (high if window == HIGH else 0.6 + at * spread), 0, 0)
+            ]
+            * 3
+            for topology, way, (at, tcp), window in product(
+                TOPOLOGIES, ("none", "planned"), enumerate(TCPS), (LOW, HIGH)
+            )
+        }
+        return claims.nomove(swept, "default").verdict
+
+    assert (decided(0.99, 0.0), decided(0.9, 0.0), decided(0.99, 0.01)) == (
+        "holds",
+        "contradicted",
+        "contradicted",
+    )
+
+
+def test_what_a_packet_waits_is_above_the_smallest_of_its_stay() -> None:
+    came, delays = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.015, 0.016, 0.020, 0.019])
+    waited, bases = measures.above_their_stay(came, delays, np.array([2.5, 5.0]))
+    assert waited == pytest.approx([0.0, 0.001, 0.001, 0.0])
+    assert bases == pytest.approx([0.015, 0.019])
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_planned_handovers_lose_nothing_and_unplanned_ones_do(topology: str) -> None:
+    still, planned, unplanned = (measures.of_streams(run(experiments.streams(topology, way))) for way in WAYS)
+    assert (len(still.lost), len(planned.lost), len(unplanned.lost)) == (0, HANDOVERS, HANDOVERS)
+    assert sum(planned.lost) == 0 < sum(unplanned.lost)
+    # 5 + 5 + 4 links of 1 ms + 0.5, and 200 B on each: 0.16 + 0.02 + 4 · 0.09 + 0.16 with the tunnels' headers.
+    assert still.forwarding_s == pytest.approx(0.0152, abs=1e-4)
+    assert planned.forwarding_s > still.forwarding_s, "the anchor stays behind"
+    assert planned.largest_variance_s > 0.03, "what comes after the preparation waits"
+
+
+def test_a_download_without_handovers_fills_the_link_at_the_high_window_alone() -> None:
+    low, high = (
+        measures.of_download(run(experiments.downloads("mesh", "none", "sack", window)))
+        for window in (LOW, HIGH)
+    )
+    assert 0.6 < low.throughput_bps / claims.LINK_BPS < 0.8
+    assert 0.98 < high.throughput_bps / claims.LINK_BPS < 1.0
+    assert (low.timeouts, high.timeouts) == (0, 0)
+
+
+def test_reno_waits_for_its_timer_and_fack_does_not() -> None:
+    found = {
+        tcp: measures.of_download(run(experiments.downloads("tree", "unplanned", tcp, HIGH)))
+        for tcp in ("reno", "fack")
+    }
+    assert found["reno"].timeouts > 30
+    assert found["fack"].timeouts < 10
+    assert found["fack"].throughput_bps > 2 * found["reno"].throughput_bps
+
+
+def test_every_reading_and_every_value_of_an_axis_changes_a_scenario() -> None:
+    def texts(reading: Reading) -> tuple[str, ...]:
+        cases = [experiments.streams("tree", way, reading).text for way in WAYS]
+        return (*cases, experiments.downloads("tree", "unplanned", "reno", HIGH, reading).text)
+
+    readings = experiments.READINGS
+    assert len({texts(reading) for reading in readings.values()}) == len(readings)
+    settings = [
+        tuple(value if at == place else 0 for at in range(len(SPACE.axes)))
+        for place, axis in enumerate(SPACE.axes)
+        for value in range(1, len(axis.values))
+    ]
+    assert len({texts(SPACE.reading(setting)) for setting in settings} - {texts(DEFAULT)}) == len(settings)
+    assert SPACE.reading((0,) * len(SPACE.axes)) == DEFAULT
+
+
+def test_reproduction_end_to_end(tmp_path: Path) -> None:
+    out = tmp_path / "bcmp"
+    found = reproduced("bcmp", out)
+    assert list(found) == IDS
+    assert found["bcmp.login"]["verdict"] == "holds"
+    assert found["bcmp.fig4.planned"]["verdict"] == "holds"
+    assert {len(found[name]["readings"]) for name in IDS[2:]} == {len(experiments.READINGS)}
+    check_figures(out, ["fig4", "fig5", "fig6", "fig7", "delay-variance", "profiles"])
+    assert {table.name for table in (out / "tables").iterdir()} == {
+        "throughput.csv",
+        "streams.csv",
+        "distributions.csv",
+        "by-reading.csv",
+        "readings.csv",
+    }
