@@ -72,7 +72,8 @@ class Reading:
         return (
             f"{self.profile}; RTO floor {self.min_rto_ms} ms; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
             f"unplanned {forwarding} forwarding; anchors {anchors}; a handover each {self.dwell_ms} ms, prepared "
-            f"{self.lead_ms} ms ahead; overlap {self.overlap_ms} ms; in flight at the break: {self.in_flight}; wired queues {self.queue_pkts} pkt; "
+            f"{self.lead_ms} ms ahead; overlap {self.overlap_ms} ms; in flight at the break: "
+            f"{self.in_flight}; wired queues {self.queue_pkts} pkt; "
             f"film {self.film}, frames {self.spacing}; streams {self.load} beside"
         )
 
