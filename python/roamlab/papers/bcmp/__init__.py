@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roamlab.papers.bcmp.evidence import Evidence, Point
     from roamlab.papers.bcmp.measures import Download
 
-RUNS = 3
+RUNS = 5
 
 
 def reproduce(session: Session) -> Report:

@@ -84,6 +84,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
                 axis.plot(STEPS_MS, np.where(shares > 0, shares, np.nan), style, label=_NO_HANDOVERS[way])
             axis.set_title(topology, loc="left", fontsize=9)
             axis.set_yscale("log")
+            axis.yaxis.set_major_formatter("{x:g}")
             axis.set_ylim(1e-4, 1.3)
             what = "delay variance" if of == "variance" else "jitter"
             label(axis, (what, "ms"), ("share of packets above", "1"))
