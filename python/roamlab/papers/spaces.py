@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from roamlab.statistics.space import Axis, Value
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from roamlab.papers.runs import Batch
     from roamlab.statistics.claims import Claim
-    from roamlab.statistics.space import Axis, Setting
+    from roamlab.statistics.space import Setting
 
 R = TypeVar("R")
 
@@ -34,3 +36,18 @@ class Space(Generic[R]):
         """The reading that a setting stands for."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
         return replace(self.default, **chosen)  # type: ignore[type-var]
+
+
+MIN_RTO = Axis(
+    "min_rto",
+    "RTO floor",
+    (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
+    "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFCs 2988 and 6298",
+)
+
+PROFILE = Axis(
+    "profile",
+    "TCP of",
+    (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
+    "the simulator's version is not said",
+)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import claims, evidence
 from roamlab.papers.ipf.experiments import DEFAULT, Reading
-from roamlab.papers.spaces import Space
+from roamlab.papers.spaces import MIN_RTO, PROFILE, Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -47,18 +47,8 @@ AXES = (
         (Value("evenly apart", None), Value("1 s apart", 1.0), Value("together", 0.0)),
         "A10: figs. 10 to 14 do not say; fig. 15 has both",
     ),
-    Axis(
-        "min_rto",
-        "RTO floor",
-        (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
-        "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFC 6298",
-    ),
-    Axis(
-        "profile",
-        "TCP of",
-        (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
-        "the simulator's version is not said",
-    ),
+    MIN_RTO,
+    PROFILE,
     Axis(
         "wait",
         "RED's wait",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import claims, evidence
 from roamlab.papers.lte.experiments import DEFAULT, Reading
-from roamlab.papers.spaces import Space
+from roamlab.papers.spaces import MIN_RTO, PROFILE, Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 AXES = (
-    Axis(
-        "min_rto",
-        "RTO floor",
-        (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
-        "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFC 2988, which the paper cites",
-    ),
+    MIN_RTO,
     Axis(
         "air_ms",
         "air",
@@ -59,12 +54,7 @@ AXES = (
         (Value("what is left", "lossless"), Value("nothing", "none")),
         "section V.A.2 avoids forwarding and does not say what becomes of what is left",
     ),
-    Axis(
-        "profile",
-        "TCP of",
-        (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
-        "the simulator's version is not said",
-    ),
+    PROFILE,
 )
 
 

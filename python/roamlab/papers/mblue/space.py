@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.mblue import claims, evidence
 from roamlab.papers.mblue.experiments import DEFAULT, Reading
-from roamlab.papers.spaces import Space
+from roamlab.papers.spaces import MIN_RTO, PROFILE, Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -29,18 +29,8 @@ AXES = (
         (Value("worst", "worst"), Value("uniform", "uniform")),
         "table I counts the whole interval between beacons; a host hears one after a part of it",
     ),
-    Axis(
-        "min_rto",
-        "RTO floor",
-        (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
-        "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFC 6298; the paper is of 2004",
-    ),
-    Axis(
-        "profile",
-        "TCP of",
-        (Value("ns2-2009", "ns2-2009"), Value("ns2-2003", "ns2-2003"), Value("the RFCs", "rfc", 0.5)),
-        "the simulator's version is not said",
-    ),
+    MIN_RTO,
+    PROFILE,
     Axis(
         "red_wait",
         "RED's wait",
