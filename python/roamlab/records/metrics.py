@@ -184,6 +184,12 @@ def duration_s(results: Results) -> float:
     return results.manifest.outline.duration_ns / 1e9
 
 
+def span_s(text: str) -> float:
+    """A time as scenarios write it ("40 s"), in s."""
+    number, unit = text.split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
+
+
 def utilisation(results: Results, rate_bps: float, start: float, end: float, flows: Iterable[str]) -> float:
     """Bits of data packets of `flows` that arrived in the span, headers included, over rate_bps · (end - start)."""
     arrived = results.columns("deliveries")
