@@ -29,18 +29,29 @@ def draw(names: list[str], found: Found, folder: Path) -> list[SavedFigure]:
         "call": "What a call feels: its quality, and the packets that were lost or too late.",
         "video": "What a video feels: frames that never were whole, and how long the picture stood still.",
     }
-    chosen = {"download": ("goodput", "silence"), "call": ("r", "lost", "late"), "video": ("frames", "freeze")}
+    chosen = {
+        "download": ("goodput", "silence"),
+        "call": ("r", "lost", "late"),
+        "video": ("frames", "freeze"),
+    }
     made = [
         _figure(
             names,
             found,
-            [((application,), quantity) for quantity in FELT[application] if quantity.name in chosen[application]],
+            [
+                ((application,), quantity)
+                for quantity in FELT[application]
+                if quantity.name in chosen[application]
+            ],
             (folder, application, captions[application]),
         )
         for application in FELT
     ]
     costs = {
-        "signalling": (("messages", "signalling"), "What the move costs in signalling, for each application."),
+        "signalling": (
+            ("messages", "signalling"),
+            "What the move costs in signalling, for each application.",
+        ),
         "data": (
             ("forwarded", "copies", "held"),
             "What the move costs in data that is forwarded, copied and held, for each application.",
@@ -62,7 +73,13 @@ def _figure(
         for axis, (applications, quantity) in zip(axes, rows, strict=True):
             for at, application in enumerate(applications):
                 shift = 0.25 * (at - (len(applications) - 1) / 2)
-                _points(axis, names, [found[name, application, quantity.name] for name in names], shift, application)
+                _points(
+                    axis,
+                    names,
+                    [found[name, application, quantity.name] for name in names],
+                    shift,
+                    application,
+                )
             axis.set_xlabel(f"{quantity.what} [{quantity.unit}]")
             axis.set_ylabel("scheme")
             axis.set_yticks(range(len(names)), names)

@@ -16,10 +16,9 @@ from roamlab.studies.scenarios import APPLICATIONS, LEAD_S, MOVE_S, Scheme, scen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from roamlab.studies.figures import Found
+    from rich.table import Table as Printed
 
-RUNS = 20
-"""Of each scheme with each application."""
+    from roamlab.studies.figures import Found
 
 
 def measure(listed: list[Scheme], runs: int, store: Path, threads: int) -> Found:
@@ -45,9 +44,7 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, li
     listed = schemes()
     names = [each.name for each in listed]
     found = measure(listed, runs, store, threads)
-    columns = [
-        (application, quantity) for application in FELT for quantity in (*FELT[application], *COST)
-    ]
+    columns = [(application, quantity) for application in FELT for quantity in (*FELT[application], *COST)]
     write_csv(_table("all", names, columns, found), draft / "schemes.csv")
     tables = [
         *(
@@ -120,6 +117,32 @@ def _as_data(name: str, application: str, quantity: Quantity, found: Found) -> d
     }
 
 
+_PRINTED = (
+    ("download", "goodput"),
+    ("download", "silence"),
+    ("call", "r"),
+    ("call", "late"),
+    ("video", "freeze"),
+)
+
+
+def terminal_table(means: list[dict[str, Any]]) -> Printed:
+    """The means for the terminal, one line per scheme; the page and the CSV have all, with intervals."""
+    from rich.table import Table as Printed
+
+    of = {(mean["scheme"], mean["application"], mean["quantity"]): mean for mean in means}
+    names = list(dict.fromkeys(mean["scheme"] for mean in means))
+    table = Printed(title="Means of the runs")
+    table.add_column("scheme", no_wrap=True)
+    for column in _PRINTED:
+        first = of[names[0], *column]
+        heading = f"{first['application']}\n{first['quantity']}\n[{first['unit']}]"
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name in names:
+        table.add_row(name, *(f"{of[name, *column]['mean']:.3g}" for column in _PRINTED))
+    return table
+
+
 _PARAMETERS = (
     Parameter("wires", "100 Mbit/s; 20 ms to the gateway, 5 ms from there to each router below", "chosen"),
     Parameter("cells", "8 Mbit/s, 3 ms, 100 packets; 1 ms behind the access router", "chosen"),
@@ -146,7 +169,9 @@ _ASSUMPTIONS = (
         f"messages about the host, sent from the trigger to {SIGNALLED_S:g} s after the move",
         "soft state that is refreshed in this time counts too",
     ),
-    Assumption("bytes of signalling", "each message once, whatever its way", "as the table signalling has it"),
+    Assumption(
+        "bytes of signalling", "each message once, whatever its way", "as the table signalling has it"
+    ),
     Assumption(
         "forwarded",
         "data that the old access router sends up again, with tunnel headers, counted on that link",
