@@ -193,7 +193,8 @@ def defaults() -> dict[str, dict[str, Any]]:
         "radio.md hard": filled["radio"],
         "radio.md soft": Scenario(f'{_SMALLEST}[radio]\nkind = "soft"\n').parameters["radio"],
         "wifi-roaming.md default": Scenario(
-            _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }') + '[radio]\nkind = "802.11"\n'
+            _SMALLEST.replace("[cells.bs]", '[cells.bs]\nmedium = { kind = "dcf" }')
+            + '[radio]\nkind = "802.11"\n'
         ).parameters["radio"],
         "measurement.md default": protocols["lte-x2"]["radio"]["measurement"],
         "scheduler.md default": {
