@@ -413,6 +413,7 @@ impl<'a> Builder<'a> {
             host: spec.host.as_ref().map(|host| self.nodes[self.ids[host.as_str()]].addr),
             occurrences: spec.occurrences.clone(),
             delay: spec.delay,
+            duplicate: spec.duplicate,
             seen: 0,
         });
         faults.collect()

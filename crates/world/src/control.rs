@@ -372,6 +372,11 @@ impl Agents {
             Some(Fate::Late(delay)) => {
                 self.hold_back((HeldBack::Message(node, domain, packet), id), (delay, place), cx);
             }
+            Some(Fate::Twice(after)) => {
+                let copy = cx.pool.duplicate(&packet);
+                self.set_out(node, domain, packet, net, cx);
+                self.send_later(HeldBack::Message(node, domain, copy), after, cx);
+            }
         }
     }
 
@@ -387,6 +392,10 @@ impl Agents {
         cx: &mut Cx,
     ) {
         cx.probes.causes.held_back(cx.now, id, place);
+        self.send_later(held, delay, cx);
+    }
+
+    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Cx) {
         let slot = self.delayed.len() as u32;
         self.delayed.push(Some(held));
         cx.scheduler.push(cx.now + delay, Event::Delayed { slot });

@@ -1,4 +1,4 @@
-//! Faults in the signalling, asked for by the scenario: the n-th message of a kind is lost or late.
+//! Faults in the signalling, asked for by the scenario: the n-th message of a kind is lost, late or sent twice.
 
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;
@@ -12,8 +12,10 @@ pub struct Fault {
     pub host: Option<Addr>,
     /// Which of them, counted from 1.
     pub occurrences: Vec<u32>,
-    /// How late they set out; `None`: they are lost.
+    /// How late they set out, or their copies; `None`: they are lost, or copied at once.
     pub delay: Option<Duration>,
+    /// They set out in time, and a copy of each.
+    pub duplicate: bool,
     /// How many have been seen.
     pub seen: u32,
 }
@@ -25,6 +27,8 @@ pub enum Fate {
     Lost,
     /// It sets out later.
     Late(Duration),
+    /// It sets out, and a copy so much later.
+    Twice(Duration),
 }
 
 impl Fault {
@@ -35,7 +39,11 @@ impl Fault {
             return None;
         }
         self.seen += 1;
-        self.occurrences.contains(&self.seen).then(|| self.delay.map_or(Fate::Lost, Fate::Late))
+        self.occurrences.contains(&self.seen).then(|| match (self.duplicate, self.delay) {
+            (true, delay) => Fate::Twice(delay.unwrap_or(Duration::ZERO)),
+            (false, Some(delay)) => Fate::Late(delay),
+            (false, None) => Fate::Lost,
+        })
     }
 }
 
@@ -47,7 +55,8 @@ mod tests {
     const OTHER: Addr = Addr::new(1, 2);
 
     fn fault(host: Option<Addr>, occurrences: &[u32], delay: Option<Duration>) -> Fault {
-        Fault { message: "handoff-request".into(), host, occurrences: occurrences.into(), delay, seen: 0 }
+        let (message, occurrences) = ("handoff-request".into(), occurrences.into());
+        Fault { message, host, occurrences, delay, duplicate: false, seen: 0 }
     }
 
     fn request(host: Addr) -> (&'static str, Option<Addr>) {
@@ -61,6 +70,10 @@ mod tests {
         assert_eq!(fates, [Some(Fate::Lost), None, Some(Fate::Lost), None]);
         let late = Duration::from_millis(5);
         assert_eq!(fault(None, &[1], Some(late)).strike(request(HOST)), Some(Fate::Late(late)));
+        for (delay, after) in [(None, Duration::ZERO), (Some(late), late)] {
+            let mut twice = Fault { duplicate: true, ..fault(None, &[1], delay) };
+            assert_eq!(twice.strike(request(HOST)), Some(Fate::Twice(after)));
+        }
     }
 
     #[test]

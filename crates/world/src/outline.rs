@@ -54,10 +54,12 @@ struct Flow {
     count: Option<u64>,
     #[serde(default)]
     two_way: bool,
+    #[serde(default)]
     app: App,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct App {
     kind: String,
 }

@@ -249,7 +249,7 @@ pub struct FlowSpec {
     pub app: AppSpec,
 }
 
-/// A fault: messages of one kind are lost or late.
+/// A fault: messages of one kind are lost, late or sent twice.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
@@ -260,9 +260,12 @@ pub struct FaultSpec {
     pub host: Option<String>,
     /// Which of these messages, in the order in which they are sent, counted from 1.
     pub occurrences: Vec<u32>,
-    /// They set out this much later; absent: they are lost.
+    /// They set out this much later, or their copies do; absent: they are lost, or copied at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// They set out in time, and a copy of each too.
+    #[serde(default)]
+    pub duplicate: bool,
 }
 
 /// What to record. Totals of flows, losses, signalling and handovers are always recorded.

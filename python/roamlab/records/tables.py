@@ -225,7 +225,7 @@ KINDS: dict[str, str] = {
     "motion": "root: the plan of a host moves it",
     "measurement": "root: what a host measures of its cells has changed, since it moves",
     "out-of-range": "root: a host cannot hear the cell that it is in",
-    "on-air": "root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it",
+    "on-air": "root: a host of 802.11 hears a beacon, or has heard none, or no acknowledgement, from its cell",
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
     "delayed-message": "root: a fault of the scenario holds a message back",

@@ -70,6 +70,13 @@ macro_rules! rows {
             }
 
             #[test]
+            fn sent_twice() {
+                for after_ms in [0, 3, 60, 500] {
+                    super::troubled(ROW, |trouble| trouble.copied(after_ms));
+                }
+            }
+
+            #[test]
             fn lost_with_any_later_one() {
                 super::lost_in_pairs(ROW);
             }
@@ -192,7 +199,8 @@ fn unsettled(lab: &Lab, record: &Record) -> Vec<String> {
         expect(false, &|| format!("{loss:?}"));
     }
     if !copies {
-        let duplicates = record.census("duplicated") + record.total("udp", "duplicate_pkts");
+        let copied = lab.troubles.iter().filter(|trouble| trouble.copied).count() as u64;
+        let duplicates = record.census("duplicated") - copied + record.total("udp", "duplicate_pkts");
         expect(duplicates == 0, &|| format!("{duplicates} duplicates"));
     }
     problems
@@ -256,9 +264,13 @@ fn nothing_wrong(problems: &[String]) {
 }
 
 fn in_trouble(row: Row, delay_ms: Option<u64>) {
+    troubled(row, |trouble| Trouble { delay_ms, ..trouble.clone() });
+}
+
+fn troubled(row: Row, trouble: impl Fn(&Trouble) -> Trouble) {
     let mut problems = Vec::new();
     for (variant, mut lab, steps) in variants_with(row) {
-        lab.troubles = vec![Trouble { delay_ms, ..steps[0].trouble.clone() }];
+        lab.troubles = vec![trouble(&steps[0].trouble)];
         problems.extend(problems_of(&lab, &format!("{row:?} {variant}")));
     }
     nothing_wrong(&problems);

@@ -14,22 +14,32 @@ pub struct Trouble {
     pub message: String,
     /// Which one of its kind, from 1.
     pub occurrence: u32,
-    /// How late; `None`: lost.
+    /// How late it is, or its copy; `None`: it is lost, or copied at once.
     pub delay_ms: Option<u64>,
+    /// It is in time, and a copy of it comes too.
+    pub copied: bool,
 }
 
 impl Trouble {
     /// The message is lost.
     pub fn lost(message: impl Into<String>, occurrence: u32) -> Trouble {
-        Trouble { message: message.into(), occurrence, delay_ms: None }
+        Trouble { message: message.into(), occurrence, delay_ms: None, copied: false }
+    }
+
+    /// A copy of the message comes so much later.
+    pub fn copied(&self, delay_ms: u64) -> Trouble {
+        Trouble { delay_ms: Some(delay_ms), copied: true, ..self.clone() }
     }
 
     /// Adds it to a scenario's text.
     pub fn write(&self, text: &mut String) {
-        let Trouble { message, occurrence, delay_ms } = self;
+        let Trouble { message, occurrence, delay_ms, copied } = self;
         let _ = write!(text, "[[faults]]\nmessage = \"{message}\"\noccurrences = [{occurrence}]\n");
         if let Some(delay) = delay_ms {
             let _ = writeln!(text, "delay = \"{delay} ms\"");
+        }
+        if *copied {
+            text.push_str("duplicate = true\n");
         }
     }
 }

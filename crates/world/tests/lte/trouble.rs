@@ -114,12 +114,16 @@ fn messages(lab: &Lab) -> Vec<Trouble> {
 }
 
 fn each_message(variants: &[Variant], delays_ms: &[Option<u64>]) {
+    each_troubled(variants, delays_ms, |trouble, delay_ms| Trouble { delay_ms, ..trouble.clone() });
+}
+
+fn each_troubled<T: Copy>(variants: &[Variant], cases: &[T], trouble_of: impl Fn(&Trouble, T) -> Trouble) {
     let mut problems = Vec::new();
     for (variant, mobility) in variants {
         let mut lab = Lab::with(mobility);
         for trouble in messages(&lab) {
-            for &delay_ms in delays_ms {
-                lab.troubles = vec![Trouble { delay_ms, ..trouble.clone() }];
+            for &case in cases {
+                lab.troubles = vec![trouble_of(&trouble, case)];
                 problems.extend(problems_of(&lab, &format!("{variant}, {:?}", lab.troubles)));
             }
         }
@@ -155,6 +159,11 @@ fn each_message_comes_behind_its_rivals() {
 #[test]
 fn each_message_comes_very_late() {
     each_message(&SCHEMES, &[150, 500, 1_500].map(Some));
+}
+
+#[test]
+fn each_message_is_sent_twice() {
+    each_troubled(&SCHEMES, &[0, 3, 25, 150, 1_500], Trouble::copied);
 }
 
 #[test]

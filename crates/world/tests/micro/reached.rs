@@ -115,7 +115,7 @@ fn a_host_under_fmipv6_is_reached_again_within_the_bound() {
 
 #[test]
 fn a_host_under_bcmp_is_reached_again_within_the_bound() {
-    walks(60, |number| {
+    walks(1_000, |number| {
         let variants = if number % 5 == 0 { &BCMP_PAGING[..] } else { &BCMP };
         walk(number, variants, &BCMP_MESSAGES, BCMP_BOUND)
     });

@@ -1,4 +1,4 @@
-//! Handovers in trouble: each signalling message lost or late, pairs of them lost, copies of those of the host; a second
+//! Handovers in trouble: each signalling message lost, late or sent twice, pairs of them lost, copies of those of the host; a second
 //! handover before the first has ended, and ping-pong.
 //!
 //! Each run ends with its laws intact and nothing left inside, no packet circles, and the host is reached to the end.
@@ -236,7 +236,10 @@ fn each(variants: &[Variant], what: impl Fn(&Variant, &Lab, &mut dyn FnMut(&Lab)
     nothing_wrong(&wrong);
 }
 
-/// Each message lost or late, and each two of the first ten lost.
+/// When the copy of a message sets out: with it, close behind it, behind what answers it, behind all timers.
+const COPIES_MS: [u64; 4] = [0, 3, 40, 500];
+
+/// Each message lost, late or sent twice, and each two of the first ten lost.
 fn one_or_two(variants: &[Variant]) {
     each(variants, |_, lab, check| {
         let found = messages(&lab.run());
@@ -244,6 +247,9 @@ fn one_or_two(variants: &[Variant]) {
         for (number, trouble) in found.iter().enumerate() {
             for delay_ms in [None, Some(40), Some(500), Some(2_000)] {
                 check(&Lab { troubles: vec![Trouble { delay_ms, ..trouble.clone() }], ..lab.clone() });
+            }
+            for after_ms in COPIES_MS {
+                check(&Lab { troubles: vec![trouble.copied(after_ms)], ..lab.clone() });
             }
             for other in found[number + 1..].iter().take(9) {
                 check(&Lab { troubles: vec![trouble.clone(), other.clone()], ..lab.clone() });

@@ -93,6 +93,9 @@ fn each_frame_and_each_two_lost_or_late_are_made_good() {
             for delay_ms in [40, 250, 2_000] {
                 check(vec![Trouble { delay_ms: Some(delay_ms), ..trouble.clone() }]);
             }
+            for after_ms in [0, 40, 250] {
+                check(vec![trouble.copied(after_ms)]);
+            }
             check(vec![trouble.clone()]);
             // Again: the one that makes it good is lost, too.
             check(vec![trouble.clone(), Trouble { occurrence: trouble.occurrence + 1, ..trouble.clone() }]);

@@ -122,7 +122,7 @@ class Congestion:
         return "timeout" if self.timeouts else "halving" if self.halvings else "ideal"
 
 
-def congestion(results: Results, start: float, watch_s: float) -> Congestion:
+def congestion(results: Results, start: float, watch_s: float = WATCH_S) -> Congestion:
     """What happened in [start, start + watch_s)."""
     tcp = results.columns("tcp")
     times = seconds(tcp)
