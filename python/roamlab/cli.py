@@ -174,40 +174,18 @@ def _reproduce_all(
     """All papers, into folders of their own below `out`, and an index of their claims."""
     from rich.console import Console
 
-    from roamlab import papers
     from roamlab.base.errors import shown
-    from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import index
     from roamlab.showing import report
     from roamlab.statistics import claims
 
-    refuse_foreign(out, store)
-    explored = {
-        name: index.robustness(out.parent / f"{name}-explored" / "explored.json") for name in papers.names()
-    }
-    chapters = []
-    with whole_folder(out) as draft:
-        for name, robustness in explored.items():
-            click.echo(f"paper: {name}", err=True)
-            source, folder = papers.paper(name), draft / name
-            folder.mkdir()
-            found = source.reproduce(
-                papers.Session(
-                    folder / "figures", folder / "tables", store, runs or source.RUNS, threads, thorough
-                )
-            )
-            claims.write_json(found.claims, folder / "claims.json")
-            report.write(found, folder / "report.html")
-            chapters.append(report.Chapter(name, found.title, found.paper, found.claims, robustness))
-        report.write_index(chapters, draft / "index.html")
-        data = index.as_data(chapters)
-        index.write_json(data, draft / "index.json")
+    every, data = index.reproduce(out, store, runs, threads, thorough=thorough)
     page = shown(out / "index.html")
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(claims.terminal_table([claim for chapter in chapters for claim in chapter.claims]))
-    click.echo(report.tally([claim for chapter in chapters for claim in chapter.claims]))
+    Console().print(claims.terminal_table(every))
+    click.echo(report.tally(every))
     click.echo(f"report: {page}")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from roamlab import cli, papers
+from roamlab import _roamlab, cli, papers
 from roamlab.showing.report import Report
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
@@ -148,6 +148,21 @@ def test_a_bad_search_is_named_before_anything_runs(
     assert "error: out/moby-explored/explored.json: it is not what a search writes" in found.err
     assert planted == []
     assert not Path("out/all").exists()
+
+
+def test_a_failed_paper_leaves_no_half_index(
+    roamlab: Roamlab, planted: list[tuple[str, Session]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Session) -> Report:
+        raise _roamlab.SimulationError("packets: created 3, delivered 2")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(papers.paper("moby"), "reproduce", broken)
+        found = roamlab("reproduce", "all")
+    assert (found.code, found.err.splitlines()[-1]) == (1, "error: packets: created 3, delivered 2")
+    assert [name for name, _ in planted] == ["kon"]
+    assert list(Path("out").iterdir()) == []
+    assert roamlab("reproduce", "all").code == 0
 
 
 @pytest.mark.usefixtures("planted")
