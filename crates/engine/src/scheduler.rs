@@ -459,6 +459,10 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn settle(&self, left: u64, right: u64) -> u64 {
+        if left == right {
+            // A lane without an event, which has no first one to look at.
+            return left;
+        }
         let first = |key: u64| match (key & LANE_MASK) as usize {
             0 => &self.heap[0],
             lane => self.lanes[lane].first(),

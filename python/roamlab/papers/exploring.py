@@ -106,6 +106,15 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     return found, confirmed
 
 
+def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Confirmed]) -> str:
+    """A claim's robustness in one line, and what fresh runs say where its verdict turned."""
+    told = robust.line(space.axes)
+    if robust.claim not in confirmed:
+        return told
+    again = confirmed[robust.claim]
+    return f"{told} ({again.verdict} on {again.runs} fresh runs)"
+
+
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
     """Explore, and say it: as a page, and as data."""
     found, confirmed = search(space, session, budget)
@@ -115,7 +124,9 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     page = Report(
         title=f"{space.title}: the space of readings",
         paper=f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
-        summary=" ".join(f"{robust.claim}: {robust.line(space.axes)}." for robust in found.claims.values()),
+        summary=" ".join(
+            f"{robust.claim}: {line(space, robust, confirmed)}." for robust in found.claims.values()
+        ),
         claims=(),
         figures=[_map(found, session.figures)],
         tables=tables,
@@ -140,7 +151,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
     rows: list[Row] = [
         (
             robust.claim,
-            robust.line(space.axes),
+            line(space, robust, confirmed),
             str(confirmed.get(robust.claim, "no verdict turned")),
             *(
                 Measured(_percent(robust.shares[verdict]), ".3g")
@@ -246,7 +257,7 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         turned = confirmed.get(robust.claim)
         return {
             "default": robust.default,
-            "robustness": robust.line(space.axes),
+            "robustness": line(space, robust, confirmed),
             "turns_under": None if robust.turning is None else labels(robust.turning),
             "fresh_runs": turned
             and {"verdict": turned.verdict, "measured": turned.measured, "runs": turned.runs},

@@ -81,6 +81,18 @@ fn repeated_distances_take_lanes() {
     assert_eq!(scheduler.pending().count(), 60);
 }
 
+/// A guest that did not fit gets a lane of its own, which may stay empty until there are twice as many.
+#[test]
+fn lanes_may_be_empty_when_their_number_doubles() {
+    let mut scheduler = EventScheduler::default();
+    while scheduler.used < MAX_LANES {
+        scheduler.add_lane(1);
+    }
+    scheduler.push(at(1), ());
+    assert_eq!(scheduler.pop(), Some((at(1), ())));
+    assert_eq!(scheduler.pop(), None);
+}
+
 /// As [`repeated_distances_take_lanes`], at 16 distances around two: `gap` on average between two events.
 fn lanes_of_near_distances(gap: u64) -> (usize, usize) {
     let mut scheduler = EventScheduler::default();
