@@ -30,7 +30,7 @@ def _complete_paper(_context: click.Context, _parameter: click.Parameter, begun:
     """Names of papers, for the shell."""
     from roamlab import papers
 
-    return [name for name in papers.names() if name.startswith(begun)]
+    return [name for name in ("all", *papers.names()) if name.startswith(begun)]
 
 
 def _complete_profile(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
@@ -101,7 +101,10 @@ def reproduce(
     explore: bool,
     as_json: bool,
 ) -> None:
-    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again."""
+    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again.
+
+    PAPER is one of those that `roamlab list` shows, or `all`: every paper, with an index of all claims.
+    """
     import json
 
     from rich.console import Console
@@ -114,11 +117,21 @@ def reproduce(
     from roamlab.showing import report
     from roamlab.statistics import claims
 
+    if paper == "all":
+        if explore or settings is not None:
+            raise BadInput(
+                "--explore",
+                "one paper is searched at a time",
+                expected="with it a paper's name",
+                remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
+            )
+        _reproduce_all(out or Path("out/all"), store, runs, threads or processors(), thorough, as_json)
+        return
     if paper not in papers.names():
         raise BadInput(
             f"paper {paper!r}",
             "there is no such reproduction",
-            expected=f"one of: {', '.join(papers.names())}",
+            expected=f"one of: all, {', '.join(papers.names())}",
             remedy="`roamlab list` shows what can be named",
         )
     if (explore and (runs is not None or thorough)) or (settings is not None and not explore):
@@ -152,6 +165,71 @@ def reproduce(
         click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
         Console().print(claims.terminal_table(found.claims))
+    click.echo(f"report: {page}")
+
+
+def _reproduce_all(
+    out: Path, store: Path, runs: int | None, threads: int, thorough: bool, as_json: bool
+) -> None:
+    """All papers, into folders of their own below `out`, and an index of their claims."""
+    from rich.console import Console
+
+    from roamlab.base.errors import shown
+    from roamlab.papers import index
+    from roamlab.showing import report
+    from roamlab.statistics import claims
+
+    every, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    page = shown(out / "index.html")
+    if as_json:
+        _print_json({"report": page, **data})
+        return
+    Console().print(claims.terminal_table(every))
+    click.echo(report.tally(every))
+    click.echo(f"report: {page}")
+
+
+@cli.group()
+def study() -> None:
+    """Compare schemes beyond any one paper."""
+
+
+@study.command("schemes")
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/schemes"), show_default=True, help="Folder for page and CSV."
+)
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Of each scheme with each application.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+@_JSON
+def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_json: bool) -> None:
+    """All mobility schemes on one network and one move: what a download, a call and a video feel, and the cost.
+
+    Interrupted, it goes on where it stopped when called again.
+    """
+    from rich.console import Console
+
+    from roamlab.base.errors import shown
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.running.ensemble import processors
+    from roamlab.showing import report
+    from roamlab.studies import schemes
+
+    refuse_foreign(out, store)
+    with whole_folder(out) as draft:
+        found, means = schemes.study(runs, store, threads or processors(), draft)
+        report.write(found, draft / "report.html")
+    page = shown(out / "report.html")
+    if as_json:
+        _print_json({"report": page, "means": means})
+        return
+    Console().print(schemes.terminal_table(means))
     click.echo(f"report: {page}")
 
 

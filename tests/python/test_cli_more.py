@@ -108,7 +108,7 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
     [
         ("roamlab rep", ["reproduce"]),
         ("roamlab reproduce m", ["mblue"]),
-        ("roamlab reproduce ", ["bcmp", "ipf", "lte", "mblue", "ripple"]),
+        ("roamlab reproduce ", ["all", "bcmp", "ipf", "lte", "mblue", "ripple"]),
         ("roamlab list --profile rf", ["rfc"]),
     ],
 )

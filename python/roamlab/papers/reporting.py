@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from roamlab import _roamlab
 from roamlab.papers.runs import SEED
 from roamlab.showing.report import Assumption, Measured, Table
+from roamlab.statistics.claims import VERDICTS
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -31,13 +32,10 @@ def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, s
 
 def summary(decided: Sequence[Claim]) -> str:
     """Which claims got which verdict."""
-    count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in _VERDICTS}
+    count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in VERDICTS}
     return (
         "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
     )
-
-
-_VERDICTS = ("holds", "contradicted", "undecided")
 
 
 NS2 = Assumption(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from roamlab.statistics.claims import interval_text
+from roamlab.statistics.claims import VERDICTS, interval_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
@@ -102,6 +102,74 @@ def write(report: Report, path: Path) -> None:
     path.write_text(_page(report), encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class Chapter:
+    """A reproduction in an index."""
+
+    name: str
+    """Of the folder beside the index that has its `report.html`."""
+    title: str
+    paper: str
+    """The paper's full citation."""
+    claims: Sequence[Claim]
+    robustness: Mapping[str, str]
+    """What a search through the paper's readings found of each claim, if one was made."""
+
+    @property
+    def address(self) -> str:
+        """Where its report stands, from the index."""
+        return f"{self.name}/report.html"
+
+
+def write_index(chapters: Sequence[Chapter], path: Path) -> None:
+    """Write one HTML file with all claims of several reproductions, and links to their reports."""
+    every = [claim for chapter in chapters for claim in chapter.claims]
+    summary = f"{len(chapters)} papers, {tally(every)}"
+    parts = "".join(
+        f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
+        f"<p>{escape(chapter.paper)}<br>{escape(tally(chapter.claims))}</p>{_indexed(chapter)}"
+        for chapter in chapters
+    )
+    path.write_text(_html("All papers", f"<p>{escape(summary)}</p>{_RULE}{parts}"), encoding="utf-8")
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """How many claims there are, and how many of each verdict."""
+    verdicts = [claim.verdict for claim in claims]
+    found = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
+    return f"{len(verdicts)} claims: {', '.join(found)}."
+
+
+def _indexed(chapter: Chapter) -> str:
+    rows = [
+        f'<tr><td><a href="{escape(chapter.address)}#{escape(claim.id)}"><b>{escape(claim.id)}</b></a><br>'
+        f'{escape(claim.statement)}</td><td class="verdict {claim.verdict}">{claim.verdict}</td>'
+        f"<td>{escape(claim.deciding.what)}</td>"
+        f'<td class="number">{claim.deciding.measured.effect:.4g} {escape(claim.deciding.unit)}</td>'
+        f'<td class="number">{escape(interval_text(claim.deciding.measured))}</td>'
+        f'<td class="number">{escape(str(claim.deciding.claimed))}</td>'
+        f"<td>{escape(chapter.robustness.get(claim.id, 'not searched'))}</td></tr>"
+        for claim in chapter.claims
+    ]
+    headings = ("claim", "verdict", "deciding measure", "effect", "95 % interval", "claimed", "robustness")
+    return _wrap(headings, rows)
+
+
+_RULE = """<p>A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes the rest;
+it is <b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>.</p>
+"""
+
+
+def _html(title: str, body: str) -> str:
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{escape(title)}</title><style>{_STYLE}</style></head><body>
+<h1>{escape(title)}</h1>
+{body}
+</body></html>
+"""
+
+
 def _page(report: Report) -> str:
     figures = "".join(_figure(figure, at) for at, figure in enumerate(report.figures, start=1))
     parameters = _table(
@@ -113,16 +181,10 @@ def _page(report: Report) -> str:
     tables = "".join(
         f"<h2>{escape(table.title)}</h2>{_table(table.headings, table.rows)}" for table in report.tables
     )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(report.title)}</title><style>{_STYLE}</style></head><body>
-<h1>{escape(report.title)}</h1>
-<p>{escape(report.paper)}</p>
+    claims = f"<h2>Claims</h2>\n{_RULE}{_claims(report.claims)}" if report.claims else ""
+    body = f"""<p>{escape(report.paper)}</p>
 <p>{escape(report.summary)}</p>
-<h2>Claims</h2>
-<p>A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes the rest; it is
-<b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>.</p>
-{_claims(report.claims)}
+{claims}
 <h2>Figures</h2>
 {figures}
 {tables}
@@ -131,9 +193,8 @@ def _page(report: Report) -> str:
 <h2>Assumptions</h2>
 {assumptions}
 <h2>Origin</h2>
-{_table(("what", "value"), report.origin)}
-</body></html>
-"""
+{_table(("what", "value"), report.origin)}"""
+    return _html(report.title, body)
 
 
 def _claims(claims: Sequence[Claim]) -> str:
@@ -142,12 +203,13 @@ def _claims(claims: Sequence[Claim]) -> str:
         for at, measure in enumerate(claim.measures):
             span = f' rowspan="{len(claim.measures)}"'
             first = (
+                f'<tr id="{escape(claim.id)}">'
                 f"<td{span}><b>{escape(claim.id)}</b><br>{escape(claim.statement)}</td>"
                 f'<td{span} class="verdict {claim.verdict}">{claim.verdict}</td>'
             )
             last = f"<td{span}>{escape(claim.reading)}</td><td{span}>{escape(claim.why)}</td>"
             rows.append(
-                f"<tr>{first if at == 0 else ''}"
+                f"{first if at == 0 else '<tr>'}"
                 f'<td>{escape(measure.what)}<br><span class="{measure.verdict}">{measure.verdict}</span></td>'
                 f'<td class="number">{measure.measured.effect:.4g} {escape(measure.unit)}</td>'
                 f'<td class="number">{escape(interval_text(measure.measured))}</td>'

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from roamlab.statistics.stats import Interval
 
 Verdict = Literal["holds", "contradicted", "undecided"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "contradicted", "undecided")
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 
 

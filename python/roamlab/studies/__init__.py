@@ -1,0 +1,1 @@
+"""Studies that compare, on one network: what no single paper asks."""

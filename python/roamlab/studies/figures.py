@@ -1,0 +1,105 @@
+"""The figures of the study of schemes: a line for each scheme, with means and 95 % intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from roamlab.base.figures import new_figure, save
+from roamlab.statistics.stats import student
+from roamlab.studies.measures import COST, FELT, Quantity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.base.figures import SavedFigure
+
+Found: TypeAlias = "dict[tuple[str, str, str], list[float]]"
+"""Values of the runs by scheme, application and name of the quantity."""
+
+_MARKERS = {"download": "o", "call": "s", "video": "^"}
+_ROW_INCHES = 3.9
+
+
+def draw(names: list[str], found: Found, folder: Path) -> list[SavedFigure]:
+    """What each application feels, and what it costs."""
+    captions = {
+        "download": "What a download feels: its goodput after the move, and the longest time without data.",
+        "call": "What a call feels: its quality, and the packets that were lost or too late.",
+        "video": "What a video feels: frames that never were whole, and how long the picture stood still.",
+    }
+    chosen = {
+        "download": ("goodput", "silence"),
+        "call": ("r", "lost", "late"),
+        "video": ("frames", "freeze"),
+    }
+    made = [
+        _figure(
+            names,
+            found,
+            [
+                ((application,), quantity)
+                for quantity in FELT[application]
+                if quantity.name in chosen[application]
+            ],
+            (folder, application, captions[application]),
+        )
+        for application in FELT
+    ]
+    costs = {
+        "signalling": (
+            ("messages", "signalling"),
+            "What the move costs in signalling, for each application.",
+        ),
+        "data": (
+            ("forwarded", "copies", "held"),
+            "What the move costs in data that is forwarded, copied and held, for each application.",
+        ),
+    }
+    for name, (wanted, caption) in costs.items():
+        rows = [(tuple(FELT), quantity) for quantity in COST if quantity.name in wanted]
+        made.append(_figure(names, found, rows, (folder, name, caption)))
+    return made
+
+
+def _figure(
+    names: list[str],
+    found: Found,
+    rows: list[tuple[tuple[str, ...], Quantity]],
+    saved: tuple[Path, str, str],
+) -> SavedFigure:
+    with new_figure(len(rows), share_x=False, row_inches=_ROW_INCHES) as (figure, axes):
+        for axis, (applications, quantity) in zip(axes, rows, strict=True):
+            for at, application in enumerate(applications):
+                shift = 0.25 * (at - (len(applications) - 1) / 2)
+                _points(
+                    axis,
+                    names,
+                    [found[name, application, quantity.name] for name in names],
+                    shift,
+                    application,
+                )
+            axis.set_xlabel(f"{quantity.what} [{quantity.unit}]")
+            axis.set_ylabel("scheme")
+            axis.set_yticks(range(len(names)), names)
+            axis.set_ylim(len(names) - 0.5, -0.5)
+            if len(applications) > 1:
+                axis.legend(loc="best")
+        return save(figure, *saved)
+
+
+def _points(axis: Axes, names: list[str], values: list[list[float]], shift: float, application: str) -> None:
+    means = [student(of) for of in values]
+    several = len(values[0]) > 1
+    spans = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
+    axis.errorbar(
+        [mean.effect for mean in means],
+        [at + shift for at in range(len(names))],
+        xerr=spans if several else None,
+        fmt=_MARKERS[application],
+        markersize=3.5,
+        capsize=2,
+        linestyle="none",
+        label=application,
+    )
