@@ -49,17 +49,16 @@ impl Network {
     }
 
     /// A medium has given a packet up. One that was sent again and again to a host that is gone, or from one, is lost
-    /// because of that.
+    /// because of that, though the host may be back by now.
     fn lose_on_air(&mut self, id: LinkId, packet: PacketId, loss: Loss, cx: &mut Cx) -> (NodeId, Addr) {
         let (place, dst) = (Location::Link(id), cx.pool[&packet].header.dst);
         let link = &self.links[id];
         let &Link { from, to, changed, up, .. } = link;
-        let reason = match loss {
-            Loss::RetryLimit => DropReason::RetryLimit,
-            Loss::OnAir | Loss::GivenUp => DropReason::FrameLoss,
-        };
-        if loss == Loss::OnAir || gets_across(&self.nodes, &self.cells, link, &cx.pool[&packet], cx.now) {
-            cx.lose(packet, reason, place);
+        let crosses = || gets_across(&self.nodes, &self.cells, link, &cx.pool[&packet], cx.now);
+        if loss == Loss::OnAir {
+            cx.lose(packet, DropReason::FrameLoss, place);
+        } else if loss == Loss::RetryLimit && crosses() {
+            cx.lose(packet, DropReason::RetryLimit, place);
         } else if !up {
             cx.lose_by(packet, DropReason::LinkDown, place, changed);
         } else {

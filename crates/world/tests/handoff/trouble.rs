@@ -400,6 +400,14 @@ fn walks_that_once_ended_badly() {
     nothing_wrong(&problems.concat());
 }
 
+/// What was on the air when the host left is lost by that, though the host is back when the medium gives it up.
+#[test]
+fn a_host_that_comes_back_at_once_on_a_medium_with_contention() {
+    let visits = vec![("bs1", 0), ("bs1", 3_000), ("bs1", 3_064)];
+    let lab = Lab { visits, duration_ms: 45_000, cell: "medium = { kind = \"dcf\" }", ..Lab::default() };
+    nothing_wrong(&unsettled(&lab, &lab.run()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
