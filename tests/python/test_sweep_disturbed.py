@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SWEEP = """
 scenario = "handover.toml"
 seed = "disturbed"
-replications = 20
+replications = 40
 metrics = ["flows.*.goodput_bps", "flows.moving.disruption_s"]
 baseline = "64 pkt"
 [set]

@@ -62,7 +62,7 @@ def of_download(results: Results) -> Download:
 @reads(
     flows="flow kind source destination",
     handovers="time_ns host phase",
-    drops="time_ns flow reason seq",
+    drops="time_ns flow reason",
     deliveries="time_ns flow seq fresh sent_ns",
 )
 def of_streams(results: Results) -> Streams:
