@@ -202,5 +202,6 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "predictions",
         "double",
         "holm",
+        "printed",
         "readings",
     }

@@ -102,16 +102,21 @@ class Robustness:
     """Of the settings that were drawn by weight."""
     turning: Setting | None
     """The smallest change of the default that makes the claim hold or, where it holds, contradicts it."""
+    turned: int
+    """In so many of the settings tried."""
     best: Setting
     """The setting with the largest margin."""
     effects: Sequence[Effect]
 
-    def line(self, axes: Sequence[Axis]) -> str:
-        """In one line."""
-        other = "contradicted" if self.default == "holds" else "holds"
+    def line(self, axes: Sequence[Axis], again: str = "") -> str:
+        """In one line; `again`: what another look at the turning point gave."""
+        other = _turned(self.default)
         if self.turning is None:
             return f"{self.default} under the default; {other} in none of {self.tried} settings"
-        return f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
+        return (
+            f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
+            f"{again and f' ({again})'}; {self.turned} of {self.tried} settings"
+        )
 
 
 @dataclass(frozen=True)
@@ -436,6 +441,7 @@ def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict
             tried=len(tried),
             shares={each: proportion(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
             turning=_turning(axes, tried, claim),
+            turned=sum(each[claim].verdict == _turned(default[claim].verdict) for each in tried.values()),
             best=max(tried, key=lambda setting: tried[setting][claim].margin),
             effects=_effects(axes, tried, claim),
         )

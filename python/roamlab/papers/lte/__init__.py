@@ -17,7 +17,6 @@ from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
 from roamlab.showing.chart import chart
 from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
-from roamlab.statistics.stats import holm
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -47,7 +46,6 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
         "tunnels": _tunnels(anatomy),
         "predictions": _predictions(anatomy),
         "double": _double(anatomy),
-        "holm": _holm(default),
         "readings": readings_table(decided, list(found)),
     }
     for name, table in tables.items():
@@ -239,17 +237,6 @@ def _double(anatomy: Anatomy) -> Table:
     ]
     headings = ("mobiles in the target cell", "forwarded [pkt]", "first wait [ms]", "second wait [ms]")
     return Table("Section III.B: forwarded packets in the core router", headings, rows)
-
-
-def _holm(found: Evidence) -> Table:
-    tests = [(name, test) for name, tested in claims.TESTS.items() for test in tested(found)]
-    adjusted = holm([test.p for _, test in tests])
-    rows: list[Row] = [
-        (name, test.measure.what, test.measure.verdict, f"{test.p:.2g}", f"{p:.2g}")
-        for (name, test), p in zip(tests, adjusted, strict=True)
-    ]
-    headings = ("claim", "comparison", "verdict", "p", "p, Holm")
-    return Table("All comparisons of random runs, adjusted for their number", headings, rows)
 
 
 _PARAMETERS = (
