@@ -135,7 +135,9 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     check_figures(out, ["fig11", "fig12", "fig13", "fig14", "fig15", "sync"])
     drawing = (out / "figures/signalling.svg").read_text()
     assert 'data-name="registration-request"' in drawing
-    assert {table.name for table in (out / "tables").iterdir()} == {"table1.csv", "means.csv", "readings.csv"}
+    assert {table.name for table in (out / "tables").iterdir()} == {
+        f"{name}.csv" for name in ("table1", "means", "means-empty", "readings", "holm", "printed")
+    }
 
 
 def test_interrupted_reproduction_leaves_nothing(tmp_path: Path) -> None:

@@ -15,16 +15,18 @@ from roamlab.papers.robustness import Known
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.report import Assumption, Measured, Report, Row, Table
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, changes, explore
+from roamlab.statistics.space import Outcome, Setting, beside, changes, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
+
+    Ask = Callable[[Batch, Any, range], Callable[[], Sequence[Claim]]]
 
 SETTINGS = 200
 """As many are tried unless another number is asked for."""
@@ -71,9 +73,9 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     began = time.monotonic()
     said = began
 
-    def claims(settings: Sequence[Setting], numbers: range) -> list[Sequence[Claim]]:
+    def claims(settings: Sequence[Setting], numbers: range, ask: Ask = space.ask) -> list[Sequence[Claim]]:
         batch = Batch()
-        decide = [space.ask(batch, space.reading(setting), numbers) for setting in settings]
+        decide = [ask(batch, space.reading(setting), numbers) for setting in settings]
         batch.make(session.store, session.threads, say_found=False)
         return [each() for each in decide]
 
@@ -92,15 +94,26 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
             )
 
     closer = range(space.runs, space.runs + space.confirm)
-    found = explore(space.axes, evaluate, budget, tell)
-    turns = sorted({robust.turning for robust in found.claims.values() if robust.turning is not None})
+
+    def anew(robust: Sequence[Robustness], ask: Ask) -> dict[str, Confirmed]:
+        turning = {each.claim: each.turning for each in robust if each.turning is not None}
+        turns = sorted(set(turning.values()))
+        by_turn = dict(zip(turns, claims(turns, fresh, ask), strict=True)) if turns else {}
+        decided = {(turn, claim.id): claim for turn, of_turn in by_turn.items() for claim in of_turn}
+        return {
+            name: Confirmed(decided[turn, name].verdict, outcome(decided[turn, name]).measured, space.confirm)
+            for name, turn in turning.items()
+        }
+
     fresh = range(closer.stop, closer.stop + space.confirm)
-    by_turn = dict(zip(turns, claims(turns, fresh), strict=True)) if turns else {}
-    confirmed = {}
-    for robust in found.claims.values():
-        if robust.turning is not None:
-            (claim,) = (each for each in by_turn[robust.turning] if each.id == robust.claim)
-            confirmed[robust.claim] = Confirmed(claim.verdict, outcome(claim).measured, space.confirm)
+    found = explore(space.axes, evaluate, budget, tell)
+    steering = list(found.claims.values())
+    confirmed = anew(steering, space.ask)
+    if space.beside is not None:
+        rest = claims(list(found.tried), range(space.few or space.runs), space.beside)
+        outcomes = [{claim.id: outcome(claim) for claim in decided} for decided in rest]
+        found = beside(found, dict(zip(found.tried, outcomes, strict=True)))
+        confirmed |= anew(list(found.claims.values())[len(steering) :], space.beside)
     return found, confirmed
 
 

@@ -8,7 +8,7 @@ needed for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -172,6 +172,12 @@ def explore(
         plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
     kept = [setting for setting in drawn if setting in tried]
     return Explored(axes, tried, kept, _judge(axes, tried, kept))
+
+
+def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
+    """A search with further claims, which did not steer it, decided in each setting that it tried."""
+    tried = {setting: {**own, **outcomes[setting]} for setting, own in found.tried.items()}
+    return replace(found, tried=tried, claims=_judge(found.axes, tried, found.drawn))
 
 
 def _begin(axes: Sequence[Axis]) -> list[Setting]:
