@@ -48,7 +48,7 @@ WINDOW_S = 1.0
 DEVIATION_WINDOWS_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 """Figs. 16 and 17: windows over which the deviation of the throughput over time is taken."""
 
-EARLIEST_BURST_S = 5.0
+QUIET_S = 5.0
 """Forwarded packets that follow a silence this long begin a burst."""
 
 
@@ -288,7 +288,7 @@ def schedule(results: Results) -> Schedule:
     def bursts_of(host: str) -> tuple[float, ...]:
         chosen = releases.where("host", host) & releases.where("node", "bs1") & releases["forwarded"]
         times = seconds(releases, chosen=chosen)
-        return tuple(map(float, times[np.diff(times, prepend=-np.inf) > EARLIEST_BURST_S]))
+        return tuple(map(float, times[np.diff(times, prepend=-np.inf) > QUIET_S]))
 
     hosts = [f"mh{at}" for at in range(1, len(PLAN_RTTS_MS) + 1)]
     return Schedule(tuple(map(arrivals_of, hosts)), tuple(map(bursts_of, hosts)))
