@@ -238,16 +238,16 @@ def _fig5(found: Evidence) -> Claim:
 
 
 def nomove(found: dict[Point, list[Download]], reading: str) -> Claim:
-    """Decided in the networks that were run."""
+    """Decided in the networks and with the variants that were run."""
+    networks, _, tcps, _ = (list(dict.fromkeys(values)) for values in zip(*found, strict=True))
 
     def spread(topology: str, way: str) -> Values:
-        values = [share(found[topology, way, tcp, LOW]) for tcp in TCPS]
+        values = [share(found[topology, way, tcp, LOW]) for tcp in tcps]
         return _best(values) + _best(-each for each in values)
 
     def full(topology: str, way: str) -> Values:
-        return -_best(-share(found[topology, way, tcp, HIGH]) for tcp in TCPS)
+        return -_best(-share(found[topology, way, tcp, HIGH]) for tcp in tcps)
 
-    networks = [topology for topology in TOPOLOGIES if (topology, "none", TCPS[0], LOW) in found]
     cases = list(product(networks, ("none", "planned")))
     return Claim(
         "bcmp.nomove",

@@ -77,9 +77,10 @@ def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
     return downloads(batch, experiments.DEFAULT, runs, points)
 
 
-def still(batch: Batch, runs: int | range, reading: Reading, topology: str) -> dict[Point, list[Download]]:
-    """Asks in one network for what `sweep` has of no and of planned handovers."""
-    return downloads(batch, reading, runs, list(product([topology], ["none", "planned"], TCPS, (LOW, HIGH))))
+def still(batch: Batch, runs: int | range, reading: Reading) -> dict[Point, list[Download]]:
+    """Asks for some of what `sweep` has of no and of planned handovers: the tree, with a variant of each kind."""
+    points = product(["tree"], ["none", "planned"], ["reno", "sack", "vegas"], (LOW, HIGH))
+    return downloads(batch, reading, runs, list(points))
 
 
 def procedures(

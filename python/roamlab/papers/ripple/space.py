@@ -136,4 +136,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.blocks(found)]
 
 
-SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=4, confirm=12, beside=beside, few=1)
+SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=2, confirm=6, beside=beside, few=1)
