@@ -83,7 +83,9 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
         "runs": 4,
         "axes": {"queue": ["40", "8"]},
         "map": {"moby.swims": [[0.0, 0.0]]},
-        "claims": {"moby.swims": {"robustness": "contradicted in all 200 settings"}},
+        "claims": {
+            "moby.swims": {"default": "contradicted", "robustness": "contradicted in all 200 settings"}
+        },
     }
     robustness.keep("moby", searched, Path("out/store"))
     found = roamlab("reproduce", "all", "--threads", "2")

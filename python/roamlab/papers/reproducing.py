@@ -38,7 +38,7 @@ def reproduce(name: str, session: Session) -> Report:
     return replace(
         found,
         figures=[*found.figures, known.draw_map(session.figures)],
-        robustness={claim.id: known.lines[claim.id] for claim in found.claims if claim.id in known.lines},
+        robustness={claim.id: line for claim in found.claims if (line := known.line(claim)) is not None},
         searched=known.source(name),
     )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.claims import Claim
 
 KEPT = "explored"
 """In a store: the folder of what searches found, one file for each paper."""
@@ -44,6 +45,8 @@ class Known:
     """The labels of their values."""
     shares: Mapping[str, list[list[float | None]]]
     """Of each claim, by axis and value, the share of the settings tried with the value in which it holds."""
+    defaults: Mapping[str, str]
+    """Each claim's verdict under the default, from so many runs."""
     lines: Mapping[str, str]
     """Each claim's robustness in one line."""
 
@@ -57,8 +60,16 @@ class Known:
             str(data["code"]),
             {str(what): [str(label) for label in labels] for what, labels in data["axes"].items()},
             {str(claim): [list(axis) for axis in shares] for claim, shares in data["map"].items()},
+            {str(claim): str(each["default"]) for claim, each in data["claims"].items()},
             {str(claim): str(each["robustness"]) for claim, each in data["claims"].items()},
         )
+
+    def line(self, claim: Claim) -> str | None:
+        """A claim's robustness beside its verdict; a verdict that so many runs do not give is told as theirs."""
+        line = self.lines.get(claim.id)
+        if line is None or self.defaults[claim.id] == claim.verdict:
+            return line
+        return f"with {self.runs} runs {line}"
 
     def source(self, paper: str) -> str:
         """Where the lines are from, for people."""
