@@ -186,7 +186,6 @@ def _listed(data: Path) -> str:
 
 
 _NOT_ON_RECORD = {
-    *("mblue.eq1", "mblue.reorder", "mblue.perhost", "mblue.local"),
     *("ipf.alg", "ipf.arq", "ipf.police", "ipf.fig15"),
     *("lte.chart", "lte.double", "lte.model", "lte.ecn", "lte.mispredict"),
     *_claims_of("ripple"),
