@@ -114,4 +114,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.login(procedures), claims.nomove(still, str(reading))]
 
 
-SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=2, confirm=6, beside=beside)
+SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=2, confirm=4, beside=beside)
