@@ -158,8 +158,9 @@ def _noticed(found: Evidence, folder: Path) -> SavedFigure:
         caption = (
             "Not in the paper: what the host that moves notices. Mean opinion score of its call by the E-model, "
             f"play-out {VOICE_OFFSET_S * 1e3:g} ms after the smallest delay; frames of its film that lack a packet, "
-            f"and the share of the time in which the picture stands still, with play-out after {VIDEO_OFFSET_S * 1e3:g} ms. Means of "
-            f"{len(found.streams['tree', 'planned'])} runs with 95 % intervals."
+            f"and the share of the time in which the picture stands still, with play-out "
+            f"after {VIDEO_OFFSET_S * 1e3:g} ms. Means of {len(found.streams['tree', 'planned'])} runs with 95 % "
+            "intervals."
         )
         return save(figure, folder, "noticed", caption)
 
