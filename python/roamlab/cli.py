@@ -165,7 +165,8 @@ def reproduce(
     if explore:
         click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
-        Console().print(claims.terminal_table(found.claims, found.robustness))
+        Console().print(claims.terminal_table(found.claims))
+        click.echo(claims.remarks(found.claims, found.robustness))
         click.echo(found.searched)
     click.echo(f"report: {page}")
 
@@ -188,7 +189,8 @@ def _reproduce_all(
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(claims.terminal_table(every, lines))
+    Console().print(claims.terminal_table(every))
+    click.echo(claims.remarks(every, lines))
     click.echo(report.tally(every))
     click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
