@@ -72,7 +72,7 @@ pub struct Scenario {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// How long it lasts. What is due at that very instant does not happen any more.
+    /// How long it lasts.
     #[schemars(extend("examples" = ["40 s"]))]
     pub duration: Duration,
     /// The TCP profile that fills in what a flow's `tcp` table leaves out.

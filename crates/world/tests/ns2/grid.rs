@@ -1,11 +1,10 @@
 //! Recordings on the grid: times are exact, and all rows of the whole run are there.
 //!
-//! A file for each group, compressed. A run begins with a line of JSON: what was asked for and its totals. Rows follow
+//! A compressed file for each group. A run begins with a line of JSON: what was asked for and its totals. Rows follow
 //! by kind, flow and, of variables, name, which stand in a line of their own, as steps from the row before: nanoseconds,
 //! number, the value as it is, and at a queue the flow. A run ends with an empty line.
 
 use crate::golden::{Clock, Line, Params, Run, own_folder};
-use crate::live::Asked;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -16,28 +15,28 @@ use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-fn file(group: &str) -> PathBuf {
-    own_folder().join(format!("grid/{group}.gz"))
+fn file(name: &str) -> PathBuf {
+    own_folder().join(format!("grid/{name}.gz"))
 }
 
-/// The group's recordings.
+/// The recordings of a file.
 #[expect(clippy::disallowed_methods, reason = "a test may read its data")]
-pub fn runs(group: &str) -> Vec<Run> {
-    let path = file(group);
+pub fn runs(name: &str) -> Vec<Run> {
+    let path = file(name);
     let compressed = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
     GzDecoder::new(compressed.as_slice()).read_to_string(&mut text).expect("a gzip file of text");
-    text.split("\n\n").filter(|run| !run.is_empty()).map(|text| run(group, text)).collect()
+    text.split("\n\n").filter(|run| !run.is_empty()).map(run).collect()
 }
 
 /// Keeps what ns-2 did.
 #[expect(clippy::disallowed_methods, reason = "a recorder writes what it records")]
-pub fn keep(group: &str, runs: &[(Asked, Run)]) {
+pub fn keep(name: &str, runs: &[Run]) {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    for (asked, run) in runs {
-        encoder.write_all(text(asked, run).as_bytes()).expect("memory");
+    for run in runs {
+        encoder.write_all(text(run).as_bytes()).expect("memory");
     }
-    std::fs::write(file(group), encoder.finish().expect("memory")).expect("a folder of the project");
+    std::fs::write(file(name), encoder.finish().expect("memory")).expect("a folder of the project");
 }
 
 /// What rows stand together: those of a queue in their order, all others by flow.
@@ -56,10 +55,9 @@ fn is_value(event: char) -> bool {
     matches!(event, 'V' | 'R')
 }
 
-fn text(asked: &Asked, run: &Run) -> String {
-    let arguments: BTreeMap<_, _> = asked.arguments.iter().cloned().collect();
+fn text(run: &Run) -> String {
     let head = json!({
-        "run": run.name, "arguments": arguments, "params": run.asked, "flows": run.flows, "drops": run.drops,
+        "run": run.name, "group": run.group, "params": run.asked, "flows": run.flows, "drops": run.drops,
     });
     let mut text = format!("{head}\n");
     let mut parts: BTreeMap<_, Vec<&Line>> = BTreeMap::new();
@@ -88,7 +86,7 @@ fn text(asked: &Asked, run: &Run) -> String {
     text
 }
 
-fn run(group: &str, text: &str) -> Run {
+fn run(text: &str) -> Run {
     let mut rows = text.lines();
     let head: Value = serde_json::from_str(rows.next().expect("a head")).expect("a line of JSON");
     let asked: BTreeMap<String, String> = serde_json::from_value(head["params"].clone()).expect("parameters");
@@ -117,7 +115,7 @@ fn run(group: &str, text: &str) -> Run {
     }
     Run {
         name: head["run"].as_str().expect("a name").to_owned(),
-        group: group.into(),
+        group: head["group"].as_str().expect("a group").to_owned(),
         params: Params::new(|key| asked.get(key).cloned()),
         asked,
         flows: serde_json::from_value(head["flows"].clone()).expect("counters"),

@@ -79,7 +79,8 @@ pub fn run(asked: &Asked) -> Option<(Run, Traffic)> {
     let (mut lines, losses, traffic) = packets(&trace, &exact, bottleneck);
     lines.extend(variables_of(&variables, &exact, asked.clock));
     let (params, flows) = totals(&meta);
-    let asked_for = params;
+    let mut asked_for = params;
+    asked_for.remove("out");
     let params = Params::new(|key| asked_for.get(key).cloned());
     if params.red.is_some() {
         let red = take(&format!("{prefix}.red"));

@@ -19,8 +19,8 @@ mod ties;
 use compare::Verdict;
 use golden::{Clock, Run};
 use live::Asked;
-use roamlab_engine::Packets;
-use roamlab_transport::{PartialDeflation, TcpSpec};
+use roamlab_engine::{Bytes, Packets};
+use roamlab_transport::{Handshake, PartialDeflation, TcpSpec};
 use std::collections::BTreeMap;
 use ties::Tie;
 
@@ -85,11 +85,11 @@ fn asked(run: &Run, clock: Clock) -> Asked {
 
 #[test]
 #[ignore = "records anew with the ns-2 that is installed"]
-fn record() {
+fn record_all() {
     let mut known = ties::Known::new();
     for group in GROUPS {
         let natural = golden::runs(group);
-        let on_grid: Vec<(Asked, Run)> = natural
+        let on_grid: Vec<Run> = natural
             .iter()
             .map(|run| {
                 let mut asked = asked(run, Clock::Grid);
@@ -100,7 +100,7 @@ fn record() {
                     .filter(|(key, value)| key == "stop" && value == "60")
                     .for_each(|(_, value)| *value = "20".into());
                 let found = live::run(&asked).expect("ns-2 is installed").0;
-                (asked, Run { name: format!("{}, on the grid", run.name), ..found })
+                Run { name: format!("{}, on the grid", run.name), ..found }
             })
             .collect();
         grid::keep(group, &on_grid);
@@ -198,56 +198,135 @@ fn live_runs_agree() {
     }
 }
 
-/// Switches of ns-2 that no recording has set, each against the knob that says the same.
-fn switched(variant: &str, settings: &str, spec: &TcpSpec) {
-    let cases = [("a", "queue=8 stop=10"), ("a", "queue=20 stop=10"), ("c", "gap=0.1 stop=13")];
-    let cases = cases.map(|(group, arguments)| {
-        let asked = asked_live(group, &format!("variant={variant} preset=ns235 {arguments}"));
-        Asked { settings: settings.to_owned(), ..asked }
-    });
-    check_live(cases, &BOTH, spec);
+/// A switch of ns-2 that no other recording has set, against the knob that says the same.
+struct Switch {
+    name: &'static str,
+    variants: &'static [&'static str],
+    settings: &'static str,
+    spec: TcpSpec,
 }
 
-#[test]
-fn newreno_slow_but_steady() {
-    let spec = TcpSpec { impatient: Some(false), ..TcpSpec::default() };
-    switched("NewReno", "Agent/TCP/Newreno set newreno_changes1_ 0", &spec);
-}
-
-#[test]
-fn newreno_without_partial_deflation() {
-    let spec = TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..TcpSpec::default() };
-    switched("NewReno", "Agent/TCP/Newreno set partial_window_deflation_ 0", &spec);
-}
-
-#[test]
-fn fack_overdamping() {
-    let spec = TcpSpec { fack_overdamping: Some(true), ..TcpSpec::default() };
-    switched("FACK", "Agent/TCP/Fack set ss-div4_ true", &spec);
-}
-
-#[test]
-fn fack_rampdown() {
-    let spec = TcpSpec { fack_rampdown: Some(true), ..TcpSpec::default() };
-    switched("FACK", "Agent/TCP/Fack set rampdown_ true", &spec);
-}
-
-#[test]
-fn timestamps_measure_every_new_ack() {
-    let spec = TcpSpec { timestamps: Some(true), ..TcpSpec::default() };
-    for variant in ["Tahoe", "Reno", "NewReno", "SACK"] {
-        switched(variant, "Agent/TCP set timestamps_ true", &spec);
-    }
-}
-
-#[test]
-fn vegas_thresholds() {
-    for (alpha, beta, gamma) in [(2, 4, 3), (0, 0, 0), (5, 5, 8)] {
+fn switches() -> Vec<Switch> {
+    const ALL: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"];
+    const PLAIN: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK"];
+    let switch = |name, variants, settings, spec| Switch { name, variants, settings, spec };
+    let none = TcpSpec::default;
+    let vegas = |[alpha, beta, gamma]: [u32; 3]| {
         let [vegas_alpha, vegas_beta, vegas_gamma] = [alpha, beta, gamma].map(|value| Some(Packets(value)));
-        let spec = TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..TcpSpec::default() };
-        let settings = format!(
-            "foreach {{k v}} {{v_alpha_ {alpha} v_beta_ {beta} v_gamma_ {gamma}}} {{ Agent/TCP/Vegas set $k $v }}"
-        );
-        switched("Vegas", &settings, &spec);
+        TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..none() }
+    };
+    vec![
+        switch("no delay", ALL, "set no_delay 1", none()),
+        switch(
+            "slow but steady",
+            &["NewReno"],
+            "Agent/TCP/Newreno set newreno_changes1_ 0",
+            TcpSpec { impatient: Some(false), ..none() },
+        ),
+        switch(
+            "no partial deflation",
+            &["NewReno"],
+            "Agent/TCP/Newreno set partial_window_deflation_ 0",
+            TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..none() },
+        ),
+        switch(
+            "cap on exit",
+            &["NewReno"],
+            "Agent/TCP/Newreno set exit_recovery_fix_ 1",
+            TcpSpec { cap_cwnd_on_exit: Some(true), ..none() },
+        ),
+        switch(
+            "bursts of three",
+            ALL,
+            "Agent/TCP set maxburst_ 3",
+            TcpSpec { max_burst: Some(Packets(3)), ..none() },
+        ),
+        switch(
+            "no bursts",
+            &["SACK", "FACK"],
+            "Agent/TCP set maxburst_ 1",
+            TcpSpec { max_burst: Some(Packets(1)), ..none() },
+        ),
+        switch(
+            "no SYN",
+            PLAIN,
+            "Agent/TCP set syn_ false; Agent/TCP set delay_growth_ false",
+            TcpSpec { handshake: Some(Handshake::None), ..none() },
+        ),
+        switch(
+            "timestamps",
+            PLAIN,
+            "Agent/TCP set timestamps_ true",
+            TcpSpec { timestamps: Some(true), ..none() },
+        ),
+        switch(
+            "timestamps without headers",
+            PLAIN,
+            "Agent/TCP set timestamps_ true; Agent/TCP set useHeaders_ false",
+            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..none() },
+        ),
+        switch(
+            "overdamping",
+            &["FACK"],
+            "Agent/TCP/Fack set ss-div4_ true",
+            TcpSpec { fack_overdamping: Some(true), ..none() },
+        ),
+        switch(
+            "rampdown",
+            &["FACK"],
+            "Agent/TCP/Fack set rampdown_ true",
+            TcpSpec { fack_rampdown: Some(true), ..none() },
+        ),
+        switch(
+            "thresholds",
+            &["Vegas"],
+            "foreach {k v} {v_alpha_ 2 v_beta_ 4 v_gamma_ 3} { Agent/TCP/Vegas set $k $v }",
+            vegas([2, 4, 3]),
+        ),
+        switch(
+            "thresholds of zero",
+            &["Vegas"],
+            "foreach {k v} {v_alpha_ 0 v_beta_ 0 v_gamma_ 0} { Agent/TCP/Vegas set $k $v }",
+            vegas([0, 0, 0]),
+        ),
+    ]
+}
+
+/// The runs with a switch, on the grid.
+fn asked_of(switch: &Switch) -> Vec<(String, Asked)> {
+    let group = if switch.name == "no delay" { "z" } else { "a" };
+    let cases = switch.variants.iter().flat_map(|variant| [6, 20].map(|queue| (variant, queue)));
+    let asked = cases.map(|(variant, queue)| {
+        let arguments = format!("variant={variant} queue={queue} stop=4");
+        let asked = Asked::new(group, &arguments, Clock::Grid);
+        (
+            format!("{}, {variant}, queue {queue}", switch.name),
+            Asked { settings: switch.settings.into(), ..asked },
+        )
+    });
+    asked.collect()
+}
+
+#[test]
+fn recorded_switches_are_repeated() {
+    let switches = switches();
+    let mut runs = grid::runs("switches");
+    assert_eq!(runs.len(), switches.iter().flat_map(asked_of).count());
+    for run in &mut runs {
+        let name = run.name.split(", ").next().expect("a name");
+        let switch = switches.iter().find(|switch| switch.name == name).expect("a switch");
+        run.spec = switch.spec.clone();
     }
+    check(runs.iter().map(|run| (run, &[][..])));
+}
+
+#[test]
+#[ignore = "records anew with the ns-2 that is installed"]
+fn record_switches() {
+    let asked = switches().iter().flat_map(asked_of).collect::<Vec<_>>();
+    let runs = asked.into_iter().map(|(name, asked)| {
+        let found = live::run(&asked).expect("ns-2 is installed").0;
+        Run { name, ..found }
+    });
+    grid::keep("switches", &runs.collect::<Vec<_>>());
 }

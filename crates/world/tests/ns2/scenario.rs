@@ -24,6 +24,11 @@ pub fn twin(run: &Run) -> Twin {
             ("n1->n2", links, None)
         }
     };
+    if run.group == "z" {
+        for link in &mut links {
+            (link["rate"], link["delay"]) = (json!("2 Mbit/s"), json!("0 s"));
+        }
+    }
     let tight = links
         .iter_mut()
         .find(|link| bottleneck == format!("{}->{}", text(&link["between"][0]), text(&link["between"][1])));

@@ -35,6 +35,10 @@ Simulator instproc run {} {
         set queue [$link_($ends) queue]
         set mean [expr {[$queue info class] == "Queue/RED" ? [$queue set mean_pktsize_] : 0}]
         set link [$link_($ends) link]
+        if {[info exists ::no_delay]} {
+            $link set bandwidth_ 2e6
+            $link set delay_ 0
+        }
         $link set bandwidth_ [rate_on_grid [$link set bandwidth_] $mean]
         $link set delay_ [on_grid [$link set delay_]]
     }
