@@ -26,12 +26,17 @@ impl LossRecovery for Tahoe {
         state.quota = SendQuota::Nothing;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
+            if let Some(left) = state.left_by_burst() {
+                state.quota = SendQuota::Window(left + 1);
+            }
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
             state.window.cwnd = 1.0;
             state.retransmit = None;
             state.nxt = state.una;
             state.permit_window();
+        } else if let Some(left) = state.left_by_burst() {
+            state.quota = SendQuota::Window(left);
         }
     }
 
