@@ -146,7 +146,7 @@ pub struct EventScheduler<E> {
 impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
         EventScheduler {
-            tree: std::array::from_fn(|place| never(place % FEW_LANES)),
+            tree: empty_tree(FEW_LANES),
             leaves: FEW_LANES,
             lanes: Box::new(std::array::from_fn(|_| Lane::default())),
             used: 1,
@@ -162,6 +162,21 @@ impl<E: Copy> Default for EventScheduler<E> {
 /// The key of a lane without an event. No two lanes have the same.
 const fn never(lane: usize) -> u64 {
     (END + 1 + lane as u64) << LANE_BITS | lane as u64
+}
+
+/// The place of a distance in the hash table.
+fn place_of(distance: u64) -> usize {
+    (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize & (PLACES - 1)
+}
+
+/// The tournament of so many lanes without events. Each place holds a key of its own half of the tree: so none meets itself,
+/// which would be taken for two events at one time.
+fn empty_tree(leaves: usize) -> [u64; 2 * MAX_LANES] {
+    let mut tree = [never(0); 2 * MAX_LANES];
+    for place in (1..2 * leaves).rev() {
+        tree[place] = if place < leaves { tree[2 * place] } else { never(place - leaves) };
+    }
+    tree
 }
 
 fn key(time: Time, lane: usize) -> u64 {
@@ -198,8 +213,7 @@ impl<E: Copy> EventScheduler<E> {
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
         let entry = Entry { time, number, event };
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
-        let place = (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize
-            & (PLACES - 1);
+        let place = place_of(distance);
         match self.lane_of[place] {
             0 => self.push_without_lane(place, distance, entry),
             lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, entry),
@@ -339,9 +353,10 @@ impl<E: Copy> EventScheduler<E> {
         let keys = self.tree;
         let old = self.leaves;
         self.leaves *= 2;
-        self.tree = std::array::from_fn(|place| never(place & (self.leaves - 1)));
-        for lane in 0..old {
-            self.bring_forward(lane, keys[old + lane]);
+        self.tree = empty_tree(self.leaves);
+        for (lane, &key) in keys[old..2 * old].iter().enumerate().filter(|(_, key)| **key >> LANE_BITS < END)
+        {
+            self.bring_forward(lane, key);
         }
     }
 
@@ -459,10 +474,6 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn settle(&self, left: u64, right: u64) -> u64 {
-        if left == right {
-            // A lane without an event, which has no first one to look at.
-            return left;
-        }
         let first = |key: u64| match (key & LANE_MASK) as usize {
             0 => &self.heap[0],
             lane => self.lanes[lane].first(),
