@@ -6,8 +6,8 @@
 //! times are settled by the insertion number. What comes at a distance that has no lane, or would break a lane's order,
 //! goes into a 4-ary heap, which takes part in the tournament as lane 0.
 //!
-//! A distance gets a lane when it is seen several times in a row at its place of a hash table, so that random distances do
-//! not use the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
+//! A distance gets a lane when it is seen again and again at its place of a hash table, so that random distances do not use
+//! the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
 //! lane at nearly the same distance, since every doubling of the lanes is one more match for each event: its events are put
 //! in a few steps before the tail. A guest for which that is too far gets a lane of its own.
 
@@ -20,13 +20,19 @@ const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
 /// Places of the smallest tournament.
 const FEW_LANES: usize = 8;
+/// Lanes up to which a distance gets one for the asking; more only while [`CROWDED`] events wait in the heap, since one more
+/// round of matches costs each event more than a heap of a few costs those that go there.
+const SOME_LANES: usize = 16;
+const CROWDED: usize = 64;
 /// The time of [`EventScheduler::END`], from which on keys say that a lane has no event.
 const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
 /// Places of the hash table of distances.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
-/// How often in a row a distance must have come before it gets a lane.
-const REPEATS: u8 = 4;
+/// A distance gets a lane when its place of the hash table has this score: a distance that comes twice in a row scores
+/// [`REPEATED`], one that is another than the last takes 1 away. What comes now and then, like motions, stays in the heap.
+const REGULAR: u8 = 16 * REPEATED;
+const REPEATED: u8 = 4;
 /// In [`EventScheduler::lane_of`]: the lane is another distance's.
 const GUEST: u8 = 0x80;
 /// Events at a lane's tail that one may go before.
@@ -136,7 +142,7 @@ pub struct EventScheduler<E> {
     heap: Vec<Entry<E>>,
     /// The lane of each place of the hash table; 0: none.
     lane_of: [u8; PLACES],
-    /// The distance seen last at each place without a lane, and how often in a row.
+    /// The distance seen last at each place without a lane, and the place's score.
     seen: [(u64, u8); PLACES],
     inserted: u64,
     /// The event popped last.
@@ -303,7 +309,7 @@ impl<E: Copy> EventScheduler<E> {
             Some(0) => self.bring_forward(number, key(entry.time, number)),
             Some(_) => {}
             None => {
-                if self.lane_of[place] & GUEST != 0 && self.used < MAX_LANES {
+                if self.lane_of[place] & GUEST != 0 && self.may_add_lane() {
                     let distance = entry.time.as_nanos() - self.now.0.as_nanos();
                     self.lane_of[place] = self.add_lane(distance) as u8;
                 }
@@ -315,16 +321,16 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
-        let (last, repeats) = self.seen[place];
-        self.seen[place] = (distance, if last == distance { repeats + 1 } else { 1 });
-        if self.seen[place].1 < REPEATS {
+        let (last, score) = self.seen[place];
+        let score = if last == distance { (score + REPEATED).min(REGULAR) } else { score.saturating_sub(1) };
+        self.seen[place] = (distance, score);
+        if score < REGULAR {
             return self.push_to_heap(entry);
         }
-        self.seen[place].1 = REPEATS;
         let near = self.nearest_lane(distance).filter(|_| self.used >= FEW_LANES);
         let (lane, guest) = match near {
             Some(near) => (near, GUEST),
-            None if self.used < MAX_LANES => (self.add_lane(distance), 0),
+            None if self.may_add_lane() => (self.add_lane(distance), 0),
             None => return self.push_to_heap(entry),
         };
         self.lane_of[place] = lane as u8 | guest;
@@ -335,6 +341,10 @@ impl<E: Copy> EventScheduler<E> {
     fn nearest_lane(&self, distance: u64) -> Option<usize> {
         let differ = |&lane: &usize| self.lanes[lane].distance.abs_diff(distance);
         (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
+    }
+
+    fn may_add_lane(&self) -> bool {
+        self.used < SOME_LANES || (self.used < MAX_LANES && self.heap.len() >= CROWDED)
     }
 
     /// Puts one more lane to use.
@@ -439,7 +449,7 @@ impl<E: Copy> EventScheduler<E> {
     fn put_back(&mut self, lane: usize, key: u64) {
         match self.leaves {
             FEW_LANES => self.put_back_among::<FEW_LANES>(lane, key),
-            16 => self.put_back_among::<16>(lane, key),
+            SOME_LANES => self.put_back_among::<SOME_LANES>(lane, key),
             _ => self.put_back_among_many(lane, key),
         }
     }
