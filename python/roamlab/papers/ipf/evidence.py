@@ -23,15 +23,21 @@ from roamlab.papers.ipf.experiments import (
     Reading,
 )
 from roamlab.papers.records import queue_trace, reads
-from roamlab.papers.runs import SEED, by_reading
-from roamlab.records.store import Store
-from roamlab.running.ensemble import Job, run_all
+from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roamlab.papers import Session
-    from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
+    from roamlab.papers.ipf.measures import (
+        Arrival,
+        Average,
+        Planned,
+        Point,
+        Schedule,
+        Spoofed,
+        Standard,
+        Transfer,
+    )
     from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
@@ -81,15 +87,23 @@ class Sweep:
 class Anatomy:
     """What varies little or not at all."""
 
-    unmarked: dict[str, list[Results]]
-    """By queue, when nothing is marked."""
+    unmarked: dict[str, list[dict[str, str]]]
+    """By queue, when nothing is marked: what the runs are compared by."""
     transfer: dict[bool, list[Transfer]]
     spoofed: dict[str, list[Spoofed]]
     priority_tests: list[int]
     """Priority packets that M-RED lost in a queue that was not full."""
+    averages: list[Average]
+    """What priority packets did to M-RED's average."""
+    schedules: dict[float, list[Schedule]]
+    """Fig. 15, by the time between hosts."""
 
 
-SWEPT = ("9 residents (7 in fig. 9)", "thresholds 80/160 (100/200 in fig. 9)")
+SWEPT = (
+    "9 residents (7 in fig. 9)",
+    "thresholds 80/160 (100/200 in fig. 9)",
+    "all hosts together, RTO floor 1 s",
+)
 """Readings beside the default under which figs. 12, 13, 16 and 17 can be looked at."""
 
 
@@ -171,19 +185,28 @@ def swept(
     return Sweep(reading, batch.each(points, measures.point), planned)
 
 
-def anatomy(batch: Batch, session: Session) -> Anatomy:
-    """Fig. 6, sections II-A and III: a few runs are enough. Runs that are compared row by row are kept whole."""
-    few, some = min(session.runs, 2), alternative_runs(session.runs)
-    jobs = {queue: [Job(experiments.unmarked(queue), SEED, run) for run in range(few)] for queue in QUEUES}
-    store = Store(session.store / "runs")
-    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}
-    ways = {on: (experiments.transfer(on), some) for on in (True, False)}
-    policies = {policy: (experiments.spoofed(policy), some) for policy in ("clear", "drop", "honour")}
+def anatomy(
+    batch: Batch,
+    runs: int | range,
+    reading: Reading = DEFAULT,
+    gaps: Sequence[float] = GAPS_S,
+) -> Anatomy:
+    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough."""
+    few, some = (min(runs, 2), alternative_runs(runs)) if isinstance(runs, int) else (runs, runs)
+    unmarked = {queue: (experiments.unmarked(queue, reading), few) for queue in QUEUES}
+    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", reading), few)}
+    ways = {on: (experiments.transfer(on, reading), some) for on in (True, False)}
+    policies = {
+        policy: (experiments.spoofed(policy, reading), some) for policy in ("clear", "drop", "honour")
+    }
+    plans = {gap: (experiments.plan(gap, "mred", reading), few) for gap in gaps}
     return Anatomy(
-        unmarked={queue: run_all(of_queue, store, session.threads) for queue, of_queue in jobs.items()},
+        unmarked=batch.each(unmarked, measures.fingerprint),
         transfer=batch.each(ways, measures.transfer),
         spoofed=batch.each(policies, measures.spoofed),
         priority_tests=batch.each(full, _tested_priority)["full"],
+        averages=batch.each(full, average)["full"],
+        schedules=batch.each(plans, measures.schedule),
     )
 
 
@@ -192,6 +215,12 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
     scenarios = {f"case {case}": (experiments.arrival(case, "red"), 1) for case in (1, 2)}
     scenarios |= {queue: (experiments.handoffs(VISITS, HOSTS, queue), 1) for queue in QUEUES}
     return batch.each(scenarios, partial(queue_trace, queue=AIR))
+
+
+@reads(queue="time_ns queue packets average probability forwarded")
+def average(results: Results) -> Average:
+    """What priority packets do to the average of the new cell's queue."""
+    return measures.average(queue_trace(results, AIR))
 
 
 @reads(drops="place reason forwarded")

@@ -22,6 +22,8 @@ RTTS_MS = (86, 88, 90, 92, 94, 96, 98, 100, 102)
 
 WINDOW_PKTS = 64
 LIMIT_PKTS = 300
+QUEUE_WEIGHT = 0.002
+"""w_q of section IV-B.1, as the scenario has it."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Reading:
     wait: bool = True
     """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     max_p: float = 0.02
-    """RED's P_max. The paper prints 0.02; 0.1 is what ns-2 does unless `linterm_` is set."""
+    """RED's P_max. The paper prints 0.02; ns-2 takes 0.1 unless its `linterm_` is set to 50."""
     profile: str = "ns2-2009"
     """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
     average_on_priority: bool = False
@@ -82,6 +84,9 @@ READINGS: dict[str, Reading] = {
     "RTO floor 1 s": Reading(min_rto="1 s"),
     "all hosts together": Reading(gap_s=0.0),
     "RED of 1993": Reading(wait=False),
+    "P_max 0.1": Reading(max_p=0.1),
+    "P_max 0.1, RED of 1993": Reading(max_p=0.1, wait=False),
+    "all hosts together, RTO floor 1 s": Reading(gap_s=0.0, min_rto="1 s"),
     "R1: priority arrivals are samples": Reading(average_on_priority=True),
     "R2: idle without non-priority packets": Reading(np_idle="non-priority-empty"),
     "R3: priority arrivals count": Reading(count_priority=True),
@@ -277,14 +282,14 @@ def plan(gap_s: float, queue: str, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def unmarked(queue: str) -> Scenario:
+def unmarked(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S),
-        DEFAULT.residents,
-        _queue(queue, DEFAULT.thresholds, DEFAULT),
-        DEFAULT,
+        visits(VISITS, HOSTS, SPAN_S, reading.gap_s),
+        reading.residents,
+        _queue(queue, reading.thresholds, reading),
+        reading,
         span_s=SPAN_S,
         record={"queues": [AIR]},
         **{"mobility.buffer.mark_forwarded": False},
@@ -296,14 +301,14 @@ ALONE_S = 5.0
 
 
 @cache
-def transfer(layer2_ack: bool) -> Scenario:
+def transfer(layer2_ack: bool, reading: Reading = DEFAULT) -> Scenario:
     """Section II-A: one transfer alone is handed off, with layer-2 acknowledgement and without."""
     return _scenario(
         f"transfer, layer-2 acknowledgement {'on' if layer2_ack else 'off'}",
         [Mover(((ALONE_S, 20.0),))],
         0,
         {"kind": "droptail", "limit": f"{LIMIT_PKTS} pkt"},
-        DEFAULT,
+        reading,
         span_s=8.0,
         record={"deliveries": True, "tcp": True},
         **{"mobility.buffer.layer2_ack": layer2_ack},
@@ -311,14 +316,14 @@ def transfer(layer2_ack: bool) -> Scenario:
 
 
 @cache
-def spoofed(policy: str) -> Scenario:
+def spoofed(policy: str, reading: Reading = DEFAULT) -> Scenario:
     """The end of section III: a resident's correspondent marks its own packets."""
     scenario = _scenario(
         f"spoofed marks, {policy}",
         [],
-        DEFAULT.residents,
-        _queue("mred", DEFAULT.thresholds, DEFAULT),
-        DEFAULT,
+        reading.residents,
+        _queue("mred", reading.thresholds, reading),
+        reading,
         span_s=30.0,
     )
     return scenario.set_all({"flows.resident1.dscp": 3, "network.foreign_marks": policy})
