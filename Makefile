@@ -66,6 +66,7 @@ bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/instructions.py
 	$(PYTHON) benches/ns2_ratio.py
+	$(PYTHON) benches/ns3_ratio.py
 	$(BIN)/python benches/sweep.py
 
 # Mutated scenarios, sweeps, run folders and traces; `make test` tries 200.
