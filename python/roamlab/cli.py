@@ -112,7 +112,7 @@ def reproduce(
     from roamlab import papers
     from roamlab.base.errors import BadInput, shown
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.papers import exploring
+    from roamlab.papers import exploring, reproducing, robustness
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
     from roamlab.statistics import claims
@@ -150,10 +150,11 @@ def reproduce(
         )
         if explore:
             found, data = exploring.report(papers.space(paper), session, settings or exploring.SETTINGS)
-            exploring.write_json(data, draft / "explored.json")
+            (draft / "explored.json").write_text(robustness.text(data), encoding="utf-8")
+            robustness.keep(paper, data, store)
         else:
-            found = source.reproduce(session)
-            claims.write_json(found.claims, draft / "claims.json")
+            found = reproducing.reproduce(paper, session)
+            claims.write_json(found.claims, draft / "claims.json", found.robustness)
         report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
@@ -164,7 +165,8 @@ def reproduce(
     if explore:
         click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
-        Console().print(claims.terminal_table(found.claims))
+        Console().print(claims.terminal_table(found.claims, found.robustness))
+        click.echo(found.searched)
     click.echo(f"report: {page}")
 
 
@@ -179,13 +181,16 @@ def _reproduce_all(
     from roamlab.showing import report
     from roamlab.statistics import claims
 
-    every, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    every = [claim for chapter in chapters for claim in chapter.claims]
+    lines = {name: line for chapter in chapters for name, line in chapter.robustness.items()}
     page = shown(out / "index.html")
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(claims.terminal_table(every))
+    Console().print(claims.terminal_table(every, lines))
     click.echo(report.tally(every))
+    click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from roamlab import papers
-from roamlab.papers.exploring import report, write_json
+from roamlab.papers.exploring import report
 from roamlab.papers.records import reads
+from roamlab.papers.robustness import Known, keep
 from roamlab.papers.spaces import Space
 from roamlab.scenarios.scenario import Scenario
 from roamlab.statistics.claims import Claim, Measure, greater
@@ -90,7 +91,9 @@ def _session(folder: Path) -> papers.Session:
 def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path: Path) -> None:
     page, data = report(SPACE, _session(tmp_path), 12)
     claim = data["claims"]["planted.loss"]
-    told = "contradicted under the default; holds under queue 8 (holds on 3 fresh runs)"
+    turned = sum(each["claims"]["planted.loss"]["verdict"] == "holds" for each in data["tried"])
+    assert turned > 1
+    told = f"contradicted under the default; holds under queue 8 (holds on 3 fresh runs); {turned} of 12 settings"
     assert claim["robustness"] == told
     assert claim["fresh_runs"]["verdict"] == "holds"
     assert claim["fresh_runs"]["runs"] == 3
@@ -107,7 +110,10 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
         "deciding.csv",
         "axes.csv",
     }
-    write_json(data, tmp_path / "explored.json")
+    assert data["map"]["planted.loss"][0][0] == 0.0
+    keep("planted", data, tmp_path)
+    kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
+    assert Known.of(kept).lines == {"planted.loss": told}
     assert page.summary == f"planted.loss: {told}."
 
 
@@ -117,7 +123,7 @@ def test_an_interrupted_search_goes_on_and_ends_alike(
     _, whole = report(SPACE, _session(tmp_path / "whole"), 12)
     resumed = _session(tmp_path / "resumed")
     with monkeypatch.context() as cut:
-        cut.setattr("roamlab.papers.exploring._map", lambda *_: pytest.fail("interrupted"))
+        cut.setattr("roamlab.papers.robustness.Known.draw_map", lambda *_: pytest.fail("interrupted"))
         with pytest.raises(pytest.fail.Exception):
             report(SPACE, resumed, 12)
     with monkeypatch.context() as stop:

@@ -9,6 +9,7 @@ import numpy as np
 
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
+    DEFAULT,
     HANDOFF_S,
     QUEUES,
     READINGS,
@@ -38,6 +39,8 @@ class Transfer:
     duplicates: int
     reordered: int
     reordered_forwarded: int
+    duplicate_acks: int
+    """ACKs that asked again for the segment that an earlier one had asked for."""
     fast_retransmits: int
 
 
@@ -57,6 +60,8 @@ class Evidence:
     reading: Reading
     one: dict[str, list[OneHandoff]]
     three: dict[str, list[ThreeHandoffs]]
+    wide: list[int]
+    """Packets of the first burst out of a buffer that holds three windows."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,13 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
     one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
-    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs))
+    wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, _burst)["wide"]
+    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs), wide)
+
+
+@reads(releases="time_ns forwarded")
+def _burst(results: Results) -> int:
+    return measures.burst(results, HANDOFF_S)
 
 
 @reads(
@@ -109,16 +120,16 @@ def alternative_runs(runs: int) -> int:
     return min(runs, 30)
 
 
-def anatomy(batch: Batch, runs: int) -> Anatomy:
-    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` are enough."""
+def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
+    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` of `runs` are enough."""
 
     def both(
-        experiment: Callable[[bool], Scenario], runs: int, take: Callable[[Results], T]
+        experiment: Callable[[bool, Reading], Scenario], runs: int | range, take: Callable[[Results], T]
     ) -> dict[bool, list[T]]:
-        return batch.each({on: (experiment(on), runs) for on in (True, False)}, take)
+        return batch.each({on: (experiment(on, reading), runs) for on in (True, False)}, take)
 
-    few = alternative_runs(runs)
-    ways = {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")}
+    few = alternative_runs(runs) if isinstance(runs, int) else runs
+    ways = {way: (experiments.transfer(way, reading), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
         outage=both(experiments.outage, 1, measures.outage),
         detection=both(experiments.detection, few, _detection),
@@ -135,6 +146,7 @@ def _detection(results: Results) -> float:
 @reads(
     deliveries="late_by_pkts serial",
     flows="flow dropped_pkts duplicate_pkts fast_retransmits",
+    packets="event place kind number",
     releases="serial forwarded",
 )
 def _transfer(results: Results) -> Transfer:
@@ -147,6 +159,7 @@ def _transfer(results: Results) -> Transfer:
         duplicates=total(results, "moving", "duplicate_pkts"),
         reordered=int(np.count_nonzero(deliveries["late_by_pkts"])),
         reordered_forwarded=int(np.count_nonzero(order[1:] < order[:-1])),
+        duplicate_acks=measures.duplicate_acks(results),
         fast_retransmits=total(results, "moving", "fast_retransmits"),
     )
 

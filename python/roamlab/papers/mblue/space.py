@@ -55,6 +55,12 @@ AXES = (
         "B3: the paper does not say when the buffer counts as empty",
     ),
     Axis(
+        "early",
+        "flows begin in",
+        (Value("0.5 to 1.5 s", False), Value("0.2 to 0.3 s", True)),
+        "A12: starts are not printed; fig. 12's axis has 4400 packets received at 9.5 s",
+    ),
+    Axis(
         "forwarded_at_full",
         "marked packet at a full queue",
         (Value("reject", "reject"), Value("push out", "push-out", 0.5)),
@@ -68,4 +74,9 @@ def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Cl
     return partial(claims.read, evidence.evidence(batch, reading, runs))
 
 
-SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that few of the axes touch."""
+    return partial(claims.alone, evidence.anatomy(batch, runs, reading))
+
+
+SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30, beside=beside)
