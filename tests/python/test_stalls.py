@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _record(sent: list[float], arrived: list[float], again: float | None = None) -> FakeResults:
+def _record(
+    sent: list[float], arrived: list[float], again: float | None = None, app: str = "web"
+) -> FakeResults:
     """A flow of a run of 1 s; one-way delay 50 ms but for the last. `again`: when the last is sent once more."""
     sends = [*sent, *([] if again is None else [again])]
     return FakeResults(
-        SimpleNamespace(outline=SimpleNamespace(duration_ns=1_000_000_000)),
+        SimpleNamespace(
+            outline=SimpleNamespace(duration_ns=1_000_000_000),
+            scenario_text=f'flows = [{{ name = "f", app = {{ kind = "{app}" }} }}]',
+            scenario_name="made by hand",
+        ),
         flows=pl.DataFrame({"flow": ["f"], "completed_ns": [-1]}),
         deliveries=pl.DataFrame(
             {
@@ -61,6 +67,11 @@ def test_the_examples_of_the_definition(
 ) -> None:
     found = stalls(_record([0.10, 0.20, sent], [0.15, 0.25, 1.00], again), "f")  # type: ignore[arg-type]
     assert found == ([] if expected is None else [Stall("f", *ns(*expected), 100_000_000, cut_off=False)])
+
+
+def test_a_file_that_waits_for_acknowledgements_is_not_idle() -> None:
+    found = stalls(_record([0.10, 0.20, 0.95], [0.15, 0.25, 1.00], app="ftp"), "f")  # type: ignore[arg-type]
+    assert [(each.start_ns, each.end_ns) for each in found] == [tuple(ns(0.25, 1.00))]
 
 
 def test_a_flow_that_hears_nothing_until_the_end_is_cut_off() -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.scenarios.scenario import Scenario
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -53,18 +55,31 @@ def stalls(results: Results, flow: str) -> list[Stall]:
     sends = _Sends.of(results.columns("packets"), flow, times, numbers)
     if not sends.times.size:
         return []
-    (own,) = np.flatnonzero(results.columns("flows").where("flow", flow))
-    completed = int(results.columns("flows")["completed_ns"][own])
+    totals = results.columns("flows")
+    (own,) = np.flatnonzero(totals.where("flow", flow))
+    completed = int(totals["completed_ns"][own])
+    whole_file = sends_file(results, flow)
     end = completed if completed >= 0 else results.manifest.outline.duration_ns
     bounds = np.concatenate([[sends.begin], times, [end]])
     limit = max(FLOOR_NS, round_trip)
     found = []
     for number in np.flatnonzero(np.diff(bounds) > limit):
         before, after = int(bounds[number]), int(bounds[number + 1])
-        start = sends.waiting_since(before, after, round_trip)
+        last = bool(number == times.size)
+        # A file that goes on is never idle: what has arrived may be waiting for its acknowledgement.
+        start = before if whole_file and not last else sends.waiting_since(before, after, round_trip)
         if start is not None and after - start > limit:
-            found.append(Stall(flow, start, after, round_trip, bool(number == times.size)))
+            found.append(Stall(flow, start, after, round_trip, last))
     return sorted(found, key=lambda stall: (-stall.length_ns, stall.start_ns))
+
+
+def sends_file(results: Results, flow: str) -> bool:
+    """Whether the application of a flow, or of the group that it is of, is a file transfer."""
+    made = results.manifest
+    listed = Scenario(made.scenario_text, made.scenario_name).tables.get("flows", [])
+    own = [each for each in listed if each["name"] == flow]
+    of_group = [each for each in listed if flow.startswith(f"{each['name']}-")]
+    return any(each["app"]["kind"] == "ftp" for each in own or of_group)
 
 
 @dataclass(frozen=True)
