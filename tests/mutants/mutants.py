@@ -56,7 +56,9 @@ def read() -> list[Mutant]:
     for mutant in mutants:
         found = (ROOT / "crates" / mutant.file).read_text(encoding="utf-8").count(mutant.old)
         if found != 1:
-            sys.exit(f"mutants.toml: {mutant.name}: its old text stands {found} times in crates/{mutant.file}")
+            sys.exit(
+                f"mutants.toml: {mutant.name}: its old text stands {found} times in crates/{mutant.file}"
+            )
     return mutants
 
 

@@ -239,14 +239,16 @@ fn the_way_back_may_have_another_rate_and_delay() {
     let slow = both_ways("reverse_rate = \"500 kbit/s\", reverse_delay = \"10 ms\"");
     assert_eq!(slow, [there.clone(), vec![26_000, 42_000, 58_000, 74_000]]);
     // The change comes when the second is in service.
-    let changed = both_ways("changes = [{ at = \"9 ms\", reverse_rate = \"500 kbit/s\", reverse_delay = \"50 ms\" }]");
+    let changed =
+        both_ways("changes = [{ at = \"9 ms\", reverse_rate = \"500 kbit/s\", reverse_delay = \"50 ms\" }]");
     assert_eq!(changed, [there, vec![48_000, 56_000, 82_000, 98_000]]);
 }
 
 #[test]
 fn a_list_with_a_delay_holds_packets_back_and_others_overtake_them() {
     // The second enters when the others have been sent (at 32 ms), the third behind it.
-    let late = both_ways("drops = [{ packets = [1], delay = \"40 ms\" }, { packets = [2], delay = \"41 ms\" }]");
+    let late =
+        both_ways("drops = [{ packets = [1], delay = \"40 ms\" }, { packets = [2], delay = \"41 ms\" }]");
     assert_eq!(late[0], [48_000, 56_000, 88_008, 96_008]);
     let tables = transfer("packets = \"60 pkt\"", "drops = [{ packets = [20, 21], delay = \"25 ms\" }]");
     assert_eq!(lost(&tables, "forced-loss"), [0; 0]);

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import random
 
 MILLISECOND = 1_000_000
 _SACK = ("sack", "fack")
@@ -24,6 +26,16 @@ class Knob:
     """From ns-2's value to ours."""
     variants: tuple[str, ...] = _ALL
     is_time: bool = False
+
+    def suits(self, variants: set[str]) -> bool:
+        """Whether it means something to some of the variants, and the others have no such variable or our knob."""
+        return bool(variants & set(self.variants)) and (
+            variants <= set(self.variants) or self.of in _HARMLESS
+        )
+
+
+_HARMLESS = ("Agent/TCP/Newreno", "Agent/TCP/Fack")
+"""Classes whose variables mean nothing to other variants."""
 
 
 def _packets(value: int) -> str:
@@ -62,7 +74,7 @@ KNOBS = {
     "useHeaders_": Knob("Agent/TCP", "header", (0, 1), lambda on: "40 B" if on else "0 B", _NOT_VEGAS),
     "tcpTick_": Knob("Agent/TCP", "tick", _times(1, 10, 50, 100, 500), _time, _ALL, is_time=True),
     "minrto_": Knob("Agent/TCP", "min_rto", _times(0, 200, 400, 1000), _time, _ALL, is_time=True),
-    "maxrto_": Knob("Agent/TCP", "max_rto", _times(1500, 3000, 64000), _time, _ALL, is_time=True),
+    "maxrto_": Knob("Agent/TCP", "max_rto", _times(6000, 10000, 64000), _time, _ALL, is_time=True),
     "rtxcur_init_": Knob("Agent/TCP", "initial_rto", _times(1000, 3000, 6000), _time, _ALL, is_time=True),
     "newreno_changes1_": Knob("Agent/TCP/Newreno", "impatient", (0, 1), bool, ("newreno",)),
     "partial_window_deflation_": Knob(
@@ -103,8 +115,6 @@ def transport(knobs: dict[str, int], variant: str, *, delayed_ack: bool) -> dict
 
 def draw(rng: random.Random, variants: set[str], *, without: tuple[str, ...] = ()) -> dict[str, int]:
     """One to five variables that mean something to these variants, set at random."""
-    names = [
-        name for name, knob in KNOBS.items() if variants & set(knob.variants) and name not in without
-    ]
+    names = [name for name, knob in KNOBS.items() if knob.suits(variants) and name not in without]
     chosen = rng.sample(names, rng.randint(1, 5))
     return {name: rng.choice(KNOBS[name].values) for name in sorted(chosen)}

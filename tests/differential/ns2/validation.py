@@ -2,8 +2,8 @@
 
 `python tests/differential/ns2/validation.py` runs the installed ns-2 and writes `tests/golden/ns2/validation.json`: for
 each scenario the phases of the senders' clocks, and for each kind of event how many there were and the SHA-256 of them
-all. Times in it are whole microseconds as ns-2 rounds them. The networks and settings are written from what is published
-of the suite's families, on rates that both sides compute exactly (see `case.py`); no script of ns-2 is read.
+all. Times in it are whole microseconds as ns-2 rounds them. The networks and settings are written from what is
+published of the suite's families, on rates that both sides compute exactly (see `case.py`); no script of ns-2 is read.
 """
 
 from __future__ import annotations
@@ -99,9 +99,13 @@ def _sack() -> Iterator[Case]:
     for variant in ("sack", "fack"):
         yield _two(f"sack: two flows, {variant}", [variant, variant], queue=6)
         yield _one(f"sack: lost ACKs, {variant}", variant, losses=[14, 20], ack_losses=[8, 9, 20, 21, 22])
-        yield _one(f"sack: one block, {variant}", variant, losses=[14, 17, 20, 23], knobs={"maxSackBlocks_": 1})
+        yield _one(
+            f"sack: one block, {variant}", variant, losses=[14, 17, 20, 23], knobs={"maxSackBlocks_": 1}
+        )
         yield _one(f"sack: delayed ACKs, {variant}", variant, losses=[14, 17], delayed_ack=True)
-    yield _one("sack: copies reported", "sack", losses=[14], ack_losses=[20, 21], knobs={"generateDSacks_": 1})
+    yield _one(
+        "sack: copies reported", "sack", losses=[14], ack_losses=[20, 21], knobs={"generateDSacks_": 1}
+    )
     yield _one("sack: a long window", "sack", window=100, queue=60, duration=12 * SECOND)
 
 
@@ -119,14 +123,21 @@ def _tcp() -> Iterator[Case]:
     yield _one("tcp: no limited transmit", "reno", losses=[6], window=4, knobs={"singledup_": 0})
     yield _one("tcp: limited transmit", "reno", losses=[6], window=4)
     yield _one("tcp: bursts of 3", "tahoe", ack_losses=[10, 11, 12, 13], knobs={"maxburst_": 3})
-    yield _one("tcp: no restart when idle", "reno", knobs={"slow_start_restart_": 0}, outage=[SECOND, 2 * SECOND])
+    yield _one(
+        "tcp: no restart when idle", "reno", knobs={"slow_start_restart_": 0}, outage=[SECOND, 2 * SECOND]
+    )
     yield _one("tcp: deep backoff", "reno", outage=[SECOND, 20 * SECOND], duration=60 * SECOND)
     yield _one("tcp: deep backoff, BSD", "reno", knobs={"rfc2988_": 0}, outage=[SECOND, 20 * SECOND],
                duration=60 * SECOND)  # fmt: skip
     for variant in ("reno", "sack"):
-        yield _one(f"tcp: a slow way back, {variant}", variant, back=[25_600, 10 * MILLISECOND], duration=12 * SECOND)
+        yield _one(
+            f"tcp: a slow way back, {variant}", variant, back=[25_600, 10 * MILLISECOND], duration=12 * SECOND
+        )
     yield _one("tcp: coarse clock", "reno", losses=[14, 22, 24], knobs={"tcpTick_": 500 * MILLISECOND})
-    both = [Flow("reno", 0, 0, 0), Flow("reno", MILLISECOND, MILLISECOND, 50 * MILLISECOND, enters=1, leaves=0)]
+    both = [
+        Flow("reno", 0, 0, 0),
+        Flow("reno", MILLISECOND, MILLISECOND, 50 * MILLISECOND, enters=1, leaves=0),
+    ]
     yield _one("tcp: both ways", "reno", flows=both)
 
 
