@@ -41,7 +41,7 @@ def _decided(
     def streams(topology: str, way: str) -> list[Streams]:
         above = [waits[topology, way] if step < 4 else 0.0 for step in STEPS_MS]
         counts = lost[topology] if way == "unplanned" else lost.get(way, [0])
-        return [Streams(counts, 0.0155, above, above, 0.004)] * 3
+        return [Streams(counts, 0.0155, above, above, 0.004, 4.35, 0.0, 0.0)] * 3
 
     found = Evidence(DEFAULT, downloads, {case: streams(*case) for case in product(TOPOLOGIES, WAYS)})
     return {claim.id: claim for claim in claims.read({"default": found})}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +10,12 @@ import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
-from roamlab.papers.ipf import claims, evidence, experiments, measures
+from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
+from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
+from roamlab.statistics.stats import paired
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,6 +110,96 @@ def test_throughput_counts_segments_in_windows() -> None:
     assert measures.curve(times, np.array([0.0, 1.0, 2.0])) == pytest.approx((8.192, 4.096, 4.096))
 
 
+def test_the_deviation_depends_on_the_window_and_is_taken_over_whole_windows() -> None:
+    # From 290 s on: 100 segments in each even second and none in each odd one.
+    times = np.concatenate([at + np.arange(100) / 100 for at in range(290, 300, 2)])
+    assert measures.deviation(times, 290.0, 1.0) == pytest.approx(50 * 4096)
+    assert measures.deviation(times, 290.0, 2.0) == 0.0
+    assert measures.deviation(times, 290.0, 4.0) == 0.0, "the last two seconds are no whole window"
+
+
+def test_the_schedule_is_that_of_the_run_and_not_of_the_plan() -> None:
+    followed = measures.schedule(run(_short(experiments.plan(2.0, "mred"), 60)))
+    assert [host[0] for host in followed.arrivals_s] == pytest.approx([42.9, 44.9, 46.9, 48.9])
+    waits = [host[0] - came[0] for host, came in zip(followed.bursts_s, followed.arrivals_s, strict=True)]
+    assert min(waits) > 0.063, "beacon, registration and notification"
+    assert max(waits) < 0.07
+    late = experiments.plan(2.0, "mred").set("hosts.mh2.visits.1.at", "45.5 s")
+    (off,) = {round(at - 44.9, 9) for at in measures.schedule(run(_short(late, 50))).arrivals_s[1]}
+    assert off == 0.6
+
+
+def test_fig_15_is_decided_by_what_the_hosts_did() -> None:
+    def schedule(gap: float, late: float = 0.0, last_burst: float = 0.066) -> measures.Schedule:
+        arrivals = [tuple(at + host * gap + late for at in experiments.PLAN_S) for host in range(4)]
+        bursts = [tuple(at + 0.066 for at in times) for times in arrivals]
+        bursts[3] = (*bursts[3][:2], arrivals[3][2] + last_burst)
+        return measures.Schedule(tuple(arrivals), tuple(bursts))
+
+    def verdict(**changes: float) -> str:
+        gaps = experiments.GAPS_S
+        return claims_plan.fig15({gap: [schedule(gap, **changes)] for gap in gaps}).verdict
+
+    assert verdict() == "holds"
+    assert verdict(late=0.6) == "contradicted"
+    assert verdict(last_burst=-0.5) == "contradicted", "nothing is forwarded after the last visit"
+    followed = schedule(20.0)
+    fewer = measures.Schedule(followed.arrivals_s[:3], followed.bursts_s[:3])
+    assert claims_plan.fig15({20.0: [fewer]}).verdict == "contradicted"
+
+
+def test_priority_packets_are_in_neither_the_average_nor_its_samples() -> None:
+    scenario = _short(experiments.handoffs(5, 5, "mred"), 30)
+    found = evidence.average(run(scenario))
+    assert found.priority_arrivals > 50
+    assert found.ordinary_arrivals > 100
+    assert (found.priority_changes, found.ordinary_errors) == (0, 0)
+    sampled = scenario.set("cells.bs2.queue.average_on_priority", True)
+    assert evidence.average(run(sampled)).priority_changes > 50
+
+
+def test_an_average_over_all_packets_is_found_out() -> None:
+    average = np.array([100.0, 100.0, 100.0 + 0.002 * (110 - 100), 100.0 + 0.002 * (100 - 100)])
+    packets, marked = np.array([109.0, 110, 111, 112]), np.array([9.0, 10, 10, 10])
+    trace = QueueTrace(np.arange(4.0), packets, average, np.zeros(4), marked)
+    found = measures.average(trace)
+    assert (found.priority_arrivals, found.priority_changes) == (1, 0)
+    assert (found.ordinary_arrivals, found.ordinary_errors) == (2, 2)
+
+
+def test_the_gain_that_the_text_names_is_that_of_runs(tmp_path: Path) -> None:
+    least, most = map(float, re.findall(r"(0\.\d+) to (0\.\d+) % of the link", claims.GAINS)[0])
+    reading = experiments.READINGS["all hosts together, RTO floor 1 s"]
+    batch = Batch()
+    points = {
+        (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), 12)
+        for count, hosts in ((5, 7), (7, 5))
+        for queue in experiments.QUEUES
+    }
+    found = batch.each(points, measures.point)
+    batch.make(tmp_path, threads=2)
+
+    for (count, hosts), told in (((5, 7), least), ((7, 5), most)):
+        red, mred = (
+            [run.utilisation * 100 for run in found[count, hosts, queue]] for queue in ("red", "mred")
+        )
+        gain = paired(mred, red)
+        assert 0.0 < gain.low < told < gain.high
+        assert gain.effect == pytest.approx(told, abs=0.02)
+    standard = {queue: np.mean([run.timeouts for run in found[7, 5, queue]]) for queue in experiments.QUEUES}
+    assert standard["mred"] < standard["red"], "and why: fewer timers run out"
+
+
+def test_the_shortest_queue_that_the_text_names_is_that_of_runs() -> None:
+    def lowest(name: str) -> list[float]:
+        scenario = experiments.arrival(2, "red", experiments.READINGS[name])
+        return [measures.arrival(run(scenario, run=number)).lowest for number in range(10)]
+
+    assert np.mean(lowest("P_max 0.1")) == pytest.approx(5, abs=2)
+    assert max(lowest("P_max 0.1, RED of 1993")) == 0
+    assert min(lowest("default")) > 30
+
+
 def test_without_marks_m_red_is_red_packet_for_packet() -> None:
     red, mred = (run(_short(experiments.unmarked(queue), 40)) for queue in ("red", "mred"))
     assert red.drops.height > 20, "RED has something to decide"
@@ -163,8 +256,8 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         len(experiments.READINGS)
     }
     assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
-    check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases"])
-    tables = {"utilisation.csv", "standard.csv", "cases.csv", "readings.csv"}
+    check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases", "deviations"])
+    tables = {"utilisation.csv", "standard.csv", "cases.csv", "deviations.csv", "readings.csv"}
     assert {table.name for table in (out / "tables").iterdir()} == tables
 
 
@@ -179,7 +272,10 @@ def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
             for queue in experiments.QUEUES
         }
         planned = {
-            (gap, queue): [measures.Planned(2e5 + run, 6e4 + run, (), 0, 0) for run in range(4)]
+            (gap, queue): [
+                measures.Planned(2e5 + run, tuple(6e4 + run for _ in measures.DEVIATION_WINDOWS_S), (), 0, 0)
+                for run in range(4)
+            ]
             for gap in experiments.GAPS_S
             for queue in experiments.QUEUES
         }

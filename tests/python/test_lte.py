@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,3 +205,44 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "holm",
         "readings",
     }
+
+
+def test_what_the_text_says_of_the_delay_of_the_air_is_that_of_runs(tmp_path: Path) -> None:
+    batch = Batch()
+    found = {
+        air: batch.each(
+            {
+                scheme: (experiments.forwarding(scheme, 5, experiments.Reading(air_ms=air)), runs)
+                for scheme in experiments.SCHEMES
+            },
+            partial(measures.handover, air_s=air / 1e3),
+        )
+        for air, runs in ((5, 20), (12, 20), (40, 60), (44, 20))
+    }
+    batch.make(tmp_path, threads=2)
+
+    def spurious(air: int, scheme: experiments.Scheme = "standard") -> float:
+        congestion = [handover.congestion for handover in found[air][scheme]]
+        return sum(each.spurious for each in congestion) / sum(each.timeouts for each in congestion)
+
+    def timed_out(air: int, scheme: experiments.Scheme) -> float:
+        return float(np.mean([each.congestion.outcome == "timeout" for each in found[air][scheme]]))
+
+    assert spurious(5) == 0.0
+    assert spurious(40) == pytest.approx(0.5, abs=0.1)
+    assert spurious(44) > 0.8
+    assert timed_out(40, "fast") < timed_out(40, "standard"), "avoided in part"
+    assert timed_out(5, "fast") > timed_out(5, "standard")
+    assert sum(each.congestion.spurious for each in found[5]["predictive"]) == 0
+    for air in (12, 40, 44):
+        assert all(each.congestion.spurious for each in found[air]["predictive"]), "prediction brings its own"
+
+
+def test_forwarded_packets_wait_twice_only_if_the_air_is_short() -> None:
+    def first_wait_s(air_ms: int) -> float:
+        delays = {f"cells.{cell}.delay": f"{air_ms} ms" for cell in ("enb1", "enb2")}
+        return measures.forwarded(run(experiments.double_queuing(5).set_all(delays))).waited_first_s
+
+    assert first_wait_s(5) > 0.015
+    assert first_wait_s(20) < 0.005
+    assert first_wait_s(44) < 0.001

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 
 from conftest import COMMAND, check_figures, reproduced
 from hand_made import FakeResults, ns
-from roamlab.papers.mblue import claims, experiments, measures
+from roamlab.papers.mblue import claims, evidence, experiments, measures
 from roamlab.papers.records import QueueTrace
+from roamlab.papers.runs import Batch
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
@@ -62,6 +64,117 @@ def test_the_burst_ends_at_the_first_pause() -> None:
     assert measures.forwarded(found, 10.0) == 5  # type: ignore[arg-type]
 
 
+def test_flows_back_off_together_only_within_one_round_trip() -> None:
+    trip = measures.FULL_RTT_S
+
+    def together(*cuts: tuple[float, str]) -> int:
+        times, flows = zip(*cuts, strict=True)
+        tcp = pl.DataFrame({"time_ns": ns(*times), "flow": flows, "event": ["timeout"] * len(cuts)})
+        return measures.backing_off_together(FakeResults(tcp=tcp), 10.0)  # type: ignore[arg-type]
+
+    assert together((11.0, "moving"), (11.0 + 0.9 * trip, "resident1"), (11.0 + 1.1 * trip, "resident2")) == 2
+    assert together((11.0, "moving"), (11.1, "moving")) == 1
+    assert together((9.9, "moving"), (10.1, "resident1"), (13.1, "resident2"), (13.2, "resident3")) == 1
+
+
+def test_an_ack_that_asks_again_is_a_duplicate() -> None:
+    asked = [1, 2, 2, 2, 3, 9, 9]
+    rows = {
+        "event": ["send"] * 7 + ["send", "drop"],
+        "place": ["mh"] * 7 + ["ch", "mh"],
+        "kind": ["ack"] * 7 + ["data", "ack"],
+        "number": [*asked, 9, 9],
+    }
+    assert measures.duplicate_acks(FakeResults(packets=pl.DataFrame(rows))) == 3  # type: ignore[arg-type]
+
+
+def _one(**changes: float) -> measures.OneHandoff:
+    """A run in which the burst raises what it should."""
+    usual: dict[str, float] = {field.name: 0 for field in fields(measures.OneHandoff)} | {
+        "forwarded": 60,
+        "overflows": 5,
+        "cutting": 4,
+        "peak_average": 70,
+        "calm_average": 45,
+        "peak_probability": 0.02,
+        "calm_probability": 0.001,
+        "probability_before": 0.01,
+    }
+    return measures.OneHandoff(**(usual | changes) | {"curve": ()})  # type: ignore[arg-type]
+
+
+def _fig11(wide: int = 64, **changes: float) -> dict[str, str]:
+    one = {queue: [_one(**changes)] * 3 for queue in experiments.QUEUES}
+    found = evidence.Evidence(experiments.DEFAULT, one, {}, [wide] * 3)
+    return {measure.what: measure.verdict for measure in claims._fig11(found).measures}
+
+
+def test_every_measure_of_fig_11_can_fail() -> None:
+    assert set(_fig11().values()) == {"holds"}
+    for changes, what in (
+        ({"wide": 65}, "packets of the burst from a buffer of three windows, largest run"),
+        ({"forwarded": 70}, "packets forwarded within T_h"),
+        ({"probability_before": 0.0}, "MBLUE: P_m at the handoff minus the lowest after it"),
+        ({"lowest_probability": 0.01}, "MBLUE: lowest P_m after the handoff"),
+        ({"forwarded_drops": 3}, "MBLUE: forwarded packets lost"),
+        ({"overflows": 0}, "BLUE: packets lost to overflow"),
+        ({"calm_average": 70}, "RED: highest avg_q after the handoff minus that before"),
+        ({"calm_probability": 0.02}, "RED: highest p_b after the handoff minus that before"),
+        ({"cutting": 1}, "RED: flows that cut their windows"),
+    ):
+        assert _fig11(**changes)[what] == "contradicted", what  # type: ignore[arg-type]
+
+
+def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> None:
+    names = ("default", "empty at any time, RTO floor 1 s")
+    batch = Batch()
+    runs = {
+        name: batch.each(
+            {
+                queue: (experiments.one_handoff(queue, experiments.READINGS[name]), 30)
+                for queue in ("mblue", "red", "blue")
+            },
+            evidence._one_handoff,
+        )
+        for name in names
+    }
+    batch.make(tmp_path, threads=2)
+    found = {name: evidence.Evidence(experiments.READINGS[name], one, {}, []) for name, one in runs.items()}
+
+    def after(name: str, queue: str) -> float:
+        return float(np.mean([run.received_after for run in found[name].one[queue]]))
+
+    assert after(names[0], "mblue") > 3 * claims.AXIS_PKTS
+    assert min(after(names[0], queue) for queue in ("red", "blue")) > 1.4 * claims.AXIS_PKTS
+    assert after(names[1], "mblue") < 0.5 * after(names[0], "mblue"), "nearer"
+    assert min(after(names[1], queue) for queue in ("mblue", "red", "blue")) > 1.1 * claims.AXIS_PKTS, (
+        "not there"
+    )
+    assert claims._fig12(found[names[0]]).verdict == "holds"
+    assert claims._fig12(found[names[1]]).verdict != "holds"
+
+
+def test_the_sign_of_fig_14_turns_with_the_rto_floor(tmp_path: Path) -> None:
+    batch = Batch()
+    found = {
+        floor: batch.each(
+            {
+                queue: (experiments.three_handoffs(queue, experiments.Reading(min_rto=floor)), 30)
+                for queue in ("mblue", "red")
+            },
+            evidence._three_handoffs,
+        )
+        for floor in ("200 ms", "1 s")
+    }
+    batch.make(tmp_path, threads=2)
+    gains = {
+        floor: np.mean([run.goodput_bps for run in three["mblue"]])
+        - np.mean([run.goodput_bps for run in three["red"]])
+        for floor, three in found.items()
+    }
+    assert gains["200 ms"] < 0.0 < gains["1 s"]
+
+
 def test_share_of_time_at_a_level_is_weighted_by_duration() -> None:
     trace = QueueTrace(
         np.array([0.0, 1.0, 4.0, 5.0]),
@@ -107,6 +220,8 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
         "41 ms",
         "42 ms",
     ]
+    early = experiments.one_handoff("mblue", experiments.Reading(early=True)).parameters
+    assert {flow["app"]["start"] for flow in early["flows"]} == {"200 ms"}
     assert by_name["RTO floor 1 s"]["flows"][0]["transport"]["min_rto"] == "1 s"
     assert by_name["marked packet pushes out"]["cells"]["bs2"]["queue"]["forwarded_at_full"] == "push-out"
     blue = experiments.one_handoff("blue", experiments.READINGS["BLUE updates on any drop"]).parameters
@@ -135,7 +250,13 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     check_figures(out, ["fig11", "fig12", "fig13", "fig14", "fig15", "sync"])
     drawing = (out / "figures/signalling.svg").read_text()
     assert 'data-name="registration-request"' in drawing
-    assert {table.name for table in (out / "tables").iterdir()} == {"table1.csv", "means.csv", "readings.csv"}
+    assert {table.name for table in (out / "tables").iterdir()} == {
+        "table1.csv",
+        "means.csv",
+        "sync.csv",
+        "fig12.csv",
+        "readings.csv",
+    }
 
 
 def test_interrupted_reproduction_leaves_nothing(tmp_path: Path) -> None:

@@ -176,6 +176,9 @@ def test_synchronisation_is_the_largest_group_within_a_round_trip() -> None:
     # From 1.1 to 1.35: a, b and d.
     assert metrics.synchronisation(found, ["a", "b", "c", "d"], 0.25) == 0.75
     assert metrics.synchronisation(found, ["c"], 0.25) == 0.0
+    assert metrics.synchronisation(found, ["a", "b", "c", "d"], 0.25, 1.15, 1.31) == 0.25, (
+        "only b cuts in the span"
+    )
     assert metrics.cutting_flows(found, 1.0, 1.31) == 2
 
 

@@ -153,6 +153,11 @@ def test_a_network_is_drawn(tmp_path: Path) -> None:
         "legend",
     ):
         assert f'id="{part}"' in drawn, part
+    anchors = tmp_path / "anchors.svg"
+    bcmp = [ROAMLAB, "draw", str(ROOT / "examples/bcmp.toml"), "-o", str(anchors)]
+    assert subprocess.run(bcmp, check=False, capture_output=True).returncode == 0
+    assert 'id="role-an-1-0"' in anchors.read_text()
+    assert 'id="role-' not in drawn
     large = tmp_path / "large.toml"
     large.write_text(by_rule(500))
     done = subprocess.run(

@@ -29,6 +29,7 @@ _PROTOCOLS: dict[str, dict[str, Any]] = {
     "hawaii": {"scheme": "unf"},
     "mandm": {"trigger": {"by": "source"}},
     "fmipv6": {"trigger": {"by": "source"}},
+    "bcmp": {"anchors": ["gw"]},
 }
 _TCP = {"kind": "tcp", "variant": "newreno", "segment": "1000 B"}
 _APPS: dict[str, tuple[dict[str, Any], bool]] = {

@@ -214,14 +214,22 @@ def cutting_flows(results: Results, start: float, end: float) -> int:
     return len(np.unique(rows["flow"][cuts[(times >= start) & (times < end)]]))
 
 
-def synchronisation(results: Results, flows: Sequence[str], round_trip: float) -> float:
-    """The largest share of `flows` that cut their windows within one round trip of each other, in s.
+def synchronisation(
+    results: Results,
+    flows: Sequence[str],
+    round_trip: float,
+    start: float = -math.inf,
+    end: float = math.inf,
+) -> float:
+    """The largest share of `flows` that cut their windows within one round trip of each other, in [start, end) s.
 
     max over t of |{f : f cuts in [t, t + round_trip]}| / |flows|; 0 if none cuts.
     """
     rows = results.columns("tcp")
-    cuts = rows.where("event", *REDUCTIONS) & rows.where("flow", *flows)
-    names, times = rows["flow"][cuts].tolist(), seconds(rows, chosen=cuts)
+    cuts = np.flatnonzero(rows.where("event", *REDUCTIONS) & rows.where("flow", *flows))
+    times = seconds(rows, chosen=cuts)
+    within = (times >= start) & (times < end)
+    names, times = rows["flow"][cuts][within].tolist(), times[within]
     most = 0
     for first, at in enumerate(times):
         last = int(np.searchsorted(times, at + round_trip, side="right"))

@@ -25,10 +25,21 @@ MOST_NODES = 600
 _STEPS = 150
 _INCHES = 0.7
 """Length of a link on paper, about."""
+_RINGS: dict[str, dict[str, Any]] = {
+    role: {"marker": marker, "markersize": 12, "markerfacecolor": "none", "color": colour, "linestyle": ""}
+    for role, marker, colour in (
+        ("anchor point", "o", "#CC79A7"),
+        ("gateway of the domain", "D", "#E69F00"),
+        ("MME", "h", "#56B4E9"),
+    )
+}
+"""Around the nodes with a role in the mobility protocol."""
 
 
 def svg(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
-    """The drawing, as SVG. Random plans are those of the run with this seed and number.
+    """The drawing, as SVG: nodes with their roles, links, cells, hosts and their ways.
+
+    Random plans are those of the run with this seed and number.
 
     A node stands about as far from another as there are links between them (stress majorization of the distances in
     hops, from their classical scaling).
@@ -46,7 +57,18 @@ def svg(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
             remedy="draw a smaller one of the same kind",
         )
     places = dict(zip(names, _layout(names, [*wires, *backhauls]), strict=True))
-    return _drawn(places, wires, backhauls, network.get("hosts", []), cells)
+    return _drawn(places, wires, backhauls, network)
+
+
+def _roles(network: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the mobility protocol puts where: nodes by role."""
+    given = network.get("mobility", [])
+    found: dict[str, list[Any]] = {role: [] for role in _RINGS}
+    for mobility in given if isinstance(given, list) else [given]:
+        found["anchor point"] += mobility.get("anchors") or []
+        found["gateway of the domain"].append(mobility.get("domain", {}).get("gateway"))
+        found["MME"].append(mobility.get("mme"))
+    return {role: [node for node in nodes if node] for role, nodes in found.items() if any(nodes)}
 
 
 def _layout(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
@@ -101,9 +123,9 @@ def _drawn(
     places: Mapping[str, NDArray[np.float64]],
     wires: Sequence[tuple[str, ...]],
     backhauls: Sequence[tuple[str, ...]],
-    hosts: Sequence[Mapping[str, Any]],
-    cells: Mapping[str, Any],
+    network: Mapping[str, Any],
 ) -> str:
+    hosts, cells, roles = network.get("hosts", []), network.get("cells", {}), _roles(network)
     everywhere = np.array(list(places.values()))
     size = np.clip(_INCHES * (np.ptp(everywhere, axis=0) + 2.0), 3.0, 24.0)
     with figures.new_figure() as (figure, (axes,)):
@@ -124,14 +146,23 @@ def _drawn(
             axes.annotate(
                 name, tuple(place), (0, 5), textcoords="offset points", ha="center", fontsize=6, zorder=4
             )
+        for role, nodes in roles.items():
+            for node in nodes:
+                (ring,) = axes.plot(*places[node], **_RINGS[role], zorder=2)
+                ring.set_gid(f"role-{node}")
         _hosts(axes, places, hosts)
-        _legend(axes, backhauls, hosts)
+        _legend(axes, backhauls, hosts, roles)
         content = StringIO()
         figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     return content.getvalue()
 
 
-def _legend(axes: Any, backhauls: Sequence[tuple[str, ...]], hosts: Sequence[Mapping[str, Any]]) -> None:
+def _legend(
+    axes: Any,
+    backhauls: Sequence[tuple[str, ...]],
+    hosts: Sequence[Mapping[str, Any]],
+    roles: Mapping[str, Sequence[str]],
+) -> None:
     """What the signs mean that are in the drawing."""
     signs = [
         ("node", {"marker": "s", "color": "#0072B2", "linestyle": ""}),
@@ -146,6 +177,7 @@ def _legend(axes: Any, backhauls: Sequence[tuple[str, ...]], hosts: Sequence[Map
         signs.append(
             ("hosts, and the ways that they go from cell to cell", {"color": "#D55E00", "linestyle": "-"})
         )
+    signs += [(role, _RINGS[role]) for role in roles]
     handles = [axes.plot([], [], label=label, **style)[0] for label, style in signs]
     legend = axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=3, fontsize=6)
     legend.set_gid("legend")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import label, new_figure, save
+from roamlab.base.figures import SavedFigure, label, new_figure, save
 from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
-from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS
-from roamlab.papers.bcmp.measures import STEPS_MS
+from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
+from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
+from roamlab.scenarios.scenario import Scenario
+from roamlab.showing.network_drawing import svg
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from roamlab.base.figures import SavedFigure
     from roamlab.papers.bcmp.claims import Values
     from roamlab.papers.bcmp.evidence import Evidence, Point
     from roamlab.papers.bcmp.measures import Download
@@ -35,13 +36,29 @@ def draw(
     """All figures."""
     default = found["default"]
     return [
+        *(_network(topology, folder) for topology in TOPOLOGIES),
         _losses(default, folder),
         _above(default, "jitter", "fig5", folder),
         _sweep(6, "mesh", swept, folder),
         _sweep(7, "tree", swept, folder),
         _above(default, "variance", "delay-variance", folder),
+        _noticed(default, folder),
         _profiles(found, folder),
     ]
+
+
+def _network(topology: str, folder: Path) -> SavedFigure:
+    tables = network(topology, "planned").tables
+    walkers = [host for host in tables["hosts"] if host["name"] == "walker"]
+    drawn = svg(Scenario.from_dict(tables | {"hosts": walkers, "flows": []}, f"bcmp/{topology}"))
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"network-{topology}.svg"
+    path.write_text(drawn, encoding="utf-8")
+    caption = (
+        f"The {topology} of section 3 as it runs, with the paper's numbers: correspondents 0 to 5, home agent 6, "
+        "access routers 19 to 30, and the ways of the two hosts that move. Those who stay are left out."
+    )
+    return SavedFigure(caption, None, path)
 
 
 def _points(axis: Axes, places: list[float], values: list[Values], name: str, style: str) -> None:
@@ -117,6 +134,35 @@ def _sweep(number: int, topology: str, swept: Mapping[Point, list[Download]], fo
             "half a packet apart. Dashed and dotted: SACK without handovers and with planned ones."
         )
         return save(figure, folder, f"fig{number}", caption)
+
+
+def _noticed(found: Evidence, folder: Path) -> SavedFigure:
+    measures = (
+        ("mos", ("opinion score", "1"), "call"),
+        ("incomplete", ("frames lost", "1"), "film"),
+        ("frozen", ("time frozen", "1"), "film"),
+    )
+    with new_figure(rows=len(measures), row_inches=1.8) as (figure, axes):
+        for axis, (of, what, flow) in zip(axes, measures, strict=True):
+            for topology, shift, style in (("tree", -0.08, "o"), ("mesh", 0.08, "s")):
+                values = [
+                    np.array([getattr(run, of) for run in found.streams[topology, way]]) for way in WAYS
+                ]
+                _points(axis, [at + shift for at in range(len(WAYS))], values, topology, style)
+            axis.set_title(flow, loc="left", fontsize=9)
+            axis.set_xlim(-0.5, len(WAYS) - 0.5)
+            axis.set_xticks(range(len(WAYS)), [_NO_HANDOVERS[way] for way in WAYS])
+            label(axis, ("handovers", "kind"), what)
+            axis.label_outer()
+        axes[0].legend(ncols=2)
+        caption = (
+            "Not in the paper: what the host that moves notices. Mean opinion score of its call by the E-model, "
+            f"play-out {VOICE_OFFSET_S * 1e3:g} ms after the smallest delay; frames of its film that lack a packet, "
+            f"and the share of the time in which the picture stands still, with play-out "
+            f"after {VIDEO_OFFSET_S * 1e3:g} ms. Means of {len(found.streams['tree', 'planned'])} runs with 95 % "
+            "intervals."
+        )
+        return save(figure, folder, "noticed", caption)
 
 
 def _profiles(found: Mapping[str, Evidence], folder: Path) -> SavedFigure:

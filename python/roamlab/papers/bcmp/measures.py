@@ -10,7 +10,13 @@ import numpy as np
 
 from roamlab.papers.bcmp.experiments import DOWNLOAD, STREAMS
 from roamlab.papers.records import reads, total
-from roamlab.records.experience import ipdv_of_s, losses_per_handover
+from roamlab.records.experience import (
+    frame_loss_ratio,
+    freezes_of_s,
+    ipdv_of_s,
+    losses_per_handover,
+    voice,
+)
 from roamlab.records.metrics import handover_times, seconds
 
 if TYPE_CHECKING:
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
 
 STEPS_MS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)
 """Of the distributions of delay variance and of jitter."""
+VOICE_OFFSET_S = 0.06
+VIDEO_OFFSET_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,12 @@ class Streams:
     """Share of the call's packets that come later than the one before, for their sending times, by more than each."""
     largest_variance_s: float
     """Of the call's packets, the largest delay above the smallest of the stay."""
+    mos: float
+    """Mean opinion score of the call to the host, play-out `VOICE_OFFSET_S` after the smallest delay."""
+    incomplete: float
+    """Share of the film's frames that lack a packet."""
+    frozen: float
+    """Share of the film's time in which the picture stands still, play-out `VIDEO_OFFSET_S` after a frame's begin."""
 
 
 @reads(flows="flow goodput_bps timeouts fast_retransmits")
@@ -60,10 +74,11 @@ def of_download(results: Results) -> Download:
 
 
 @reads(
-    flows="flow kind source destination",
+    flows="flow kind source destination sent_pkts",
     handovers="time_ns host phase",
     drops="time_ns flow reason",
     deliveries="time_ns flow seq fresh sent_ns",
+    units="flow time_ns group kind completed_ns",
 )
 def of_streams(results: Results) -> Streams:
     """Measures the host that moves: losses of all it gets, delay and jitter of its call."""
@@ -72,12 +87,17 @@ def of_streams(results: Results) -> Streams:
     came, sent = seconds(rows, chosen=chosen), seconds(rows, "sent_ns", chosen)
     waited, bases = above_their_stay(came, came - sent, np.asarray(handover_times(results, "walker-0")))
     lost = sum(losses_per_handover(results, flow) for flow in STREAMS)
+    film = results.columns("units")
+    begins = seconds(film, chosen=film.where("flow", "film"))
     return Streams(
         lost=np.asarray(lost).tolist(),
         forwarding_s=float(bases.mean()),
         variance=_above(waited),
         jitter=_above(ipdv_of_s(results, "call")),
         largest_variance_s=float(waited.max()),
+        mos=voice(results, "call", VOICE_OFFSET_S).mos,
+        incomplete=frame_loss_ratio(results, "film"),
+        frozen=float(freezes_of_s(results, "film", VIDEO_OFFSET_S).sum() / np.ptp(begins)),
     )
 
 

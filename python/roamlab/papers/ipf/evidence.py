@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roamlab.papers import Session
-    from roamlab.papers.ipf.measures import Arrival, Planned, Point, Spoofed, Standard, Transfer
+    from roamlab.papers.ipf.measures import (
+        Arrival,
+        Average,
+        Planned,
+        Point,
+        Schedule,
+        Spoofed,
+        Standard,
+        Transfer,
+    )
     from roamlab.papers.records import QueueTrace
     from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
@@ -87,9 +96,17 @@ class Anatomy:
     spoofed: dict[str, list[Spoofed]]
     priority_tests: list[int]
     """Priority packets that M-RED lost in a queue that was not full."""
+    averages: list[Average]
+    """What priority packets did to M-RED's average."""
+    schedules: dict[float, list[Schedule]]
+    """Fig. 15, by the time between hosts."""
 
 
-SWEPT = ("9 residents (7 in fig. 9)", "thresholds 80/160 (100/200 in fig. 9)")
+SWEPT = (
+    "9 residents (7 in fig. 9)",
+    "thresholds 80/160 (100/200 in fig. 9)",
+    "all hosts together, RTO floor 1 s",
+)
 """Readings beside the default under which figs. 12, 13, 16 and 17 can be looked at."""
 
 
@@ -179,11 +196,14 @@ def anatomy(batch: Batch, session: Session) -> Anatomy:
     full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}
     ways = {on: (experiments.transfer(on), some) for on in (True, False)}
     policies = {policy: (experiments.spoofed(policy), some) for policy in ("clear", "drop", "honour")}
+    plans = {gap: (experiments.plan(gap, "mred"), few) for gap in GAPS_S}
     return Anatomy(
         unmarked={queue: run_all(of_queue, store, session.threads) for queue, of_queue in jobs.items()},
         transfer=batch.each(ways, measures.transfer),
         spoofed=batch.each(policies, measures.spoofed),
         priority_tests=batch.each(full, _tested_priority)["full"],
+        averages=batch.each(full, average)["full"],
+        schedules=batch.each(plans, measures.schedule),
     )
 
 
@@ -192,6 +212,12 @@ def traces(batch: Batch) -> dict[str, list[QueueTrace]]:
     scenarios = {f"case {case}": (experiments.arrival(case, "red"), 1) for case in (1, 2)}
     scenarios |= {queue: (experiments.handoffs(VISITS, HOSTS, queue), 1) for queue in QUEUES}
     return batch.each(scenarios, partial(queue_trace, queue=AIR))
+
+
+@reads(queue="time_ns queue packets average probability forwarded")
+def average(results: Results) -> Average:
+    """What priority packets do to the average of the new cell's queue."""
+    return measures.average(queue_trace(results, AIR))
 
 
 @reads(drops="place reason forwarded")

@@ -22,6 +22,8 @@ RTTS_MS = (86, 88, 90, 92, 94, 96, 98, 100, 102)
 
 WINDOW_PKTS = 64
 LIMIT_PKTS = 300
+QUEUE_WEIGHT = 0.002
+"""w_q of section IV-B.1, as the scenario has it."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Reading:
     wait: bool = True
     """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     max_p: float = 0.02
-    """RED's P_max. The paper prints 0.02; 0.1 is what ns-2 does unless `linterm_` is set."""
+    """RED's P_max. The paper prints 0.02; ns-2 takes 0.1 unless its `linterm_` is set to 50."""
     profile: str = "ns2-2009"
     """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
     average_on_priority: bool = False
@@ -82,6 +84,9 @@ READINGS: dict[str, Reading] = {
     "RTO floor 1 s": Reading(min_rto="1 s"),
     "all hosts together": Reading(gap_s=0.0),
     "RED of 1993": Reading(wait=False),
+    "P_max 0.1": Reading(max_p=0.1),
+    "P_max 0.1, RED of 1993": Reading(max_p=0.1, wait=False),
+    "all hosts together, RTO floor 1 s": Reading(gap_s=0.0, min_rto="1 s"),
     "R1: priority arrivals are samples": Reading(average_on_priority=True),
     "R2: idle without non-priority packets": Reading(np_idle="non-priority-empty"),
     "R3: priority arrivals count": Reading(count_priority=True),

@@ -1,4 +1,4 @@
-"""The paper's figures 9 to 17, and one of ours: the throughput of each case of fig. 15 under both queues.
+"""The paper's figures 9 to 17, and two of ours: throughput by the case of fig. 15, and its deviation by the window.
 
 Trajectories are those of one run and say so; what is compared between queues is a mean over all runs with its
 95 % interval.
@@ -12,7 +12,7 @@ import numpy as np
 
 from roamlab.base.figures import label, new_figure, save
 from roamlab.papers.drawing import TIME, band, longest, mark
-from roamlab.papers.ipf import evidence, experiments, measures
+from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
     DEFAULT,
@@ -57,6 +57,7 @@ def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder:
         _planned(sweep, "red", folder),
         _planned(sweep, "mred", folder),
         _cases(sweep, folder),
+        _deviations(sweep, folder),
     ]
 
 
@@ -143,10 +144,14 @@ def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
         return save(figure, folder, "fig11", caption)
 
 
-def _errorbars(axis: Axes, where: Sequence[float], means: Sequence[Interval], name: str) -> None:
+def _errorbars(
+    axis: Axes, where: Sequence[float], means: Sequence[Interval], name: str, color: str | None = None
+) -> None:
     below = [mean.effect - mean.low for mean in means]
     above = [mean.high - mean.effect for mean in means]
-    axis.errorbar(where, [mean.effect for mean in means], [below, above], capsize=4, marker="o", label=name)
+    axis.errorbar(
+        where, [mean.effect for mean in means], [below, above], capsize=4, marker="o", label=name, color=color
+    )
 
 
 def _utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, folder: Path) -> SavedFigure:
@@ -236,9 +241,8 @@ _SMOOTH = 5
 
 def _planned(sweep: Sweep, queue: str, folder: Path) -> SavedFigure:
     times = (np.arange(0.0, PLAN_SPAN_S, measures.WINDOW_S * _SMOOTH)) + measures.WINDOW_S * _SMOOTH / 2
-    shown = (UNIFORM_S, 2.0, 0.0)
-    with new_figure(rows=len(shown)) as (figure, axes):
-        for axis, gap in zip(axes, shown, strict=True):
+    with new_figure(rows=len(GAPS_S), row_inches=1.35) as (figure, axes):
+        for axis, gap in zip(axes, GAPS_S, strict=True):
             curves = [
                 np.array(run.curve).reshape(-1, _SMOOTH).mean(axis=1).tolist()
                 for run in sweep.planned[gap, queue]
@@ -254,9 +258,37 @@ def _planned(sweep: Sweep, queue: str, folder: Path) -> SavedFigure:
         caption = (
             f"Fig. {number} of the paper: throughput of a connection already present with {NAMES[queue]}, in windows "
             f"of {measures.WINDOW_S * _SMOOTH:g} s; mean of {len(sweep.planned[UNIFORM_S, queue])} runs with 95 % "
-            "intervals, for three of the seven cases. Dotted: handoffs into the cell."
+            "intervals, in the seven cases. Dotted: handoffs into the cell."
         )
         return save(figure, folder, f"fig{number}", caption)
+
+
+_PRINTED_KBPS = {"red": 60.0, "mred": 37.0}
+"""Section IV-C: the standard deviations."""
+
+
+def _deviations(sweep: Sweep, folder: Path) -> SavedFigure:
+    with new_figure() as (figure, (axis,)):
+        for queue, colour in zip(QUEUES, (_QUEUE, _AVERAGE), strict=True):
+            windows = measures.DEVIATION_WINDOWS_S
+            means = [student(claims_plan.deviations(sweep, queue, window)) for window in windows]
+            _errorbars(axis, windows, means, NAMES[queue], color=colour)
+            over_cases = student(claims_plan.spread(claims_plan.throughputs(sweep, queue))).effect
+            axis.axhline(over_cases, color=colour, linestyle="-", linewidth=0.8)
+            axis.axhline(_PRINTED_KBPS[queue], color=colour, linestyle="--", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set_xticks(windows, [f"{window:g}" for window in windows])
+        axis.minorticks_off()
+        axis.set_ylim(bottom=0.0)
+        axis.legend(loc="upper right")
+        label(axis, ("window", "s"), ("standard deviation", "kbit/s"))
+        caption = (
+            "Figs. 16 and 17: standard deviation over time of the throughput of a connection already present, by the "
+            f"window over which throughput is taken; means over the cases and {len(sweep.planned[UNIFORM_S, 'red'])} "
+            "runs with 95 % intervals. Dashed: what the paper prints, 60 kbit/s (RED) and 37 kbit/s (M-RED). Thin "
+            "lines: over the cases instead of over time."
+        )
+        return save(figure, folder, "deviations", caption)
 
 
 def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
@@ -266,7 +298,7 @@ def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
             runs = [sweep.planned[gap, queue] for gap in GAPS_S]
             places = [at + shift for at in where]
             means = [student([run.mean_bps / 1e3 for run in case]) for case in runs]
-            deviations = [student([run.deviation_bps / 1e3 for run in case]) for case in runs]
+            deviations = [student([run.deviations_bps[0] / 1e3 for run in case]) for case in runs]
             _errorbars(top, places, means, NAMES[queue])
             _errorbars(bottom, places, deviations, NAMES[queue])
         for axis, what in ((top, "throughput"), (bottom, "standard deviation")):

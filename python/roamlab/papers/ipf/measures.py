@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from roamlab.papers.ipf.experiments import AIR, BURST_S, PLAN_SPAN_S, SPAN_S, VISITS
+from roamlab.papers.ipf.experiments import (
+    AIR,
+    BURST_S,
+    PLAN_RTTS_MS,
+    PLAN_SPAN_S,
+    QUEUE_WEIGHT,
+    SPAN_S,
+    VISITS,
+)
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, reads, total
 from roamlab.records.metrics import arrivals, seconds
 
@@ -36,6 +44,12 @@ SERVED_S = 10.0
 
 WINDOW_S = 1.0
 """Figs. 14, 16 and 17: throughput over time is averaged over windows this long."""
+
+DEVIATION_WINDOWS_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
+"""Figs. 16 and 17: windows over which the deviation of the throughput over time is taken."""
+
+QUIET_S = 5.0
+"""Forwarded packets that follow a silence this long begin a burst."""
 
 
 def utilisation(results: Results, span_s: float) -> float:
@@ -215,8 +229,8 @@ class Planned:
 
     mean_bps: float
     """From the first handoff on."""
-    deviation_bps: float
-    """Standard deviation over windows, from the first handoff on."""
+    deviations_bps: tuple[float, ...]
+    """Standard deviation over time, from the first handoff on, for each of `DEVIATION_WINDOWS_S`."""
     curve: tuple[float, ...]
     """In kbit/s, window by window over the whole run."""
     lost: int
@@ -232,8 +246,6 @@ PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
 def planned(results: Results, moves: Sequence[float]) -> Planned:
     """Measures a run of 300 s with handoffs into the cell at `moves`."""
     resident = arrivals(results, "resident1")
-    kbps = curve(resident, PLAN_WINDOWS_S)
-    after = np.array(kbps)[min(moves) <= PLAN_WINDOWS_S] * 1e3
     drops = results.columns("drops")
     lost = seconds(drops, chosen=drops.where("place", AIR))
     soon = np.zeros(lost.shape, dtype=bool)
@@ -241,10 +253,72 @@ def planned(results: Results, moves: Sequence[float]) -> Planned:
         soon |= (lost >= at) & (lost < at + JUMP_S + 1.0)
     return Planned(
         mean_bps=throughput(resident, min(moves), PLAN_SPAN_S),
-        deviation_bps=float(after.std()),
-        curve=kbps,
+        deviations_bps=tuple(deviation(resident, min(moves), window) for window in DEVIATION_WINDOWS_S),
+        curve=curve(resident, PLAN_WINDOWS_S),
         lost=lost.size,
         lost_at_arrivals=int(soon.sum()),
+    )
+
+
+def deviation(times: NDArray[np.float64], start: float, window_s: float) -> float:
+    """Standard deviation of the throughput over the whole windows from `start` to the plan's end, in bit/s."""
+    edges = np.arange(start, PLAN_SPAN_S + 1e-9, window_s)
+    return float(np.diff(np.searchsorted(times, edges)).std()) * SEGMENT_BITS / window_s
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A run of fig. 15: what it did, host by host."""
+
+    arrivals_s: tuple[tuple[float, ...], ...]
+    """When the host's link to the new cell came up."""
+    bursts_s: tuple[tuple[float, ...], ...]
+    """When forwarded packets for it began to leave the old base station."""
+
+
+@reads(handovers="time_ns host visit phase", releases="time_ns host node forwarded")
+def schedule(results: Results) -> Schedule:
+    """Measures a run of the plan. A host's visits go to the old cell and the new one in turn."""
+    handovers, releases = results.columns("handovers"), results.columns("releases")
+
+    def arrivals_of(host: str) -> tuple[float, ...]:
+        chosen = handovers.where("host", host) & handovers.where("phase", "link-up")
+        return tuple(map(float, seconds(handovers, chosen=chosen & (handovers["visit"] % 2 == 1))))
+
+    def bursts_of(host: str) -> tuple[float, ...]:
+        chosen = releases.where("host", host) & releases.where("node", "bs1") & releases["forwarded"]
+        times = seconds(releases, chosen=chosen)
+        return tuple(map(float, times[np.diff(times, prepend=-np.inf) > QUIET_S]))
+
+    hosts = [f"mh{at}" for at in range(1, len(PLAN_RTTS_MS) + 1)]
+    return Schedule(tuple(map(arrivals_of, hosts)), tuple(map(bursts_of, hosts)))
+
+
+@dataclass(frozen=True)
+class Average:
+    """What priority packets do to avg_q_np in a run of M-RED."""
+
+    priority_arrivals: int
+    priority_changes: int
+    """Of these arrivals, those at which avg_q_np changed."""
+    ordinary_arrivals: int
+    """Of other packets, while priority packets waited."""
+    ordinary_errors: int
+    """Of these, those at which avg_q_np did not become the mean of itself and q_size_np with w_q as weight."""
+
+
+def average(trace: QueueTrace) -> Average:
+    """Follows avg_q_np from change to change of the queue."""
+    others = trace.packets - trace.forwarded
+    came, other_came = np.diff(trace.forwarded) > 0, np.diff(others) > 0
+    before, after = trace.average[:-1], trace.average[1:]
+    beside = other_came & (trace.forwarded[:-1] > 0)
+    due = before + QUEUE_WEIGHT * (others[:-1] - before)
+    return Average(
+        priority_arrivals=int(np.count_nonzero(came)),
+        priority_changes=int(np.count_nonzero(came & (after != before))),
+        ordinary_arrivals=int(np.count_nonzero(beside)),
+        ordinary_errors=int(np.count_nonzero(beside & (np.abs(after - due) > 1e-6))),
     )
 
 

@@ -38,6 +38,8 @@ class Transfer:
     duplicates: int
     reordered: int
     reordered_forwarded: int
+    duplicate_acks: int
+    """ACKs that asked again for the segment that an earlier one had asked for."""
     fast_retransmits: int
 
 
@@ -57,6 +59,8 @@ class Evidence:
     reading: Reading
     one: dict[str, list[OneHandoff]]
     three: dict[str, list[ThreeHandoffs]]
+    wide: list[int]
+    """Packets of the first burst out of a buffer that holds three windows."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,13 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
     one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
-    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs))
+    wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, _burst)["wide"]
+    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs), wide)
+
+
+@reads(releases="time_ns forwarded")
+def _burst(results: Results) -> int:
+    return measures.burst(results, HANDOFF_S)
 
 
 @reads(
@@ -135,6 +145,7 @@ def _detection(results: Results) -> float:
 @reads(
     deliveries="late_by_pkts serial",
     flows="flow dropped_pkts duplicate_pkts fast_retransmits",
+    packets="event place kind number",
     releases="serial forwarded",
 )
 def _transfer(results: Results) -> Transfer:
@@ -147,6 +158,7 @@ def _transfer(results: Results) -> Transfer:
         duplicates=total(results, "moving", "duplicate_pkts"),
         reordered=int(np.count_nonzero(deliveries["late_by_pkts"])),
         reordered_forwarded=int(np.count_nonzero(order[1:] < order[:-1])),
+        duplicate_acks=measures.duplicate_acks(results),
         fast_retransmits=total(results, "moving", "fast_retransmits"),
     )
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 AIR = "bs2/air"
 
+T_LOSS_S = 0.063
+"""Table I: when the first forwarded packets leave the old base station."""
+
 T_H_S = 0.182
 """Table I: when the correspondent knows the new care-of address."""
 
@@ -91,40 +94,61 @@ def window_correlation(results: Results, handoff: float) -> float:
     )
 
 
+def backing_off_together(results: Results, handoff: float) -> int:
+    """The most flows that cut their windows within one full round trip of each other, in the `AFTERMATH_S`."""
+    share = metrics.synchronisation(results, FLOWS, FULL_RTT_S, handoff, handoff + AFTERMATH_S)
+    return round(share * len(FLOWS))
+
+
 @dataclass(frozen=True)
 class OneHandoff:
     """A run of figs. 11 and 12."""
 
     received: int
+    received_after: int
+    """Of these from the handoff on."""
     burst: int
     forwarded: int
     overflows: int
     drops: int
     forwarded_drops: int
     cutting: int
+    together: int
+    """The most flows that cut their windows within one round trip of each other, in the `AFTERMATH_S`."""
     correlation: float
     peak_average: float
     peak_probability: float
     lowest_probability: float
+    calm_average: float
+    """The highest average in a span as long as that of the peaks, up to the handoff."""
+    calm_probability: float
+    probability_before: float
+    """At the handoff."""
     curve: tuple[float, ...]
     """Packets received since the start at each instant of `CURVE_S`."""
 
 
 def one_handoff(results: Results, handoff: float) -> OneHandoff:
     """Measures a run with one handoff."""
-    after = queue_trace(results, AIR, handoff + 0.063, handoff + 1.0)
+    after = queue_trace(results, AIR, handoff + T_LOSS_S, handoff + 1.0)
+    before = queue_trace(results, AIR, handoff + T_LOSS_S - 1.0, handoff)
     return OneHandoff(
         received=received(results, "moving", handoff - 0.5, handoff + 3.0),
+        received_after=received(results, "moving", handoff, handoff + 3.0),
         burst=burst(results, handoff),
         forwarded=forwarded(results, handoff),
         overflows=overflows_after(results, handoff),
         drops=drops_after(results, handoff),
         forwarded_drops=forwarded_drops(results, handoff),
         cutting=cutting_flows(results, handoff),
+        together=backing_off_together(results, handoff),
         correlation=window_correlation(results, handoff),
         peak_average=float(after.average.max(initial=0.0)),
         peak_probability=float(after.probability.max(initial=0.0)),
         lowest_probability=float(after.probability.min(initial=1.0)),
+        calm_average=float(before.average.max(initial=0.0)),
+        calm_probability=float(before.probability.max(initial=0.0)),
+        probability_before=float(before.probability[-1]) if before.times.size else 0.0,
         curve=tuple(np.searchsorted(arrivals(results, "moving"), CURVE_S, side="right").astype(float)),
     )
 
@@ -173,6 +197,14 @@ def three_handoffs(
         residents_bps=residents * 8 / end,
         throughput_bps=tuple(windows * segment_bits / WINDOW_S),
     )
+
+
+def duplicate_acks(results: Results, host: str = "mh") -> int:
+    """ACKs of `host` that ask for a segment for which it had asked before."""
+    rows = results.columns("packets")
+    acks = rows.where("event", "send") & rows.where("place", host) & rows.where("kind", "ack")
+    asked = rows["number"][acks].astype(np.int64)
+    return int(np.count_nonzero(np.diff(np.maximum.accumulate(asked)) == 0))
 
 
 def phase(results: Results, name: str, after: float = ALONE_S) -> float:

@@ -55,6 +55,12 @@ AXES = (
         "B3: the paper does not say when the buffer counts as empty",
     ),
     Axis(
+        "early",
+        "flows begin in",
+        (Value("0.5 to 1.5 s", False), Value("0.2 to 0.3 s", True)),
+        "A12: starts are not printed; fig. 12's axis has 4400 packets received at 9.5 s",
+    ),
+    Axis(
         "forwarded_at_full",
         "marked packet at a full queue",
         (Value("reject", "reject"), Value("push out", "push-out", 0.5)),
