@@ -1,6 +1,7 @@
 # make demo   set up, reproduce the first paper, print where the report lies
 # make test   set up, then every check and every test
 # make mutate   COUNT mutated inputs through the commands
+# make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
 # make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
@@ -10,7 +11,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench bench-instructions lint mutate fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -75,6 +76,10 @@ COUNT ?= 10000
 SEED ?= 1
 mutate: .venv/.extension
 	$(BIN)/python tests/mutate/mutate.py $(COUNT) --seed $(SEED)
+
+# Plants a hundred bugs in the transport and the queues, one at a time; an hour or more.
+mutants:
+	$(PYTHON) tests/mutants/mutants.py
 
 # Against recorded runs of ns-2, and against ns-2 itself where it is installed.
 differential: .venv/.dev .venv/.extension

@@ -243,9 +243,11 @@ impl TcpSender {
         }
         if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
             self.state.permit_window();
-        } else if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
+        } else if self.state.flight_size() > 0 {
+            self.recovery.on_timeout(&mut self.state, now);
+        } else if !self.state.params.times_out_idle() {
             self.state.restart_after_idle(now);
-        } else {
+        } else if self.state.params.slow_start_restart {
             self.recovery.on_timeout(&mut self.state, now);
         }
     }

@@ -313,7 +313,8 @@ impl SendState {
             self.timer.start(now, self.rtt.rto());
         }
         // RFC 6298 (5.2): all data acknowledged. What runs on is the idle clock of the restart after idle.
-        if self.flight_size() == 0 && !self.params.slow_start_restart {
+        // ns-2's Vegas lets it run: it may be the timer of what is sent next.
+        if self.flight_size() == 0 && !self.params.slow_start_restart && !self.params.times_out_idle() {
             self.timer.stop();
         }
     }
