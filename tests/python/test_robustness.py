@@ -193,7 +193,7 @@ _NOT_ON_RECORD = {
 """Claims that no shipped record has; a search decides them."""
 
 
-_STOPPED = {"bcmp": 124, "ripple": 129}
+_STOPPED = {"bcmp": 124, "ripple": 141}
 """Searches on record that were stopped before 200 settings."""
 
 
