@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ from roamlab.papers.records import reads
 from roamlab.papers.robustness import Known, keep
 from roamlab.papers.spaces import Space
 from roamlab.scenarios.scenario import Scenario
-from roamlab.statistics.claims import Claim, Measure, greater
+from roamlab.statistics.claims import Claim, Measure, at_most, greater
 from roamlab.statistics.space import Axis, Value
-from roamlab.statistics.stats import student
+from roamlab.statistics.stats import largest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,6 +115,34 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
     assert Known.of(kept).lines == {"planted.loss": told}
     assert page.summary == f"planted.loss: {told}."
+
+
+def _beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    assert list(runs) in ([0], [5, 6, 7]), "few runs of each setting, and fresh ones where a verdict turns"
+    found = batch.each({"only": (_scenario(reading), runs)}, lost)
+
+    def decide() -> list[Claim]:
+        measure = Measure("lost", largest([float(each) for each in found["only"]]), "pkt", at_most(0))
+        return [Claim("planted.none", "Nothing is lost.", (measure,), "", "")]
+
+    return decide
+
+
+def test_a_claim_beside_is_decided_where_the_search_went(tmp_path: Path) -> None:
+    _, alone = report(SPACE, _session(tmp_path), 12)
+    _, data = report(replace(SPACE, beside=_beside, few=1), _session(tmp_path), 12)
+    assert [each["setting"] for each in data["tried"]] == [each["setting"] for each in alone["tried"]]
+    assert data["claims"]["planted.loss"] == alone["claims"]["planted.loss"]
+    for each in data["tried"]:
+        opposite = {"holds": "contradicted", "contradicted": "holds"}
+        verdicts = {name: claim["verdict"] for name, claim in each["claims"].items()}
+        assert verdicts["planted.none"] == opposite[verdicts["planted.loss"]]
+    claim = data["claims"]["planted.none"]
+    assert claim["robustness"].startswith(
+        "holds under the default; contradicted under queue 8 (contradicted on 3 "
+    )
+    assert claim["turned"] == alone["claims"]["planted.loss"]["turned"]
+    assert set(data["map"]) == {"planted.loss", "planted.none"}
 
 
 def test_an_interrupted_search_goes_on_and_ends_alike(

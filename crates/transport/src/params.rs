@@ -283,8 +283,7 @@ macro_rules! tcp_knobs {
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. Delayed ACKs: segment 0 is acknowledged at once, and a copy of the last segment in
-            /// order may be held back. An application that stops: the last segment sent is not sent again. Vegas: a
+            /// What only ns-2 does. Delayed ACKs: a copy of the last segment in order may be held back. An application that stops: the last segment sent is not sent again. Vegas: a
             /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission sends
             /// the next one twice.
             ns2_quirks: bool,
@@ -329,6 +328,9 @@ macro_rules! tcp_knobs {
             /// Longest time an ACK is held back, for at most one segment; "0 s" to acknowledge every segment at
             /// once (ns-2 `TCPSink` against `TCPSink/DelAck` with its `interval_`; RFC 1122: at most 500 ms).
             delayed_ack: Duration,
+            /// Segment 0 is acknowledged at once even if ACKs are delayed: as SYN, and by ns-2's receiver whether it is one
+            /// or not (ns-2 `SYN_immediate_ack_`).
+            immediate_first_ack: bool,
         }
     };
 }
@@ -461,6 +463,7 @@ impl TcpParams {
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
+            immediate_first_ack: true,
         }
     }
 

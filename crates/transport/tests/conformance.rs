@@ -162,6 +162,7 @@ impl Script {
                 _ => return Err("offer how many?".into()),
             },
             ("close", Endpoint::Sender(sender)) => sender.close(),
+            ("stop", Endpoint::Sender(sender)) => sender.stop(),
             ("hold", Endpoint::Receiver(receiver)) => receiver.hold(),
             ("read", Endpoint::Receiver(receiver)) => {
                 receiver.read(number(rest.first().ok_or("how many?")?)?, self.now)

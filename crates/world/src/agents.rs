@@ -3,7 +3,7 @@
 use crate::cells::Cells;
 use crate::ids::{DomainId, NodeId};
 use crate::node::{Domain, Nodes, Resident};
-use crate::scenario::{Scenario, Way};
+use crate::scenario::{LinkSpec, Scenario, Way};
 use roamlab_engine::Streams;
 use roamlab_mobility::{
     CellSite, HostSite, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
@@ -95,7 +95,8 @@ pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
             .collect(),
     });
     let links = scenario.links.iter();
-    let links = links.map(|link| LinkSite { between: link.between.clone(), delay: link.delay });
+    let mean = |link: &LinkSpec| (link.delay(Way::There) + link.delay(Way::Back)) / 2;
+    let links = links.map(|link| LinkSite { between: link.between.clone(), delay: mean(link) });
     Topology {
         links: links.collect(),
         routers: routers.into_iter().cloned().collect(),

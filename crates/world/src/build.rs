@@ -71,6 +71,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
+        variables: record.variables && conduct.wants("variables"),
         packets,
         // What is handed to a recorded queue is told of by packets too.
         queues: conduct.wants("queue") || packets,
@@ -134,20 +135,17 @@ impl<'a> Builder<'a> {
     fn duplex(
         &mut self,
         [left, right]: [&'a str; 2],
-        (rate, delay): (&LinkRate, Duration),
+        shapes: [(Rate, Duration); 2],
         queues: [Option<&QueueSpec>; 2],
     ) -> [LinkId; 2] {
         let default = &self.scenario.network.queue;
         let ids = [self.node(left), self.node(right)];
         let names = [format!("{left}->{right}"), format!("{right}->{left}")];
         let ends = [(ids[0], End::Node(ids[1])), (ids[1], End::Node(ids[0]))];
-        let mut each = names.into_iter().zip(ends).zip(queues).zip([Way::There, Way::Back]);
+        let mut each = names.into_iter().zip(ends).zip(queues).zip(shapes);
         std::array::from_fn(|_| {
-            let (((name, ends), queue), way) = each.next().expect("two of each");
-            let shape = (rate.mean(way), delay);
-            let id = self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some());
-            self.record_of(id, rate, way);
-            id
+            let (((name, ends), queue), shape) = each.next().expect("two of each");
+            self.link(name, ends, shape, queue.unwrap_or(default), queue.is_some())
         })
     }
 
@@ -162,10 +160,12 @@ impl<'a> Builder<'a> {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
             let queues = [link.queue.as_deref(), link.reverse_queue.as_deref()];
-            let built = self.duplex(names, (&link.rate, link.delay), queues);
-            for (built, drops) in built.into_iter().zip([&link.drops, &link.reverse_drops]) {
+            let ways = [Way::There, Way::Back];
+            let built = self.duplex(names, ways.map(|way| (link.rate(way), link.delay(way))), queues);
+            for ((id, way), drops) in built.into_iter().zip(ways).zip([&link.drops, &link.reverse_drops]) {
+                self.record_of(id, &link.rate, way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
-                self.links.interfere(built, forced, changes(link));
+                self.links.interfere(id, forced, changes(link, way));
             }
         }
     }
@@ -174,8 +174,8 @@ impl<'a> Builder<'a> {
         let mut cells = Vec::new();
         for (name, spec) in &self.scenario.cells {
             let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
-            let backhaul = (&spec.backhaul.rate.into(), spec.backhaul.delay);
-            self.duplex([&spec.router, name], backhaul, queues);
+            let backhaul = (spec.backhaul.rate, spec.backhaul.delay);
+            self.duplex([&spec.router, name], [backhaul; 2], queues);
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let shape = (spec.rate.mean(Way::There), spec.delay);
@@ -487,14 +487,14 @@ fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
     let flow = drops.flow.as_ref().and_then(named).map(|flow| FlowId(flow as u32));
     let mut ordinals = drops.packets.clone();
     ordinals.sort_unstable();
-    ForcedDrops { flow, ordinals, seen: 0 }
+    ForcedDrops { flow, ordinals, delay: drops.delay, seen: 0 }
 }
 
-fn changes(link: &LinkSpec) -> Vec<LinkChange> {
+fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
     let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
         at: Time::ZERO + spec.at,
-        rate: spec.rate,
-        delay: spec.delay,
+        rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
+        delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),
         up: spec.up,
     };
     link.changes.iter().map(change).collect()

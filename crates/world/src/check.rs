@@ -100,9 +100,15 @@ fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
 /// Checks what is done to links by force: drops of flows that exist, changes that change something.
 fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     for (index, link) in scenario.links.iter().enumerate() {
-        let changed = |change: &ChangeSpec| link.rate.recorded().is_some() && change.rate.is_some();
-        if let Some(number) = link.changes.iter().position(changed) {
-            let field = format!("links[{index}].changes[{number}].rate");
+        let is_recorded = link.rate.recorded().is_some();
+        if is_recorded && link.reverse_rate.is_some() {
+            let problem = Problem::at(format!("links[{index}].reverse_rate"), "the link is a recorded one");
+            return Err(problem.help("write `rate = { trace = \"FILE\", reverse = \"FILE\" }`"));
+        }
+        let changed = |change: &ChangeSpec| change.rate.or(change.reverse_rate).filter(|_| is_recorded);
+        if let Some(number) = link.changes.iter().position(|change| changed(change).is_some()) {
+            let name = if link.changes[number].rate.is_some() { "rate" } else { "reverse_rate" };
+            let field = format!("links[{index}].changes[{number}].{name}");
             let problem = Problem::at(field, "a recorded link sends when its trace says, at no rate");
             return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
         }
@@ -118,10 +124,18 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
                     let problem = Problem::at(field("packets"), "no packet is named");
                     return Err(problem.help("write ordinals, counted from 0, for example [40, 41]"));
                 }
+                if drop.delay == Some(Duration::ZERO) {
+                    let problem = Problem::at(field("delay"), "this neither loses nor delays");
+                    return Err(
+                        problem.help("write for example \"20 ms\", or leave it out to lose the packets")
+                    );
+                }
             }
         }
         for (number, change) in link.changes.iter().enumerate() {
-            if change.rate.is_none() && change.delay.is_none() && change.up.is_none() {
+            let changes_rate = change.rate.is_some() || change.reverse_rate.is_some();
+            let changes_delay = change.delay.is_some() || change.reverse_delay.is_some();
+            if !changes_rate && !changes_delay && change.up.is_none() {
                 let field = format!("links[{index}].changes[{number}]");
                 let problem = Problem::at(field, "this changes nothing");
                 return Err(problem.help("write `rate`, `delay` or `up` too, for example `up = false`"));

@@ -101,8 +101,8 @@ fn graph(scenario: &Scenario) -> Graph<'_> {
         let [left, right] = [link.between[0].as_str(), link.between[1].as_str()];
         let there = recorded(format!("{left}->{right}"), link.queue.is_some());
         let back = recorded(format!("{right}->{left}"), link.reverse_queue.is_some());
-        add(left, right, link.rate.mean(Way::There), link.delay, there);
-        add(right, left, link.rate.mean(Way::Back), link.delay, back);
+        add(left, right, link.rate(Way::There), link.delay(Way::There), there);
+        add(right, left, link.rate(Way::Back), link.delay(Way::Back), back);
     }
     for (name, cell) in &scenario.cells {
         let (router, backhaul) = (cell.router.as_str(), &cell.backhaul);

@@ -25,6 +25,13 @@ pub enum Event {
         /// Which link.
         link: LinkId,
     },
+    /// A packet that was held back on entering a link enters it.
+    LateEntry {
+        /// Which link.
+        link: LinkId,
+        /// The packet.
+        packet: Parked,
+    },
     /// A link changes.
     LinkChange {
         /// Which link.

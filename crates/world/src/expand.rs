@@ -105,6 +105,8 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
             between: [node(from), node(to)],
             rate: link.rate.into(),
             delay: link.delay,
+            reverse_rate: None,
+            reverse_delay: None,
             queue: link.queue.clone().map(Box::new),
             reverse_queue: link.reverse_queue.clone().map(Box::new),
             drops: Vec::new(),

@@ -1,21 +1,23 @@
-//! What a scenario does to a link by force: losses by ordinal, and changes in mid-run.
+//! What a scenario does to a link by force: losses and delays by ordinal, and changes in mid-run.
 
 use roamlab_engine::{Duration, Rate, Time};
 use roamlab_packet::{FlowId, Packet};
 
-/// A list of packets that a link loses.
+/// A list of packets that a link loses or holds back.
 #[derive(Clone, Debug)]
 pub struct ForcedDrops {
     /// Only packets of this flow.
     pub flow: Option<FlowId>,
     /// Their ordinals from 0, ascending.
     pub ordinals: Vec<u64>,
+    /// How long they are held back; `None`: they are lost.
+    pub delay: Option<Duration>,
     /// How many have been seen.
     pub seen: u64,
 }
 
 impl ForcedDrops {
-    /// Whether the packet that enters the link is lost. Every packet counts, also one that another list loses.
+    /// Whether the packet that enters the link is one of them. Every packet counts, also one that another list loses.
     pub fn strikes(&mut self, packet: &Packet) -> bool {
         if self.flow.is_some_and(|flow| flow != packet.flow) {
             return false;
@@ -23,6 +25,24 @@ impl ForcedDrops {
         self.seen += 1;
         self.ordinals.binary_search(&(self.seen - 1)).is_ok()
     }
+}
+
+/// What happens to a packet that enters a link.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It is lost.
+    Lost,
+    /// It enters so much later.
+    Late(Duration),
+}
+
+/// What the lists of a link do to a packet, if it is in one of them. One that loses it prevails, and of two that hold it
+/// back the one that does so longer.
+pub fn strike(lists: &mut [ForcedDrops], packet: &Packet) -> Option<Fate> {
+    let struck = lists.iter_mut().filter_map(|list| list.strikes(packet).then_some(list.delay));
+    struck
+        .max_by_key(|delay| delay.unwrap_or(Duration::MAX))
+        .map(|delay| delay.map_or(Fate::Lost, Fate::Late))
 }
 
 /// A change of a link; what is `None` stays.
@@ -53,8 +73,8 @@ mod tests {
             let packet = pool.create(Packet::make(FlowId(flow), inner, Bytes(512), Time::ZERO, body));
             pool[&packet].clone()
         };
-        let mut of_flow = ForcedDrops { flow: Some(FlowId(1)), ordinals: vec![0, 2], seen: 0 };
-        let mut of_all = ForcedDrops { flow: None, ordinals: vec![1], seen: 0 };
+        let mut of_flow = ForcedDrops { flow: Some(FlowId(1)), ordinals: vec![0, 2], delay: None, seen: 0 };
+        let mut of_all = ForcedDrops { flow: None, ordinals: vec![1], delay: None, seen: 0 };
         let flows = [0, 1, 1, 0, 1, 1];
         let lost: Vec<_> =
             flows.map(|flow| (of_flow.strikes(&packet(flow)), of_all.strikes(&packet(flow)))).into();

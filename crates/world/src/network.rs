@@ -245,6 +245,11 @@ impl Network {
         self.links[link].from
     }
 
+    /// A packet that the scenario has held back on entering a link enters it.
+    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+        self.links.enter_late(link, packet, cx);
+    }
+
     /// A link changes as the scenario says.
     pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));

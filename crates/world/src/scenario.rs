@@ -138,16 +138,22 @@ pub struct LinkSpec {
     pub rate: LinkRate,
     /// Propagation delay, each way.
     pub delay: Duration,
+    /// Rate from the second node to the first, if it is another one. A recorded link says so in `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// Propagation delay from the second node to the first, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_delay: Option<Duration>,
     /// Queue from the first node to the second; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Box<QueueSpec>>,
     /// Queue from the second node to the first; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_queue: Option<Box<QueueSpec>>,
-    /// Packets that are lost on entering the link from the first node to the second.
+    /// Packets that are lost, or held back, on entering the link from the first node to the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropSpec>,
-    /// Packets that are lost on entering the link from the second node to the first.
+    /// Packets that are lost, or held back, on entering the link from the second node to the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reverse_drops: Vec<DropSpec>,
     /// Changes of the link in mid-run, both ways.
@@ -155,7 +161,26 @@ pub struct LinkSpec {
     pub changes: Vec<ChangeSpec>,
 }
 
-/// Packets that a link loses, by their ordinals. They are lost before its queue, as by ns-2's error model with a list.
+impl LinkSpec {
+    /// The rate, of a recorded link its mean, in this direction.
+    pub fn rate(&self, way: Way) -> Rate {
+        match (way, self.reverse_rate) {
+            (Way::Back, Some(rate)) => rate,
+            _ => self.rate.mean(way),
+        }
+    }
+
+    /// The propagation delay in this direction.
+    pub fn delay(&self, way: Way) -> Duration {
+        match (way, self.reverse_delay) {
+            (Way::Back, Some(delay)) => delay,
+            _ => self.delay,
+        }
+    }
+}
+
+/// Packets that a link loses or holds back, by their ordinals. This happens before its queue, as by ns-2's error model
+/// with a list.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropSpec {
@@ -165,6 +190,9 @@ pub struct DropSpec {
     /// Which of them, counted from 0 in the order in which they enter: a SYN counts, and so does a retransmission.
     #[schemars(extend("examples" = [[40, 41]]))]
     pub packets: Vec<u64>,
+    /// They are not lost but enter the link so much later, behind those that have overtaken them (ns-2's `delay_pkt_`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
 }
 
 /// A change of a link in mid-run. What is left out stays as it is.
@@ -179,6 +207,12 @@ pub struct ChangeSpec {
     /// Its propagation delay for transmissions that begin later, each way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
+    /// The rate from the second node to the first, if it becomes another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_rate: Option<Rate>,
+    /// The propagation delay from the second node to the first, if it becomes another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_delay: Option<Duration>,
     /// Whether it works. On a link that is down packets wait and are sent as ever, but are lost where they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<bool>,
@@ -276,6 +310,9 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
+    /// One row for each change of a TCP sender's variables, the estimate of the round-trip time among them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub variables: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
     /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by a pattern
@@ -293,7 +330,7 @@ impl RecordSpec {
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        RecordSpec { deliveries: true, tcp: true, packets: false, queues: None }
+        RecordSpec { deliveries: true, tcp: true, variables: false, packets: false, queues: None }
     }
 }
 

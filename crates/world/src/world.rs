@@ -175,6 +175,7 @@ impl World {
                 unreachable!("dispatched already")
             }
             Event::Medium { medium } => self.medium_wake(medium),
+            Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
             Event::Endpoint { flow, side } => self.flows.endpoint_wake(flow, side, &mut self.planes),

@@ -52,6 +52,12 @@ const FIELDS: &[Edit] = &[
     ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
     ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
     ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
+    ("a rate of the way back without a unit", "delay = \"60 ms\"", "delay = \"60 ms\"\nreverse_rate = \"1\""),
+    (
+        "a packet that is neither lost nor late",
+        "delay = \"60 ms\"",
+        "delay = \"60 ms\"\ndrops = [{ packets = [3], delay = \"0 s\" }]",
+    ),
     ("missing run", "[run]\nduration = \"2 s\"\nprofile = \"rfc\"\n", ""),
     ("missing duration", "duration = \"2 s\"\n", ""),
     ("missing delay of the second link", "delay = \"60 ms\"\n", ""),

@@ -208,3 +208,52 @@ fn what_is_on_the_way_at_the_end_is_undecided() {
         "{timeouts:?}"
     );
 }
+
+/// When (µs) the four packets of a train and its answers arrive over a link of 1 Mbit/s and 40 ms with these fields.
+fn both_ways(link: &str) -> [Vec<u64>; 2] {
+    let text = format!(
+        r#"
+        run = {{ duration = "2 s" }}
+        links = [{{ between = ["a", "b"], rate = "1 Mbit/s", delay = "40 ms", {link} }}]
+        [[flows]]
+        name = "there"
+        path = ["a", "b"]
+        app = {{ kind = "cbr", packets = "4 pkt", rate = "1 Gbit/s", packet = "1000 B" }}
+        [[flows]]
+        name = "back"
+        path = ["b", "a"]
+        app = {{ kind = "cbr", packets = "4 pkt", rate = "1 Gbit/s", packet = "1000 B" }}
+        "#
+    );
+    let arrivals = rows(&results(&text, DRAW), "deliveries", ["flow", "time_ns"]);
+    ["there", "back"].map(|flow| {
+        let of_flow = arrivals.iter().filter(|row| row[0] == flow);
+        of_flow.map(|row| row[1].parse::<u64>().unwrap() / 1000).collect()
+    })
+}
+
+#[test]
+fn the_way_back_may_have_another_rate_and_delay() {
+    let there = vec![48_000, 56_000, 64_000, 72_000];
+    assert_eq!(both_ways(""), [there.clone(), there.clone()]);
+    let slow = both_ways("reverse_rate = \"500 kbit/s\", reverse_delay = \"10 ms\"");
+    assert_eq!(slow, [there.clone(), vec![26_000, 42_000, 58_000, 74_000]]);
+    // The change comes when the second is in service.
+    let changed =
+        both_ways("changes = [{ at = \"9 ms\", reverse_rate = \"500 kbit/s\", reverse_delay = \"50 ms\" }]");
+    assert_eq!(changed, [there, vec![48_000, 56_000, 82_000, 98_000]]);
+}
+
+#[test]
+fn a_list_with_a_delay_holds_packets_back_and_others_overtake_them() {
+    // The second enters when the others have been sent (at 32 ms), the third behind it.
+    let late =
+        both_ways("drops = [{ packets = [1], delay = \"40 ms\" }, { packets = [2], delay = \"41 ms\" }]");
+    assert_eq!(late[0], [48_000, 56_000, 88_008, 96_008]);
+    let tables = transfer("packets = \"60 pkt\"", "drops = [{ packets = [20, 21], delay = \"25 ms\" }]");
+    assert_eq!(lost(&tables, "forced-loss"), [0; 0]);
+    assert_eq!(flow(&tables, ["dropped_pkts", "delivered_pkts"]), [0, 60]);
+    assert!(flow(&tables, ["reordered_pkts"])[0] >= 2);
+    let both = "drops = [{ packets = [9], delay = \"1 ms\" }, { packets = [9] }]";
+    assert_eq!(lost(&transfer("packets = \"60 pkt\"", both), "forced-loss"), [9], "a loss prevails");
+}

@@ -97,7 +97,7 @@ def table(printed: Sequence[Printed], found: Report) -> Table:
         near = ""
         if not 1 / APART <= ratio <= APART:
             far += 1
-            near = number.near or f"nothing that was tried brings it within a factor of {APART:g}"
+            near = number.near or "not known"
             if number.under is not None:
                 near += f": {_look_up(number, number.under, found)[1]}"
         rows.append((f"{number.what} [{number.unit}]", number.where, str(number), cell, f"{ratio:.2g}", near))

@@ -173,7 +173,9 @@ def fixed_delay_s(network: Mapping[str, Any], path: Sequence[str], size_bytes: f
     for link in network.get("links", []):
         left, right = link["between"]
         if isinstance(link["rate"], str):  # a recorded link has no fixed time
-            links[left, right] = links[right, left] = (_rate_bps(link["rate"]), span_s(link["delay"]))
+            links[left, right] = (_rate_bps(link["rate"]), span_s(link["delay"]))
+            back = (link.get("reverse_rate", link["rate"]), link.get("reverse_delay", link["delay"]))
+            links[right, left] = (_rate_bps(back[0]), span_s(back[1]))
     for name, cell in network.get("cells", {}).items():
         backhaul = cell["backhaul"]
         shape = (_rate_bps(backhaul["rate"]), span_s(backhaul["delay"]))

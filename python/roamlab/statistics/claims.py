@@ -226,14 +226,13 @@ def interval_text(measured: Interval) -> str:
     return f"{measured.low:.4g} … {measured.high:.4g}"
 
 
-def terminal_table(claims: Sequence[Claim], robustness: Mapping[str, str]) -> Table:
-    """The claims for the terminal: verdict and deciding measure, then what else failed, and where the verdict turns."""
+def terminal_table(claims: Sequence[Claim]) -> Table:
+    """The claims for the terminal, one line per claim."""
     from rich.table import Table
-    from rich.text import Text
 
     colours = {"holds": "green", "contradicted": "bold red", "undecided": "yellow"}
     table = Table(title="Claims")
-    for heading in ("claim", "verdict", "effect", "95 % interval", "claimed", "runs", "failed; robustness"):
+    for heading in ("claim", "verdict", "effect", "95 % interval", "claimed", "runs"):
         justify: Literal["left", "right"] = "right" if heading in ("effect", "runs") else "left"
         table.add_column(heading, justify=justify, no_wrap=heading in ("claim", "verdict"))
     for claim in claims:
@@ -245,6 +244,14 @@ def terminal_table(claims: Sequence[Claim], robustness: Mapping[str, str]) -> Ta
             interval_text(measure.measured),
             str(measure.claimed),
             str(measure.measured.runs),
-            Text("\n".join(filter(None, (claim.failing, robustness.get(claim.id, NOT_SEARCHED))))),
         )
     return table
+
+
+def remarks(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
+    """What the table has no room for: each claim's measures that fail, if there are several, and its robustness."""
+    lines = []
+    for claim in claims:
+        lines.append(f"{claim.id}: {robustness.get(claim.id, NOT_SEARCHED)}")
+        lines += [f"  {claim.failing}"] * bool(claim.failing)
+    return "\n".join(lines)

@@ -1,15 +1,18 @@
 """Scenarios that both simulators can run: drawn at random, and the classic ones.
 
-Every flow goes s0 - r1 - r2 - d0, s1 - r1 - r2 - d1 and so on; r1 - r2 is the bottleneck. Times are whole nanoseconds.
+Every flow goes s0 - r1 - r2 - d0, s1 - r1 - r2 - d1 and so on; r1 - r2 is the bottleneck. There may be a second one,
+r2 - r3, which a flow may cross too or alone, and flows the other way. Times are whole nanoseconds.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
+
+import knobs
 
 VARIANTS = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
 PRESETS = {"ns235": "ns2-2009", "ns21b": "ns2-2001"}
@@ -51,6 +54,10 @@ class Flow:
     stop: int | None = None
     thresholds: list[int] | None = None
     """Vegas' alpha, beta and gamma, if not 1, 3 and 1."""
+    enters: int = 0
+    """The router, counted from 0, that its source is at."""
+    leaves: int = 1
+    """The router that its sink is at."""
 
 
 def counts_idle_packets(rate: int, sizes: list[int], mean_packet: int) -> bool:
@@ -83,6 +90,15 @@ class Red:
 
 
 @dataclass(frozen=True)
+class Hop:
+    """A second bottleneck, r2 - r3, with a drop-tail queue there and a long one back."""
+
+    rate: int
+    delay: int
+    queue: int
+
+
+@dataclass(frozen=True)
 class Case:
     """One scenario."""
 
@@ -106,12 +122,25 @@ class Case:
     """Instead of a drop-tail queue."""
     ecn: bool = False
     """Of all senders but Vegas, which ns-2 gives no ECN."""
+    knobs: dict[str, int] = field(default_factory=dict)
+    """ns-2's variables that are not as in the preset."""
+    back: list[int] | None = None
+    """The rate and the delay of the bottleneck's way back, if they are others."""
+    late: list[list[int]] = field(default_factory=list)
+    """Ordinals of packets that are held back before the bottleneck, and how long, if none are lost there."""
+    second: Hop | None = None
 
     @classmethod
     def of(cls, table: dict[str, Any]) -> Case:
         """From a dictionary, as `table` makes it."""
         red = Red(**table["red"]) if table.get("red") else None
-        return cls(**{**table, "flows": [Flow(**flow) for flow in table["flows"]], "red": red})
+        second = Hop(**table["second"]) if table.get("second") else None
+        flows = [Flow(**flow) for flow in table["flows"]]
+        return cls(**{**table, "flows": flows, "red": red, "second": second})
+
+    def routers(self) -> int:
+        """How many routers there are."""
+        return 3 if self.second else 2
 
     def table(self) -> dict[str, Any]:
         """As a dictionary."""
@@ -119,7 +148,17 @@ class Case:
 
     def sizes(self) -> list[int]:
         """Bytes that its packets may have on the wire."""
-        return _sizes(self.segment)
+        sizes = _sizes(self.segment)
+        stamped = [self.segment + 10, self.segment + ACK + 10]
+        return sizes + stamped if self.knobs.get("timestamps_") else sizes
+
+    def fits(self) -> bool:
+        """Whether ns-2 computes all its transmission times exactly."""
+        rates = [self.access_rate, self.rate]
+        rates += [self.back[0]] if self.back else []
+        rates += [self.change[1]] if self.change else []
+        rates += [self.second.rate] if self.second else []
+        return all(rate_of_ns2(rate, self.sizes()) for rate in rates)
 
 
 # Rates at which a byte takes a whole number of nanoseconds: our clock then never rounds.
@@ -220,6 +259,44 @@ def _red(rng: random.Random, case: Case) -> Red:
         mark_p=rng.choice([0.05, 0.1, 0.5, 0.9]),
         setbit=rng.random() < 0.5,
     )
+
+
+def draw_wide(seed: int) -> Case:
+    """The scenario of a seed, and on it what `draw` leaves as it is.
+
+    That is ns-2's variables, other rates and delays back, links without delay, packets held back, a second bottleneck,
+    and flows both ways.
+    """
+    rng = random.Random(f"wide {seed}")
+    case = replace(draw(seed), name=f"wide seed {seed}")
+    sizes = case.sizes()
+    if rng.random() < 0.7:
+        case = replace(case, knobs=knobs.draw(rng, {flow.variant for flow in case.flows}))
+    if rng.random() < 0.3:
+        case = replace(case, back=[_rate(rng, 20_000, 4_000_000, sizes), rng.randint(0, 2 * case.delay)])
+        if case.change:
+            case = replace(case, change=None)
+    if not case.losses and rng.random() < 0.5:
+        ordinals = _losses(rng, 200) or [rng.randrange(200)]
+        case = replace(case, late=[ordinals, [rng.randint(MILLISECOND, 300 * MILLISECOND)]])
+    if rng.random() < 0.35:
+        rate = _rate(rng, 300_000, 4_000_000, sizes)
+        second = Hop(rate, rng.randint(0, 60 * MILLISECOND), rng.choice([3, 5, 8, 12, 20, 40]))
+        case = replace(case, second=second)
+    case = replace(case, flows=[_wider(rng, case, flow) for flow in case.flows])
+    return case if case.fits() else replace(case, knobs={**case.knobs, "timestamps_": 0})
+
+
+def _wider(rng: random.Random, case: Case, flow: Flow) -> Flow:
+    if rng.random() < 0.15:
+        flow = replace(flow, to_r1=0)
+    if rng.random() < 0.15:
+        flow = replace(flow, from_r2=0)
+    ways = [(0, 1), (0, 1), (1, 0)]
+    if case.second:
+        ways = [(0, 1), (0, 2), (0, 2), (1, 2), (2, 0)]
+    enters, leaves = rng.choice(ways)
+    return replace(flow, enters=enters, leaves=leaves)
 
 
 _CLASSIC = {"one": [14], "two": [14, 28], "three": [14, 26, 28], "four": [14, 24, 26, 28]}

@@ -85,13 +85,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="random scenarios against the installed ns-2")
     parser.add_argument("--count", type=int, default=1000, help="how many (default 1000)")
     parser.add_argument("--seed", type=int, default=1, help="the first one's seed (default 1)")
+    parser.add_argument("--wide", action="store_true", help="with all that ns-2 can set, and other networks")
     parser.add_argument("--classic", action="store_true", help="the classic one- to four-loss cases instead")
     arguments = parser.parse_args()
     if not reference.installed():
         print("ns-2 is not installed: there is no `ns` in the path", file=sys.stderr)
         return 2
     classic = cases.classic()
-    drawn = (cases.draw(seed) for seed in itertools.count(arguments.seed))
+    draw = cases.draw_wide if arguments.wide else cases.draw
+    drawn = (draw(seed) for seed in itertools.count(arguments.seed))
     todo, count = (iter(classic), len(classic)) if arguments.classic else (drawn, arguments.count)
     agree: collections.Counter[str] = collections.Counter()
     total: collections.Counter[str] = collections.Counter()

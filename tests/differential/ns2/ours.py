@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import knobs
 from case import PRESETS
 from events import Event
 from roamlab.scenarios.scenario import Scenario
@@ -32,6 +33,7 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
     if flow.thresholds:
         for name, value in zip(("vegas_alpha", "vegas_beta", "vegas_gamma"), flow.thresholds, strict=True):
             tcp[name] = f"{value} pkt"
+    tcp |= knobs.transport(case.knobs, flow.variant, delayed_ack=case.delayed_ack)
     app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
     if flow.packets is not None:
         app["packets"] = f"{flow.packets} pkt"
@@ -80,6 +82,12 @@ def _bottleneck(case: Case) -> dict[str, Any]:
         link["drops"] = [{"packets": case.losses}]
     if case.ack_losses:
         link["reverse_drops"] = [{"packets": case.ack_losses}]
+    if case.late:
+        ordinals, [delay] = case.late
+        link["drops"] = [{"packets": ordinals, "delay": _time(delay)}]
+    if case.back:
+        rate, delay = case.back
+        link |= {"reverse_rate": f"{rate} bit/s", "reverse_delay": _time(delay)}
     if case.outage:
         begin, length = case.outage
         link["changes"] += [{"at": _time(begin), "up": False}, {"at": _time(begin + length), "up": True}]
@@ -92,10 +100,16 @@ def _bottleneck(case: Case) -> dict[str, Any]:
 def scenario(case: Case, phases: list[int]) -> Scenario:
     """The case in our format; `phases`: nanoseconds into a tick at which the senders' clocks begin."""
     links = [_bottleneck(case)]
+    if case.second:
+        hop = case.second
+        queue = {"kind": "droptail", "limit": f"{hop.queue} pkt", "count_in_service": True}
+        ends = {"between": ["r2", "r3"], "rate": f"{hop.rate} bit/s", "delay": _time(hop.delay)}
+        links.append({**ends, "queue": queue})
     for index, flow in enumerate(case.flows):
         rate = f"{case.access_rate} bit/s"
-        links.append({"between": [f"s{index}", "r1"], "rate": rate, "delay": _time(flow.to_r1)})
-        links.append({"between": ["r2", f"d{index}"], "rate": rate, "delay": _time(flow.from_r2)})
+        first, last = f"r{flow.enters + 1}", f"r{flow.leaves + 1}"
+        links.append({"between": [f"s{index}", first], "rate": rate, "delay": _time(flow.to_r1)})
+        links.append({"between": [last, f"d{index}"], "rate": rate, "delay": _time(flow.from_r2)})
     flows = [
         _flow(case, index, flow, phase)
         for index, (flow, phase) in enumerate(zip(case.flows, phases, strict=True))

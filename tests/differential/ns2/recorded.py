@@ -1,6 +1,6 @@
 """Runs of ns-2 kept in `recorded.json.xz`, for where ns-2 is not installed.
 
-`python tests/differential/ns2/recorded.py` records them anew: the classic cases and 50 random ones, of them ten that
+`python tests/differential/ns2/recorded.py` records them anew: the classic cases and 74 random ones, of them 13 that
 once differed.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import reference
-from case import Case, classic, draw
+from case import Case, classic, draw, draw_wide
 from events import KINDS, Event
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("recorded.json.xz")
 SEEDS = (*range(1, 41), 76, 501, 620, 663, 727, 1200, 2100, 2783, 2851, 4406)
 
+WIDE_SEEDS = (14, 17, 68, *range(201, 222))
+
 
 def cases() -> list[Case]:
     """The cases that are kept."""
-    return [*classic(), *map(draw, SEEDS)]
+    return [*classic(), *map(draw, SEEDS), *map(draw_wide, WIDE_SEEDS)]
 
 
 def _pack(events: Events) -> dict[str, list[list[int | str]]]:

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import knobs
 from case import SECOND, UNIT, rate_of_ns2
 from events import Event
 
@@ -48,12 +49,19 @@ set trace [open {trace} w]
 $ns trace-all $trace
 set r1 [$ns node]; set r2 [$ns node]
 $ns simplex-link $r1 $r2 {rate} {delay} {discipline}
-$ns simplex-link $r2 $r1 {rate} {delay} DropTail
+$ns simplex-link $r2 $r1 {back_rate} {back_delay} DropTail
 $ns queue-limit $r1 $r2 {queue}
 $ns queue-limit $r2 $r1 100000
 proc lose_some {{a b ordinals}} {{
     global ns
     set em [new ErrorModel/List]; $em unit pkt
+    eval $em droplist $ordinals
+    $ns lossmodel $em $a $b
+}}
+proc hold_some {{a b ordinals delay}} {{
+    global ns
+    set em [new ErrorModel/List]; $em unit pkt
+    $em set delay_pkt_ true; $em set delay_ $delay
     eval $em droplist $ordinals
     $ns lossmodel $em $a $b
 }}
@@ -69,15 +77,21 @@ proc lose_all {{a b from to}} {{
 """
 _FLOW = """\
 set s [$ns node]; set d [$ns node]
-$ns duplex-link $s $r1 {rate} {to_r1} DropTail
-$ns duplex-link $r2 $d {rate} {from_r2} DropTail
-foreach {{a b}} [list $s $r1 $r1 $s $r2 $d $d $r2] {{ $ns queue-limit $a $b 100000 }}
+$ns duplex-link $s $r{first} {rate} {to_r1} DropTail
+$ns duplex-link $r{last} $d {rate} {from_r2} DropTail
+foreach {{a b}} [list $s $r{first} $r{first} $s $r{last} $d $d $r{last}] {{ $ns queue-limit $a $b 100000 }}
 set tcp [new [tcp_class {variant}]]
 set sink [new {sink}]
 $tcp set packetSize_ {segment}; $tcp set window_ {window}; $tcp set fid_ {index}; $tcp set ecn_ {ecn}
 $ns attach-agent $s $tcp; $ns attach-agent $d $sink; $ns connect $tcp $sink
 set ftp [new Application/FTP]; $ftp attach-agent $tcp
 $ns at {start} "$ftp {begin}"
+"""
+_SECOND = """\
+set r3 [$ns node]
+$ns duplex-link $r2 $r3 {rate} {delay} DropTail
+$ns queue-limit $r2 $r3 {queue}
+$ns queue-limit $r3 $r2 100000
 """
 _TAIL = """\
 proc finish {{}} {{ global trace; close $trace; exit 0 }}
@@ -101,6 +115,8 @@ def _times(case: Case) -> str:
     times = {"tcpTick_": _TICK[case.preset], **_TIMES[case.preset]}
     lines = [f"Agent/TCP set {name} {_seconds(time)}" for name, time in times.items()]
     lines += [f"Agent/TCPSink{sack}/DelAck set interval_ {_seconds(100_000_000)}" for sack in ("", "/Sack1")]
+    for name, value in case.knobs.items():
+        lines += knobs.tcl(name, value, UNIT)
     return "\n".join(lines)
 
 
@@ -137,6 +153,8 @@ def script(case: Case, trace: Path) -> str:
         trace=trace,
         rate=_rate(case, case.rate),
         delay=_seconds(case.delay),
+        back_rate=_rate(case, case.back[0] if case.back else case.rate),
+        back_delay=_seconds(case.back[1] if case.back else case.delay),
         discipline="RED" if case.red else "DropTail",
         queue=case.queue,
     )
@@ -145,6 +163,12 @@ def script(case: Case, trace: Path) -> str:
     for ends, ordinals in (("$r1 $r2", case.losses), ("$r2 $r1", case.ack_losses)):
         if ordinals:
             text += f"lose_some {ends} {{{' '.join(map(str, ordinals))}}}\n"
+    if case.late:
+        ordinals, [delay] = case.late
+        text += f"hold_some $r1 $r2 {{{' '.join(map(str, ordinals))}}} {_seconds(delay)}\n"
+    if case.second:
+        hop = case.second
+        text += _SECOND.format(rate=_rate(case, hop.rate), delay=_seconds(hop.delay), queue=hop.queue)
     if case.outage:
         begin, length = case.outage
         for ends in ("$r1 $r2", "$r2 $r1"):
@@ -159,6 +183,8 @@ def script(case: Case, trace: Path) -> str:
         sack = "/Sack1" if flow.variant in ("sack", "fack") else ""
         text += _FLOW.format(
             rate=_rate(case, case.access_rate),
+            first=flow.enters + 1,
+            last=flow.leaves + 1,
             to_r1=_seconds(flow.to_r1),
             from_r2=_seconds(flow.from_r2),
             variant=_NAMES[flow.variant],
@@ -186,9 +212,11 @@ def _uniforms() -> list[float]:
 def _phases(case: Case, nodes: list[int]) -> list[int]:
     """`boot_time_` of each sender: drawn when it is made (Vegas: twice), and again by node when the run begins."""
     made = sum(2 if flow.variant == "vegas" else 1 for flow in case.flows)
-    senders = [(node - 2) // 2 for node in nodes if node >= 2 and node % 2 == 0]
+    routers = case.routers()
+    senders = [(node - routers) // 2 for node in nodes if node >= routers and (node - routers) % 2 == 0]
     draw = {flow: _uniforms()[made + place] for place, flow in enumerate(senders)}
-    return [round(draw[flow] * _TICK[case.preset]) for flow in range(len(case.flows))]
+    tick = case.knobs.get("tcpTick_", _TICK[case.preset])
+    return [round(draw[flow] * tick) for flow in range(len(case.flows))]
 
 
 def run(case: Case) -> tuple[list[int], Events]:
@@ -199,30 +227,33 @@ def run(case: Case) -> tuple[list[int], Events]:
         done = subprocess.run(["ns", str(tcl)], capture_output=True, text=True, check=True, timeout=120)
         nodes = re.search(r"^nodes (.*)$", done.stdout, re.MULTILINE)
         assert nodes, done.stdout
-        return _phases(case, [int(node) for node in nodes[1].split()]), _parse(trace)
+        return _phases(case, [int(node) for node in nodes[1].split()]), _parse(trace, case.routers())
 
 
-def _parse(trace: Path) -> Events:
+def _parse(trace: Path, routers: int) -> Events:
     events: Events = []
+    inner = [str(node) for node in range(routers)]
     sent: set[tuple[int, int]] = set()
     waiting, enqueued = 0, ""
     for line in trace.read_text(encoding="utf-8").splitlines():
         what, at, start, end, kind, size, _, fid, _, _, seq, uid = line.split()
         time, flow, number = float(at) / UNIT / 1000, int(fid), int(seq)
-        at_bottleneck = (start, end) == ("0", "1") and kind == "tcp"
-        if what == "+" and kind == "tcp" and start not in ("0", "1"):
+        at_bottleneck = (start, end) == ("0", "1")
+        if what == "+" and kind == "tcp" and start not in inner:
             events.append(Event("S", time, flow, number, str(int((flow, number) in sent))))
             sent.add((flow, number))
-        elif what == "+" and kind == "ack" and start not in ("0", "1"):
+        elif what == "+" and kind == "ack" and start not in inner:
             events.append(Event("K", time, flow, number, size))
         elif what == "+" and at_bottleneck:
-            events.append(Event("Q", time, flow, number, str(waiting)))
+            if kind == "tcp":
+                events.append(Event("Q", time, flow, number, str(waiting)))
             waiting, enqueued = waiting + 1, uid
         elif what == "-" and at_bottleneck:
             waiting, enqueued = waiting - 1, "" if uid == enqueued else enqueued
         elif what == "d":
             by_queue = at_bottleneck and uid == enqueued
             waiting -= by_queue
-            detail = ("q" if by_queue else "l") + ("a" if kind == "ack" else "")
+            behind = routers == 3 and (start, end) == ("1", "2")
+            detail = ("q" if by_queue or behind else "l") + ("a" if kind == "ack" else "")
             events.append(Event("D", time, flow, number, detail))
     return events

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import ours
 import recorded
 import reference
-from case import draw
+import validation
+from case import draw, draw_wide
 from events import Event, difference
 from live import compare, ungiven
+from roamlab.running.run import run
 
 if TYPE_CHECKING:
     from case import Case
@@ -32,6 +36,36 @@ def test_a_recorded_run_is_repeated_packet_by_packet(case: Case) -> None:
     assert compare(case, phases, events) is None
 
 
+@cache
+def _fingerprints() -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(validation.FILE.read_text(encoding="utf-8"))
+    return kept
+
+
+@pytest.mark.parametrize("case", validation.cases(), ids=lambda case: case.name)
+def test_a_scenario_of_ns2s_own_families_leaves_its_fingerprint(case: Case) -> None:
+    kept = _fingerprints()[case.name]
+    events = ours.events(run(ours.scenario(case, kept["phases"]), seed=1))
+    found = validation.fingerprint(case, events, micros=False)
+    assert found["S"][0] > 20
+    assert {"phases": kept["phases"], **found} == kept
+
+
+def test_the_families_are_those_that_were_recorded() -> None:
+    names = [case.name for case in validation.cases()]
+    assert names == list(_fingerprints())
+    assert len(names) > 100
+    assert all(case.fits() for case in validation.cases())
+
+
+@pytest.mark.skipif(not reference.installed(), reason="ns-2 is not installed")
+def test_the_families_still_leave_these_fingerprints_in_ns2() -> None:
+    for case in validation.cases()[::12]:
+        phases, events = reference.run(case)
+        now = {"phases": phases, **validation.fingerprint(case, events, micros=True)}
+        assert now == _fingerprints()[case.name], case.name
+
+
 @pytest.mark.skipif(not reference.installed(), reason="ns-2 is not installed")
 def test_ns2_still_does_what_was_recorded() -> None:
     for case, phases, events in _runs()[::7]:
@@ -42,7 +76,7 @@ def test_ns2_still_does_what_was_recorded() -> None:
 
 @pytest.mark.skipif(not reference.installed(), reason="ns-2 is not installed")
 def test_scenarios_that_were_not_recorded_agree_live() -> None:
-    cases = [draw(seed) for seed in range(1001, 1013)]
+    cases = [*map(draw, range(1001, 1013)), *map(draw_wide, range(101, 107))]
     assert any(case.red for case in cases)
     assert any(case.ecn for case in cases)
     assert [found for case in cases if (found := compare(case, *reference.run(case)))] == []

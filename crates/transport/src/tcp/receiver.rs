@@ -216,7 +216,7 @@ impl TcpReceiver {
         self.syn_due |= syn || (self.params.ns2_quirks && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let first = syn || (self.params.ns2_quirks && header.seq == 0); // ns-2: a SYN or not
+        let first = self.params.immediate_first_ack && (syn || (self.params.ns2_quirks && header.seq == 0));
         let plain = !first && !fin && !self.delayed.runs();
         // To ns-2 a copy of the last segment in order is in order too.
         let in_order = header.seq == expected || (self.params.ns2_quirks && header.seq + 1 == expected);

@@ -206,6 +206,8 @@ impl TcpSender {
         let params = &self.state.params;
         let bytes = match header.payload {
             0 => self.bare_size(),
+            // ns-2 adds no header to segment 0, SYN or not, and timestamps only where it adds one.
+            payload if params.ns2_quirks && (seq == 0 || params.header.0 == 0) => Bytes(u64::from(payload)),
             payload if params.timestamps => {
                 Bytes(u64::from(payload) + params.header.0 + params.timestamp_size.0)
             }
@@ -241,9 +243,11 @@ impl TcpSender {
         }
         if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
             self.state.permit_window();
-        } else if self.state.flight_size() == 0 && !self.state.params.times_out_idle() {
+        } else if self.state.flight_size() > 0 {
+            self.recovery.on_timeout(&mut self.state, now);
+        } else if !self.state.params.times_out_idle() {
             self.state.restart_after_idle(now);
-        } else {
+        } else if self.state.params.slow_start_restart {
             self.recovery.on_timeout(&mut self.state, now);
         }
     }

@@ -3,7 +3,7 @@
 use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
 use crate::cx::Cx;
 use crate::event::Event;
-use crate::forced::{ForcedDrops, LinkChange};
+use crate::forced::{Fate, ForcedDrops, LinkChange, strike};
 use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
 use crate::tx_queue::TxQueue;
@@ -18,11 +18,27 @@ impl Links {
         cx.trace(&packet, Stop::LinkEnqueue, Location::Link(id));
         let flags = self.hot(id).flags;
         if flags & flag::FORCED != 0 {
-            let forced = self[id].forced.iter_mut().map(|list| list.strikes(&cx.pool[&packet]));
-            if forced.fold(false, |lost, strikes| lost | strikes) {
-                return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id));
+            match strike(&mut self[id].forced, &cx.pool[&packet]) {
+                None => {}
+                Some(Fate::Lost) => return cx.lose(packet, DropReason::ForcedLoss, Location::Link(id)),
+                Some(Fate::Late(delay)) => {
+                    self.in_flight += 1;
+                    let entry = Event::LateEntry { link: id, packet: packet.park() };
+                    return cx.scheduler.push(cx.now + delay, entry);
+                }
             }
         }
+        self.take_in(id, packet, cx);
+    }
+
+    /// A packet that was held back on entering a link enters it.
+    pub fn enter_late(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        self.in_flight -= 1;
+        self.take_in(id, packet, cx);
+    }
+
+    fn take_in(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        let flags = self.hot(id).flags;
         let is_unusual = cx.pool[&packet].is_unusual();
         let (priority, entering) = (self.signalling_priority, &cx.pool[&packet]);
         let overtakes = is_unusual && (priority && entering.may_overtake() || entering.is_management());
@@ -347,8 +363,8 @@ impl Links {
 
     /// The packet whose transmission was the last, unless it was taken off the air.
     fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
-        // The place of its arrival was reserved behind that of its end.
-        let insertion = self.hot(id).insertion + 1;
+        // The place of its arrival was reserved before that of its end.
+        let insertion = self.hot(id).insertion.wrapping_sub(1);
         self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
     }
 

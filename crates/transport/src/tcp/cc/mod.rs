@@ -52,6 +52,15 @@ pub(crate) trait Algorithm {
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
 }
 
+/// No window grows above `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
+#[inline]
+fn limit_cwnd(window: &mut Window, params: &TcpParams) {
+    let max_cwnd = params.max_cwnd.0;
+    if max_cwnd > 0 && window.cwnd as u32 > max_cwnd {
+        window.cwnd = f64::from(max_cwnd);
+    }
+}
+
 macro_rules! storage {
     ($($name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
         /// The congestion control of a connection.

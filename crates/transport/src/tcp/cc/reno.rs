@@ -18,11 +18,7 @@ impl Algorithm for Reno {
         } else {
             window.cwnd += 1.0 / window.cwnd; // eq. 3
         }
-        // ns-2's test: the fraction above the bound is tolerated.
-        let max_cwnd = params.max_cwnd.0;
-        if max_cwnd > 0 && window.cwnd as u32 > max_cwnd {
-            window.cwnd = f64::from(max_cwnd);
-        }
+        super::limit_cwnd(window, params);
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {

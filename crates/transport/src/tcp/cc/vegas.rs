@@ -42,6 +42,7 @@ impl Algorithm for Vegas {
         if window.cwnd - outstanding <= 2.0 {
             window.cwnd += self.increment;
         }
+        super::limit_cwnd(window, params);
     }
 
     fn on_rtt(&mut self, rtt: Duration) {

@@ -47,7 +47,11 @@ impl LossRecovery for Pipe {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        let news = !self.ignores_sacks && self.board.update(state.una, state.snd_max, &header.sacks) > 0;
+        // ns-2 takes the report of a copy for news too.
+        let of_copy =
+            state.params.ns2_quirks && header.sacks.as_slice().iter().any(|block| block.0 < state.una);
+        let reported = !self.ignores_sacks && self.board.update(state.una, state.snd_max, &header.sacks) > 0;
+        let news = reported || of_copy && !self.ignores_sacks;
         if self.recovering {
             self.pipe -= 1;
             return state.permit_window();
@@ -93,6 +97,7 @@ impl LossRecovery for Pipe {
             state.next_new()?
         };
         self.pipe += 1;
+        state.use_quota();
         Some(seq)
     }
 }

@@ -103,6 +103,9 @@ impl LossRecovery for Vegas {
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
+        if state.params.ns2_quirks {
+            state.quota = SendQuota::Window(u32::MAX); // no `maxburst_` behind a timeout
+        }
         self.cut_cwnd = 0.0;
         self.cut_at = now.since(self.first_sent);
     }

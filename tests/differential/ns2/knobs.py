@@ -1,0 +1,120 @@
+"""ns-2's variables and what says the same here: for scenarios that set them otherwise than the profiles do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import random
+
+MILLISECOND = 1_000_000
+_SACK = ("sack", "fack")
+_ALL = ("tahoe", "reno", "newreno", "sack", "fack", "vegas")
+_NOT_VEGAS = _ALL[:-1]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A variable of a class of ns-2, and our knob."""
+
+    of: str
+    ours: str
+    values: tuple[int, ...]
+    """Integers as ns-2 writes them: 0 and 1 for what is on or off, nanoseconds for times."""
+    says: Any = bool
+    """From ns-2's value to ours."""
+    variants: tuple[str, ...] = _ALL
+    is_time: bool = False
+
+    def suits(self, variants: set[str]) -> bool:
+        """Whether it means something to some of the variants, and the others have no such variable or our knob."""
+        return bool(variants & set(self.variants)) and (
+            variants <= set(self.variants) or self.of in _HARMLESS
+        )
+
+
+_HARMLESS = ("Agent/TCP/Newreno", "Agent/TCP/Fack")
+"""Classes whose variables mean nothing to other variants."""
+
+
+def _packets(value: int) -> str:
+    return f"{value} pkt"
+
+
+def _time(value: int) -> str:
+    return f"{value} ns"
+
+
+def _not(value: int) -> bool:
+    return not value
+
+
+def _times(*milliseconds: int) -> tuple[int, ...]:
+    return tuple(each * MILLISECOND for each in milliseconds)
+
+
+KNOBS = {
+    "numdupacks_": Knob("Agent/TCP", "dupack_threshold", (2, 3, 4, 6), int),
+    "singledup_": Knob("Agent/TCP", "limited_transmit", (0, 1)),
+    "bugFix_": Knob("Agent/TCP", "guard_fast_retransmit", (0, 1)),
+    "bugfix_ss_": Knob("Agent/TCP", "first_loss_unguarded", (0, 1)),
+    "exitFastRetrans_": Knob("Agent/TCP", "inflate_always", (0, 1), _not),
+    "maxburst_": Knob("Agent/TCP", "max_burst", (1, 2, 3, 5), _packets),
+    "windowInit_": Knob("Agent/TCP", "initial_window", (1, 2, 3, 4, 10), _packets),
+    "maxcwnd_": Knob("Agent/TCP", "max_cwnd", (2, 5, 12, 30), _packets),
+    "slow_start_restart_": Knob("Agent/TCP", "slow_start_restart", (0, 1)),
+    "timestamps_": Knob("Agent/TCP", "timestamps", (0, 1), bool, ("tahoe", "reno", "newreno", "sack")),
+    "timerfix_": Knob("Agent/TCP", "stale_rto_on_restart", (0, 1), _not),
+    "rfc2988_": Knob("Agent/TCP", "backoff", (0, 1), lambda on: "rfc2988" if on else "bsd"),
+    "precisionReduce_": Knob(
+        "Agent/TCP", "halving", (0, 1), lambda on: "truncated-ssthresh" if on else "integer"
+    ),
+    "SetCWRonRetransmit_": Knob("Agent/TCP", "cwr_on_retransmissions", (0, 1)),
+    "useHeaders_": Knob("Agent/TCP", "header", (0, 1), lambda on: "40 B" if on else "0 B", _NOT_VEGAS),
+    "tcpTick_": Knob("Agent/TCP", "tick", _times(1, 10, 50, 100, 500), _time, _ALL, is_time=True),
+    "minrto_": Knob("Agent/TCP", "min_rto", _times(0, 200, 400, 1000), _time, _ALL, is_time=True),
+    "maxrto_": Knob("Agent/TCP", "max_rto", _times(6000, 10000, 64000), _time, _ALL, is_time=True),
+    "rtxcur_init_": Knob("Agent/TCP", "initial_rto", _times(1000, 3000, 6000), _time, _ALL, is_time=True),
+    "newreno_changes1_": Knob("Agent/TCP/Newreno", "impatient", (0, 1), bool, ("newreno",)),
+    "partial_window_deflation_": Knob(
+        "Agent/TCP/Newreno", "partial_deflation", (0, 1), lambda on: "ns2" if on else "whole", ("newreno",)
+    ),
+    "exit_recovery_fix_": Knob("Agent/TCP/Newreno", "cap_cwnd_on_exit", (0, 1), bool, ("newreno",)),
+    "ss-div4_": Knob("Agent/TCP/Fack", "fack_overdamping", (0, 1), bool, ("fack",)),
+    "rampdown_": Knob("Agent/TCP/Fack", "fack_rampdown", (0, 1), bool, ("fack",)),
+    "ts_echo_bugfix_": Knob("Agent/TCPSink", "echo_latest", (0, 1), _not),
+    "SYN_immediate_ack_": Knob("Agent/TCPSink", "immediate_first_ack", (0, 1)),
+    "maxSackBlocks_": Knob("Agent/TCPSink", "sack_blocks", (1, 2, 3), int, _SACK),
+    "generateDSacks_": Knob("Agent/TCPSink", "dsack", (0, 1), bool, ("sack",)),
+    "interval_": Knob(
+        "Agent/TCPSink/DelAck", "delayed_ack", _times(10, 40, 200, 300, 500), _time, _ALL, is_time=True
+    ),
+}
+
+
+def tcl(name: str, value: int, unit: float) -> list[str]:
+    """The lines that set a variable of ns-2, whose second has 1 / `unit` of our nanoseconds."""
+    knob = KNOBS[name]
+    text = repr(value * unit) if knob.is_time else str(value)
+    classes = [knob.of]
+    if name == "interval_":
+        classes.append("Agent/TCPSink/Sack1/DelAck")
+    return [f"{each} set {name} {text}" for each in classes]
+
+
+def transport(knobs: dict[str, int], variant: str, *, delayed_ack: bool) -> dict[str, Any]:
+    """What they are to a connection of ours."""
+    said = {}
+    for name, value in knobs.items():
+        knob = KNOBS[name]
+        if variant in knob.variants and (delayed_ack or name != "interval_"):
+            said[knob.ours] = knob.says(value)
+    return said
+
+
+def draw(rng: random.Random, variants: set[str], *, without: tuple[str, ...] = ()) -> dict[str, int]:
+    """One to five variables that mean something to these variants, set at random."""
+    names = [name for name, knob in KNOBS.items() if knob.suits(variants) and name not in without]
+    chosen = rng.sample(names, rng.randint(1, 5))
+    return {name: rng.choice(KNOBS[name].values) for name in sorted(chosen)}

@@ -1,0 +1,143 @@
+"""Plants bugs in the transport and the queues, one at a time, and sees whether the tests find them.
+
+    python tests/mutants/mutants.py [NAME ...] [--fast]
+
+A mutant of `mutants.toml` is a file, a text in it that stands there once, and what stands there instead. The project is
+copied, and each mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that fails
+kills the mutant, and so does one that does not come to an end. Prints a line for each mutant, then the counts. A mutant
+that survives must have `lives`, the reason why no test can or need find it, and no other may have it; exit code 1 if
+that is not so. With `--fast` whole runs are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+COPY = ROOT / "target/mutants/project"
+LONGEST_S = 300
+"""Seconds; a step takes some ten."""
+STEPS = {
+    "transport": [
+        "test -p roamlab-transport --test conformance",
+        "test -p roamlab-transport --lib",
+        "test -p roamlab-world --test ns2",
+        "test -p roamlab-world --test forced --test recovery --test way_of_a_packet",
+    ],
+    "qdisc": [
+        "test -p roamlab-qdisc --lib",
+        "test -p roamlab-world --test ns2 -- group_",
+    ],
+}
+"""What cargo is asked for, by the crate that the mutant is in."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A planted bug."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    lives: str | None = None
+
+
+def read() -> list[Mutant]:
+    """The list, checked against the sources: each old text stands once in its file."""
+    with Path(__file__).with_name("mutants.toml").open("rb") as file:
+        mutants = [Mutant(**entry) for entry in tomllib.load(file)["mutants"]]
+    for mutant in mutants:
+        found = (ROOT / "crates" / mutant.file).read_text(encoding="utf-8").count(mutant.old)
+        if found != 1:
+            sys.exit(
+                f"mutants.toml: {mutant.name}: its old text stands {found} times in crates/{mutant.file}"
+            )
+    return mutants
+
+
+def _copy_project() -> None:
+    """What git knows of the project, and nothing else."""
+    shutil.rmtree(COPY, ignore_errors=True)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (COPY / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, COPY / name)
+
+
+def _passes(step: str, *, longest_s: float | None) -> bool:
+    """Whether the tests of this step pass; a planted bug that does not compile is none."""
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(ROOT / "target/mutants/target"),
+        "CARGO_PROFILE_DEV_DEBUG": "0",
+        "CARGO_INCREMENTAL": "1",
+        "PROPTEST_CASES": "64",
+    }
+    wanted, _, names = step.partition(" -- ")
+    command = ["cargo", *wanted.split(), "--locked", "--quiet"]
+    built = subprocess.run([*command, "--no-run"], cwd=COPY, env=environment, capture_output=True, text=True)
+    if built.returncode:
+        sys.exit(f"it does not compile:\n{built.stderr}")
+    try:
+        tests = [*command, "--", *names.split()]
+        done = subprocess.run(tests, cwd=COPY, env=environment, capture_output=True, timeout=longest_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _steps(mutant: Mutant, fast: bool) -> list[str]:
+    steps = STEPS[mutant.file.split("/")[0]]
+    return [step for step in steps if not (fast and "roamlab-world" in step)]
+
+
+def _killer(mutant: Mutant, fast: bool) -> str | None:
+    """The step that finds the bug."""
+    path = COPY / "crates" / mutant.file
+    sound = path.read_text(encoding="utf-8")
+    path.write_text(sound.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        for step in _steps(mutant, fast):
+            if not _passes(step, longest_s=LONGEST_S):
+                return step
+    finally:
+        path.write_text(sound, encoding="utf-8")
+    return None
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="only these mutants")
+    parser.add_argument("--fast", action="store_true", help="without whole runs")
+    arguments = parser.parse_args()
+    listed = read()
+    mutants = [mutant for mutant in listed if not arguments.names or mutant.name in arguments.names]
+    _copy_project()
+    for step in dict.fromkeys(step for mutant in mutants for step in _steps(mutant, arguments.fast)):
+        if not _passes(step, longest_s=None):
+            sys.exit(f"without a mutant these tests fail: cargo {step}")
+    wrong, killed = [], 0
+    for mutant in mutants:
+        killer = _killer(mutant, arguments.fast)
+        killed += killer is not None
+        print(f"{mutant.name}: {'killed by ' + killer if killer else 'SURVIVED'}", flush=True)
+        if not arguments.fast and (killer is None) != (mutant.lives is not None):
+            wrong.append(mutant.name)
+    print(f"{killed} of {len(mutants)} killed")
+    if wrong:
+        print(f"not as the list says: {', '.join(wrong)}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
