@@ -112,7 +112,7 @@ def reproduce(
     from roamlab import papers
     from roamlab.base.errors import BadInput, shown
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.papers import exploring, reproducing, robustness
+    from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
     from roamlab.statistics import claims
@@ -149,6 +149,8 @@ def reproduce(
             draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
         )
         if explore:
+            from roamlab.papers import exploring
+
             found, data = exploring.report(papers.space(paper), session, settings or exploring.SETTINGS)
             (draft / "explored.json").write_text(robustness.text(data), encoding="utf-8")
             robustness.keep(paper, data, store)

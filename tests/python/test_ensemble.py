@@ -14,15 +14,13 @@ from conftest import ROOT
 from roamlab import _roamlab
 from roamlab.records.store import Store
 from roamlab.running import progress
-from roamlab.running.ensemble import Job, run_all
+from roamlab.running.ensemble import Job, measure, run_all
 from roamlab.running.progress import Estimate, pace, weight
-from roamlab.scenarios.scenario import load
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from roamlab.scenarios.scenario import Scenario
 
 
 def _delivered(results: list[Any]) -> list[int]:
@@ -33,6 +31,27 @@ def test_results_come_in_the_order_of_the_jobs(scenario: Scenario, tmp_path: Pat
     jobs = [Job(scenario, seed=1, run=run) for run in (3, 0, 3, 7)]
     assert _delivered(run_all(jobs, Store(tmp_path))) == [203, 200, 203, 207]
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_longest_runs_begin_first_and_what_is_measured_keeps_its_place(
+    scenario: Scenario, engine: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[str, int]] = []
+    run_many = _roamlab.run_many
+
+    def note(jobs: Any, *rest: Any) -> None:
+        jobs = list(jobs)
+        begun.extend((text, run) for text, _, _, run in jobs)
+        run_many(jobs, *rest)
+
+    engine.setattr(_roamlab, "run_many", note)
+    longer = Scenario(scenario.text.replace('"1 s"', '"3 s"'), "longer.toml")
+    assert weight(longer) > weight(scenario)
+    jobs = [Job(scenario, 1, 0), Job(longer, 1, 0), Job(scenario, 1, 1), Job(longer, 1, 1)]
+    assert measure(jobs, lambda job, _: (job.scenario.name, job.run)) == [
+        (job.scenario.name, job.run) for job in jobs
+    ]
+    assert begun == [(longer.text, 0), (longer.text, 1), (scenario.text, 0), (scenario.text, 1)]
 
 
 def test_an_interrupted_set_goes_on_where_it_stopped(

@@ -1,22 +1,24 @@
-"""The house style of figures. The same data give the same files, byte for byte."""
+"""The house style of figures. The same data give the same files, byte for byte.
+
+Matplotlib is imported where something is drawn: to load it takes a second, which papers spend while runs are made.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from cycler import cycler
-from matplotlib import style
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours: told apart with any colour vision; the line styles tell them apart in grey.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -54,13 +56,18 @@ class SavedFigure:
     svg: Path
 
 
-class NotebookFigure(Figure):
-    """A figure that a notebook shows where it is a cell's value, once: pyplot does not know it."""
+@cache
+def _notebook_figure() -> type[Figure]:
+    """Figures that a notebook shows where they are a cell's value, once: pyplot does not know them."""
+    from matplotlib.figure import Figure
 
-    def _repr_png_(self) -> bytes:
-        content = BytesIO()
-        self.savefig(content, format="png")
-        return content.getvalue()
+    class NotebookFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            content = BytesIO()
+            self.savefig(content, format="png")
+            return content.getvalue()
+
+    return NotebookFigure
 
 
 @contextmanager
@@ -71,10 +78,12 @@ def new_figure(
 
     Draw and save inside the block.
     """
+    from matplotlib import style
+
     with style.context(STYLE, after_reset=True):
         width, height = STYLE["figure.figsize"]
         total = height if rows == 1 else 0.65 * height * rows
-        figure = NotebookFigure(figsize=(width, row_inches * rows if row_inches else total))
+        figure = _notebook_figure()(figsize=(width, row_inches * rows if row_inches else total))
         axes = figure.subplots(rows, 1, sharex=share_x, squeeze=False)
         yield figure, list(axes[:, 0])
 
@@ -90,6 +99,8 @@ def label(axes: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
 
 def save(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:
     """Write `name`.png and `name`.svg, without dates or program versions in them."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     for axes in figure.axes:
         if not axes.get_ylabel() or not (
             axes.get_xlabel() or axes.get_shared_x_axes().get_siblings(axes)[1:]

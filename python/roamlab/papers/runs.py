@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
@@ -95,7 +96,20 @@ class Batch:
         def read(job: Job) -> list[str]:
             return sorted({column for take in missing[job].values() for column in read_by(take)})
 
+        loading = Thread(target=_load, daemon=True)
+        loading.start()
         measure(list(missing), keep, threads, read)
+        loading.join()
+
+
+def _load() -> None:
+    """Imports what draws and decides, while the interpreter waits for runs."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.backends.backend_svg
+    import matplotlib.style
+    import scipy.stats
+
+    del matplotlib, scipy
 
 
 def _key(job: Job, name: str) -> str:

@@ -74,14 +74,22 @@ def measure(
     `wanted(job)` lists the tables, or columns as "table.column", that `take` finds; all without it.
     """
     measured: dict[int, T] = {}
+    weights = {scenario: weight(scenario) for scenario in {job.scenario for job in jobs}}
+    # The longest first: no processor waits long for the last.
+    order = sorted(range(len(jobs)), key=lambda index: -weights[jobs[index].scenario])
     with _progress(jobs) as advance:
 
-        def keep(index: int, tables: Tables) -> None:
-            job = jobs[index]
-            measured[index] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
+        def keep(place: int, tables: Tables) -> None:
+            job = jobs[order[place]]
+            measured[order[place]] = take(job, from_engine(tables, describe(job.scenario, job.seed, job.run)))
             advance(job.scenario)
 
-        _run_many(jobs, threads or processors(), keep, wanted and (lambda index: wanted(jobs[index])))
+        _run_many(
+            [jobs[index] for index in order],
+            threads or processors(),
+            keep,
+            wanted and (lambda place: wanted(jobs[order[place]])),
+        )
     return [measured[index] for index in range(len(jobs))]
 
 

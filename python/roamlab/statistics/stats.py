@@ -1,6 +1,6 @@
 """95 % intervals. SciPy does the arithmetic; this module settles what to do at the edges.
 
-`scipy.stats` is imported where it is called: to load it takes longer than most that is done with an interval.
+It is imported where it is called: to load it takes longer than most that is done with an interval.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,6 +80,8 @@ def _student_test(sample: NDArray[np.float64], truth: float) -> float:
 @cache
 def _student_bounds(freedom: int) -> tuple[float, float]:
     """Student's t of so many degrees of freedom lies between them at the confidence level."""
+    from scipy import special
+
     low, high = special.stdtrit(freedom, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 

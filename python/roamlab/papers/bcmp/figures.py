@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from roamlab.base.figures import SavedFigure, label, new_figure, save
 from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
+from roamlab.papers.drawing import draw_all
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.network_drawing import svg
 from roamlab.statistics.stats import student
@@ -35,16 +37,18 @@ def draw(
 ) -> list[SavedFigure]:
     """All figures."""
     default = found["default"]
-    return [
-        *(_network(topology, folder) for topology in TOPOLOGIES),
-        _losses(default, folder),
-        _above(default, "jitter", "fig5", folder),
-        _sweep(6, "mesh", swept, folder),
-        _sweep(7, "tree", swept, folder),
-        _above(default, "variance", "delay-variance", folder),
-        _noticed(default, folder),
-        _profiles(found, folder),
-    ]
+    return draw_all(
+        [
+            *(partial(_network, topology, folder) for topology in TOPOLOGIES),
+            partial(_losses, default, folder),
+            partial(_above, default, "jitter", "fig5", folder),
+            partial(_sweep, 6, "mesh", swept, folder),
+            partial(_sweep, 7, "tree", swept, folder),
+            partial(_above, default, "variance", "delay-variance", folder),
+            partial(_noticed, default, folder),
+            partial(_profiles, found, folder),
+        ]
+    )
 
 
 def _network(topology: str, folder: Path) -> SavedFigure:

@@ -6,12 +6,13 @@ Trajectories are those of one run and say so; what is compared between queues is
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roamlab.base.figures import label, new_figure, save
-from roamlab.papers.drawing import TIME, band, longest, mark
+from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
@@ -46,19 +47,21 @@ _QUEUE_AXIS = ("queue", "pkt")
 
 def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder: Path) -> list[SavedFigure]:
     """All figures. `traces` holds the queue of run 0: of "case 1", "case 2" (RED), and of the standard case."""
-    return [
-        _arrivals(traces, folder),
-        _visits(traces["red"], folder),
-        _fifth(traces, folder),
-        _utilisation(sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
-        _utilisation(sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
-        _around(default, folder),
-        _plan(folder),
-        _planned(sweep, "red", folder),
-        _planned(sweep, "mred", folder),
-        _cases(sweep, folder),
-        _deviations(sweep, folder),
-    ]
+    return draw_all(
+        [
+            partial(_arrivals, traces, folder),
+            partial(_visits, traces["red"], folder),
+            partial(_fifth, traces, folder),
+            partial(_utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
+            partial(_utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
+            partial(_around, default, folder),
+            partial(_plan, folder),
+            partial(_planned, sweep, "red", folder),
+            partial(_planned, sweep, "mred", folder),
+            partial(_cases, sweep, folder),
+            partial(_deviations, sweep, folder),
+        ]
+    )
 
 
 def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordinary: bool = False) -> None:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats as scipy_stats
 
 from roamlab.papers.lte import model, modelfit
 from roamlab.papers.lte.evidence import PEAKS
@@ -40,6 +39,8 @@ class Tested:
 
 def _more_often(what: str, often: int, seldom: int) -> Tested:
     """Whether one case is at least as frequent as another: its share of the runs that are either."""
+    from scipy import stats as scipy_stats
+
     runs = often + seldom
     share = proportion(often, runs) if runs else Interval(0.5, 0.0, 1.0, 0)
     p = float(scipy_stats.binomtest(often, runs).pvalue) if runs else 1.0

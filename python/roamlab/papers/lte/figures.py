@@ -5,11 +5,13 @@ Trajectories are those of one run and say so; shares and means are over all runs
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roamlab.base.figures import SavedFigure, label, new_figure, save
+from roamlab.papers.drawing import draw_all
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
@@ -43,17 +45,19 @@ _SPAN_S = (2.0, 3.4)
 def draw(anatomy: Anatomy, found: Evidence, made: Chart, folder: Path) -> list[SavedFigure]:
     """All figures."""
     number, traces = evidence.traces(found)
-    return [
-        _chart(made, folder),
-        _model(anatomy, folder),
-        _fit(found, folder),
-        _probabilities(found, "standard", folder, "fig8"),
-        _windows(number, traces, folder),
-        _round_trips(traces, folder),
-        _probabilities(found, "predictive", folder, "fig11"),
-        _delivered(found, folder),
-        _predictions(anatomy, folder),
-    ]
+    return draw_all(
+        [
+            partial(_chart, made, folder),
+            partial(_model, anatomy, folder),
+            partial(_fit, found, folder),
+            partial(_probabilities, found, "standard", folder, "fig8"),
+            partial(_windows, number, traces, folder),
+            partial(_round_trips, traces, folder),
+            partial(_probabilities, found, "predictive", folder, "fig11"),
+            partial(_delivered, found, folder),
+            partial(_predictions, anatomy, folder),
+        ]
+    )
 
 
 def _chart(made: Chart, folder: Path) -> SavedFigure:

@@ -6,12 +6,13 @@ Trajectories are those of one run and say so; what is compared between queues is
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roamlab.base.figures import SavedFigure, label, new_figure, save
-from roamlab.papers.drawing import TIME, band, longest, mark
+from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.showing.chart import chart
@@ -32,14 +33,16 @@ NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"
 
 def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: Path) -> list[SavedFigure]:
     """All figures. `traces` holds, for "one" and "three" handoffs, the queue of run 0 under each discipline."""
-    return [
-        _queues(traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11", _FIG11),
-        _received(evidence, folder),
-        _queues(traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13", _FIG13),
-        _throughput(evidence, folder),
-        _probability(traces["three"]["mblue"], folder),
-        _synchronisation(evidence, folder),
-    ]
+    return draw_all(
+        [
+            partial(_queues, traces["one"], (9.5, 13.0), (HANDOFF_S,), folder, "fig11", _FIG11),
+            partial(_received, evidence, folder),
+            partial(_queues, traces["three"], (0.0, 40.0), VISITS_S, folder, "fig13", _FIG13),
+            partial(_throughput, evidence, folder),
+            partial(_probability, traces["three"]["mblue"], folder),
+            partial(_synchronisation, evidence, folder),
+        ]
+    )
 
 
 def signalling(results: Results, folder: Path) -> SavedFigure:

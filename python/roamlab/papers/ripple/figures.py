@@ -5,11 +5,13 @@ Every point is a mean over all runs with its 95 % interval.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from roamlab.base.figures import label, new_figure, save
+from roamlab.papers.drawing import draw_all
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.diagrams import diagram
@@ -48,17 +50,19 @@ def draw(
 ) -> list[SavedFigure]:
     """All figures; the map of named protocols by profile."""
     maps = [(found, named[found.reading.profile]) for found in (default, rfc)]
-    return [
-        _figure(3, default, claims.throughput, HARD_MS, folder),
-        _figure(4, default, claims.timeouts, HARD_MS, folder),
-        _figure(5, default, claims.throughput, SOFT_MS, folder),
-        _figure(6, default, claims.timeouts, SOFT_MS, folder),
-        _profiles("throughput", default, rfc, claims.throughput, folder),
-        _profiles("timeouts", default, rfc, claims.timeouts, folder),
-        _map("throughput", maps, folder),
-        _map("timeouts", maps, folder),
-        *(diagram(of, folder) for of in explained),
-    ]
+    return draw_all(
+        [
+            partial(_figure, 3, default, claims.throughput, HARD_MS, folder),
+            partial(_figure, 4, default, claims.timeouts, HARD_MS, folder),
+            partial(_figure, 5, default, claims.throughput, SOFT_MS, folder),
+            partial(_figure, 6, default, claims.timeouts, SOFT_MS, folder),
+            partial(_profiles, "throughput", default, rfc, claims.throughput, folder),
+            partial(_profiles, "timeouts", default, rfc, claims.timeouts, folder),
+            partial(_map, "throughput", maps, folder),
+            partial(_map, "timeouts", maps, folder),
+            *(partial(diagram, of, folder) for of in explained),
+        ]
+    )
 
 
 def _line(
