@@ -3,6 +3,7 @@
 # make mutate   COUNT mutated inputs through the commands
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
+# make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -10,7 +11,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench bench-instructions lint mutate mutants fuzz differential crash wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -67,6 +68,7 @@ bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/instructions.py
 	$(PYTHON) benches/ns2_ratio.py
+	$(PYTHON) benches/ns3_ratio.py
 	$(BIN)/python benches/sweep.py
 
 # Mutated scenarios, sweeps, run folders and traces; `make test` tries 200.
@@ -87,6 +89,10 @@ differential: .venv/.dev .venv/.extension
 # Kills at every call that changes a file, and at 300 random moments, of each command that writes.
 crash: .venv/.dev .venv/.extension
 	$(BIN)/python tests/crash/crash.py --calls 0 --moments 300
+
+# Tests try 42 and 10; all take some minutes.
+planted: .venv/.extension
+	$(BIN)/python tests/python/planted.py 200 50
 
 wheel: .venv/.packages
 	$(BIN)/maturin build --release --out dist

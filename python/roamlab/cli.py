@@ -112,7 +112,7 @@ def reproduce(
     from roamlab import papers
     from roamlab.base.errors import BadInput, shown
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.papers import exploring
+    from roamlab.papers import exploring, reproducing, robustness
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
     from roamlab.statistics import claims
@@ -150,10 +150,11 @@ def reproduce(
         )
         if explore:
             found, data = exploring.report(papers.space(paper), session, settings or exploring.SETTINGS)
-            exploring.write_json(data, draft / "explored.json")
+            (draft / "explored.json").write_text(robustness.text(data), encoding="utf-8")
+            robustness.keep(paper, data, store)
         else:
-            found = source.reproduce(session)
-            claims.write_json(found.claims, draft / "claims.json")
+            found = reproducing.reproduce(paper, session)
+            claims.write_json(found.claims, draft / "claims.json", found.robustness)
         report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
@@ -165,6 +166,8 @@ def reproduce(
         click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
         Console().print(claims.terminal_table(found.claims))
+        click.echo(claims.remarks(found.claims, found.robustness))
+        click.echo(found.searched)
     click.echo(f"report: {page}")
 
 
@@ -179,13 +182,17 @@ def _reproduce_all(
     from roamlab.showing import report
     from roamlab.statistics import claims
 
-    every, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    every = [claim for chapter in chapters for claim in chapter.claims]
+    lines = {name: line for chapter in chapters for name, line in chapter.robustness.items()}
     page = shown(out / "index.html")
     if as_json:
         _print_json({"report": page, **data})
         return
     Console().print(claims.terminal_table(every))
+    click.echo(claims.remarks(every, lines))
     click.echo(report.tally(every))
+    click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
 
 
@@ -528,29 +535,26 @@ def trace(run_folder: Path | None, packet: int) -> None:
 
 
 @cli.command("why")
-@click.argument("table")
-@click.argument("row", type=click.IntRange(0))
-@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
+@click.argument("words", metavar="[TABLE ROW] [RUN]", nargs=-1, type=click.Path())
+@click.option("--flow", metavar="NAME", help="Only the stalls of this flow.")
+@click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
+@click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
 @_JSON
-def why_(table: str, row: int, run_folder: Path | None, *, as_json: bool) -> None:
-    """Print what led to a row of a table, step by step to the root.
+def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: bool, as_json: bool) -> None:
+    """Print why flows stalled, or what led to a row of a table, step by step to the root.
 
-    TABLE is drops, tcp, packets, handovers, releases, signalling or causes; ROW its number from 0. The tables are those
-    in the run folder RUN; without one it is the newest in out/runs.
+    Without TABLE and ROW: every stall of the run, longest first, with its chain of causes. A run that lacks the tables
+    for that is made again with them from its manifest. TABLE is drops, tcp, packets, handovers, releases, signalling or
+    causes; ROW its number from 0. The tables are those in the run folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab.base.errors import within
-    from roamlab.records.store import open_run
-    from roamlab.records.why import lines, why
-    from roamlab.showing import terminal
+    from roamlab.causes import command
 
-    folder = _run_folder(run_folder)
-    with within(folder):
-        results = open_run(folder)
-        if as_json:
-            _print_json(terminal.rows(why(results, table, row)))
-            return
-        for line in lines(results, table, row):
-            click.echo(line)
+    table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
+    shown = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
+    if as_json:
+        _print_json(shown)
+    else:
+        click.echo("\n".join(shown))
 
 
 @cli.command()

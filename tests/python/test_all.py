@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from roamlab import _roamlab, cli, papers
+from roamlab.papers import keeping, robustness
 from roamlab.showing.report import Report
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
@@ -74,16 +75,19 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Session]]:
     return asked
 
 
-def _explored(folder: Path, text: str) -> None:
-    folder.mkdir(parents=True)
-    (folder / "explored.json").write_text(text, encoding="utf-8")
-
-
 def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Session]]) -> None:
-    _explored(
-        Path("out/moby-explored"),
-        json.dumps({"claims": {"moby.swims": {"robustness": "contradicted in all 200 settings"}}}),
-    )
+    searched = {
+        "engine": _roamlab.build_hash(),
+        "code": keeping.code("roamlab.papers.moby.space"),
+        "settings": 200,
+        "runs": 4,
+        "axes": {"queue": ["40", "8"]},
+        "map": {"moby.swims": [[0.0, 0.0]]},
+        "claims": {
+            "moby.swims": {"default": "contradicted", "robustness": "contradicted in all 200 settings"}
+        },
+    }
+    robustness.keep("moby", searched, Path("out/store"))
     found = roamlab("reproduce", "all", "--threads", "2")
     assert found.code == 0, found.err
     assert [(name, session.runs, session.threads) for name, session in planted] == [
@@ -97,9 +101,14 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert 'href="moby/report.html#moby.swims"' in page
     assert "moby.&lt;dives&gt; &amp; more" in page
     assert page.count("contradicted in all 200 settings") == 1
-    assert page.count("not searched") == 2
+    assert page.count("robustness not searched") == 2
+    assert page.count("from 200 settings with 4 runs of each experiment, by this engine") == 1
+    assert "`roamlab study schemes`" in page
+    assert "`roamlab study schemes`" in found.out
+    assert "schemes/report.html" not in page
     report = Path("out/all/moby/report.html").read_text(encoding="utf-8")
     assert 'id="moby.swims"' in report
+    assert report.count("contradicted in all 200 settings") == 1
     data = json.loads(Path("out/all/index.json").read_text(encoding="utf-8"))
     assert data["counts"] == {"claims": 3, "holds": 1, "contradicted": 1, "undecided": 1}
     assert [(paper["paper"], paper["counts"]["claims"]) for paper in data["papers"]] == [
@@ -113,7 +122,10 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert swims["interval"][0] < -1.5 < swims["interval"][1] < 0.0
     assert claims["kon.drifts"]["robustness"] is None
     own = json.loads(Path("out/all/moby/claims.json").read_text(encoding="utf-8"))
-    assert [claim["id"] for claim in own] == ["moby.swims", "moby.<dives>"]
+    assert [(claim["id"], claim["robustness"]) for claim in own] == [
+        ("moby.swims", "contradicted in all 200 settings"),
+        ("moby.<dives>", None),
+    ]
 
 
 @pytest.mark.usefixtures("planted")
@@ -123,7 +135,10 @@ def test_the_index_as_json_and_again(roamlab: Roamlab) -> None:
     data = json.loads(found.out)
     assert data.pop("report") == "here/index/index.html"
     assert data == json.loads(Path("here/index/index.json").read_text(encoding="utf-8"))
+    Path("here/schemes").mkdir()
+    Path("here/schemes/report.html").write_text("all schemes")
     assert roamlab("reproduce", "all", "--out", "here/index", "--json").code == 0
+    assert 'href="../schemes/report.html"' in Path("here/index/index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("planted")
@@ -140,12 +155,12 @@ def test_all_papers_are_not_searched_at_once(roamlab: Roamlab, options: tuple[st
 def test_a_bad_search_is_named_before_anything_runs(
     roamlab: Roamlab, planted: list[tuple[str, Session]], text: str
 ) -> None:
-    folder = Path("out/moby-explored")
+    folder = Path("out/store/explored")
     folder.mkdir(parents=True)
-    (folder / "explored.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (folder / "moby.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     found = roamlab("reproduce", "all")
     assert found.code == 2
-    assert "error: out/moby-explored/explored.json: it is not what a search writes" in found.err
+    assert "error: out/store/explored/moby.json: it is not what a search writes" in found.err
     assert planted == []
     assert not Path("out/all").exists()
 
@@ -161,7 +176,7 @@ def test_a_failed_paper_leaves_no_half_index(
         found = roamlab("reproduce", "all")
     assert (found.code, found.err.splitlines()[-1]) == (1, "error: packets: created 3, delivered 2")
     assert [name for name, _ in planted] == ["kon"]
-    assert list(Path("out").iterdir()) == []
+    assert [path.name for path in Path("out").iterdir()] in ([], ["store"])
     assert roamlab("reproduce", "all").code == 0
 
 

@@ -151,4 +151,6 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "distributions.csv",
         "by-reading.csv",
         "readings.csv",
+        "holm.csv",
+        "printed.csv",
     }

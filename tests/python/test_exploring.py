@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from roamlab import papers
-from roamlab.papers.exploring import report, write_json
+from roamlab.papers.exploring import report
 from roamlab.papers.records import reads
+from roamlab.papers.robustness import Known, keep
 from roamlab.papers.spaces import Space
 from roamlab.scenarios.scenario import Scenario
-from roamlab.statistics.claims import Claim, Measure, greater
+from roamlab.statistics.claims import Claim, Measure, at_most, greater
 from roamlab.statistics.space import Axis, Value
-from roamlab.statistics.stats import student
+from roamlab.statistics.stats import largest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +91,9 @@ def _session(folder: Path) -> papers.Session:
 def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path: Path) -> None:
     page, data = report(SPACE, _session(tmp_path), 12)
     claim = data["claims"]["planted.loss"]
-    told = "contradicted under the default; holds under queue 8 (holds on 3 fresh runs)"
+    turned = sum(each["claims"]["planted.loss"]["verdict"] == "holds" for each in data["tried"])
+    assert turned > 1
+    told = f"contradicted under the default; holds under queue 8 (holds on 3 fresh runs); {turned} of 12 settings"
     assert claim["robustness"] == told
     assert claim["fresh_runs"]["verdict"] == "holds"
     assert claim["fresh_runs"]["runs"] == 3
@@ -107,8 +110,39 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
         "deciding.csv",
         "axes.csv",
     }
-    write_json(data, tmp_path / "explored.json")
+    assert data["map"]["planted.loss"][0][0] == 0.0
+    keep("planted", data, tmp_path)
+    kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
+    assert Known.of(kept).lines == {"planted.loss": told}
     assert page.summary == f"planted.loss: {told}."
+
+
+def _beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    assert list(runs) in ([0], [5, 6, 7]), "few runs of each setting, and fresh ones where a verdict turns"
+    found = batch.each({"only": (_scenario(reading), runs)}, lost)
+
+    def decide() -> list[Claim]:
+        measure = Measure("lost", largest([float(each) for each in found["only"]]), "pkt", at_most(0))
+        return [Claim("planted.none", "Nothing is lost.", (measure,), "", "")]
+
+    return decide
+
+
+def test_a_claim_beside_is_decided_where_the_search_went(tmp_path: Path) -> None:
+    _, alone = report(SPACE, _session(tmp_path), 12)
+    _, data = report(replace(SPACE, beside=_beside, few=1), _session(tmp_path), 12)
+    assert [each["setting"] for each in data["tried"]] == [each["setting"] for each in alone["tried"]]
+    assert data["claims"]["planted.loss"] == alone["claims"]["planted.loss"]
+    for each in data["tried"]:
+        opposite = {"holds": "contradicted", "contradicted": "holds"}
+        verdicts = {name: claim["verdict"] for name, claim in each["claims"].items()}
+        assert verdicts["planted.none"] == opposite[verdicts["planted.loss"]]
+    claim = data["claims"]["planted.none"]
+    assert claim["robustness"].startswith(
+        "holds under the default; contradicted under queue 8 (contradicted on 3 "
+    )
+    assert claim["turned"] == alone["claims"]["planted.loss"]["turned"]
+    assert set(data["map"]) == {"planted.loss", "planted.none"}
 
 
 def test_an_interrupted_search_goes_on_and_ends_alike(
@@ -117,7 +151,7 @@ def test_an_interrupted_search_goes_on_and_ends_alike(
     _, whole = report(SPACE, _session(tmp_path / "whole"), 12)
     resumed = _session(tmp_path / "resumed")
     with monkeypatch.context() as cut:
-        cut.setattr("roamlab.papers.exploring._map", lambda *_: pytest.fail("interrupted"))
+        cut.setattr("roamlab.papers.robustness.Known.draw_map", lambda *_: pytest.fail("interrupted"))
         with pytest.raises(pytest.fail.Exception):
             report(SPACE, resumed, 12)
     with monkeypatch.context() as stop:

@@ -75,10 +75,10 @@ def test_the_name_holds_what_determines_the_value(monkeypatch: pytest.MonkeyPatc
         name_of(partial(lte.handover, largest=20)),
         name_of(partial(lte.handover, largest=28)),
     ]
-    keeping._code.cache_clear()
+    keeping.code.cache_clear()
     monkeypatch.setattr(keeping, "sources", lambda module: {module: b"changed"})
     names.append(name_of(lte.handover))
-    keeping._code.cache_clear()
+    keeping.code.cache_clear()
     assert len(set(names)) == 5
     with pytest.raises(TypeError, match="is no function of a module"):
         name_of(lambda results: results)

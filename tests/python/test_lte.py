@@ -198,11 +198,13 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "outcomes",
         "model",
         "table4",
+        "table4-200",
         "fig12",
         "tunnels",
         "predictions",
         "double",
         "holm",
+        "printed",
         "readings",
     }
 

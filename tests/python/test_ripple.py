@@ -263,6 +263,9 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     check_figures(out, [*drawn, *(f"why-{effect.name}" for effect in explanations.EFFECTS)])
     assert {table.name for table in (out / "tables").iterdir()} == {
         "points.csv",
+        "peak.csv",
+        "holm.csv",
+        "printed.csv",
         "named.csv",
         "by-reading.csv",
         "readings.csv",

@@ -60,6 +60,7 @@ def test_a_small_corner_is_found_by_its_slope(corner: dict[int, int]) -> None:
     assert found.line(AXES) == (
         "contradicted under the default; holds under "
         + " + ".join(f"axis {at} {'abc'[value]}" for at, value in corner.items())
+        + f"; {found.turned} of 150 settings"
     )
 
 
@@ -73,7 +74,10 @@ def test_a_claim_that_is_true_nowhere_is_reported_as_such() -> None:
 
 def test_a_claim_that_breaks_is_reported_with_what_breaks_it() -> None:
     found = _explore(lambda setting: -2.0 if _in(setting, {4: 1, 7: 1}) else 2.0)
-    assert found.line(AXES) == "holds under the default; contradicted under axis 4 b + axis 7 b"
+    assert (
+        found.line(AXES)
+        == "holds under the default; contradicted under axis 4 b + axis 7 b; 19 of 150 settings"
+    )
 
 
 def test_shares_are_of_the_space_by_weight() -> None:
@@ -103,7 +107,10 @@ def test_what_leans_is_looked_at_closely() -> None:
         return [{"claim": _outcome(margin * (5 if closely else 1))} for margin in margins]
 
     found = space.explore(AXES, evaluate, 100).claims["claim"]
-    assert found.line(AXES) == "contradicted under the default; holds under axis 1 c + axis 2 c"
+    assert (
+        found.line(AXES)
+        == "contradicted under the default; holds under axis 1 c + axis 2 c; 7 of 100 settings"
+    )
     assert looked
     assert all(each[1] == each[2] == 2 for each in looked)
 

@@ -6,8 +6,8 @@
 //! times are settled by the insertion number. What comes at a distance that has no lane, or would break a lane's order,
 //! goes into a 4-ary heap, which takes part in the tournament as lane 0.
 //!
-//! A distance gets a lane when it is seen several times in a row at its place of a hash table, so that random distances do
-//! not use the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
+//! A distance gets a lane when it is seen again and again at its place of a hash table, so that random distances do not use
+//! the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
 //! lane at nearly the same distance, since every doubling of the lanes is one more match for each event: its events are put
 //! in a few steps before the tail. A guest for which that is too far gets a lane of its own.
 
@@ -20,13 +20,19 @@ const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
 /// Places of the smallest tournament.
 const FEW_LANES: usize = 8;
+/// Lanes up to which a distance gets one for the asking; more only while [`CROWDED`] events wait in the heap, since one more
+/// round of matches costs each event more than a heap of a few costs those that go there.
+const SOME_LANES: usize = 16;
+const CROWDED: usize = 64;
 /// The time of [`EventScheduler::END`], from which on keys say that a lane has no event.
 const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
 /// Places of the hash table of distances.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
-/// How often in a row a distance must have come before it gets a lane.
-const REPEATS: u8 = 4;
+/// A distance gets a lane when its place of the hash table has this score: a distance that comes twice in a row scores
+/// [`REPEATED`], one that is another than the last takes 1 away. What comes now and then, like motions, stays in the heap.
+const REGULAR: u8 = 16 * REPEATED;
+const REPEATED: u8 = 4;
 /// In [`EventScheduler::lane_of`]: the lane is another distance's.
 const GUEST: u8 = 0x80;
 /// Events at a lane's tail that one may go before.
@@ -136,7 +142,7 @@ pub struct EventScheduler<E> {
     heap: Vec<Entry<E>>,
     /// The lane of each place of the hash table; 0: none.
     lane_of: [u8; PLACES],
-    /// The distance seen last at each place without a lane, and how often in a row.
+    /// The distance seen last at each place without a lane, and the place's score.
     seen: [(u64, u8); PLACES],
     inserted: u64,
     /// The event popped last.
@@ -146,7 +152,7 @@ pub struct EventScheduler<E> {
 impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
         EventScheduler {
-            tree: std::array::from_fn(|place| never(place % FEW_LANES)),
+            tree: empty_tree(FEW_LANES),
             leaves: FEW_LANES,
             lanes: Box::new(std::array::from_fn(|_| Lane::default())),
             used: 1,
@@ -162,6 +168,21 @@ impl<E: Copy> Default for EventScheduler<E> {
 /// The key of a lane without an event. No two lanes have the same.
 const fn never(lane: usize) -> u64 {
     (END + 1 + lane as u64) << LANE_BITS | lane as u64
+}
+
+/// The place of a distance in the hash table.
+fn place_of(distance: u64) -> usize {
+    (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize & (PLACES - 1)
+}
+
+/// The tournament of so many lanes without events. Each place holds a key of its own half of the tree: so none meets itself,
+/// which would be taken for two events at one time.
+fn empty_tree(leaves: usize) -> [u64; 2 * MAX_LANES] {
+    let mut tree = [never(0); 2 * MAX_LANES];
+    for place in (1..2 * leaves).rev() {
+        tree[place] = if place < leaves { tree[2 * place] } else { never(place - leaves) };
+    }
+    tree
 }
 
 fn key(time: Time, lane: usize) -> u64 {
@@ -198,8 +219,7 @@ impl<E: Copy> EventScheduler<E> {
     pub fn push_at(&mut self, time: Time, number: u64, event: E) {
         let entry = Entry { time, number, event };
         let distance = time.as_nanos().wrapping_sub(self.now.0.as_nanos());
-        let place = (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize
-            & (PLACES - 1);
+        let place = place_of(distance);
         match self.lane_of[place] {
             0 => self.push_without_lane(place, distance, entry),
             lane => self.push_to_lane(place, usize::from(lane) % MAX_LANES, entry),
@@ -289,7 +309,7 @@ impl<E: Copy> EventScheduler<E> {
             Some(0) => self.bring_forward(number, key(entry.time, number)),
             Some(_) => {}
             None => {
-                if self.lane_of[place] & GUEST != 0 && self.used < MAX_LANES {
+                if self.lane_of[place] & GUEST != 0 && self.may_add_lane() {
                     let distance = entry.time.as_nanos() - self.now.0.as_nanos();
                     self.lane_of[place] = self.add_lane(distance) as u8;
                 }
@@ -301,16 +321,16 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn push_without_lane(&mut self, place: usize, distance: u64, entry: Entry<E>) {
-        let (last, repeats) = self.seen[place];
-        self.seen[place] = (distance, if last == distance { repeats + 1 } else { 1 });
-        if self.seen[place].1 < REPEATS {
+        let (last, score) = self.seen[place];
+        let score = if last == distance { (score + REPEATED).min(REGULAR) } else { score.saturating_sub(1) };
+        self.seen[place] = (distance, score);
+        if score < REGULAR {
             return self.push_to_heap(entry);
         }
-        self.seen[place].1 = REPEATS;
         let near = self.nearest_lane(distance).filter(|_| self.used >= FEW_LANES);
         let (lane, guest) = match near {
             Some(near) => (near, GUEST),
-            None if self.used < MAX_LANES => (self.add_lane(distance), 0),
+            None if self.may_add_lane() => (self.add_lane(distance), 0),
             None => return self.push_to_heap(entry),
         };
         self.lane_of[place] = lane as u8 | guest;
@@ -321,6 +341,10 @@ impl<E: Copy> EventScheduler<E> {
     fn nearest_lane(&self, distance: u64) -> Option<usize> {
         let differ = |&lane: &usize| self.lanes[lane].distance.abs_diff(distance);
         (1..self.used).min_by_key(differ).filter(|lane| differ(lane) <= distance / 4)
+    }
+
+    fn may_add_lane(&self) -> bool {
+        self.used < SOME_LANES || (self.used < MAX_LANES && self.heap.len() >= CROWDED)
     }
 
     /// Puts one more lane to use.
@@ -339,9 +363,10 @@ impl<E: Copy> EventScheduler<E> {
         let keys = self.tree;
         let old = self.leaves;
         self.leaves *= 2;
-        self.tree = std::array::from_fn(|place| never(place & (self.leaves - 1)));
-        for lane in 0..old {
-            self.bring_forward(lane, keys[old + lane]);
+        self.tree = empty_tree(self.leaves);
+        for (lane, &key) in keys[old..2 * old].iter().enumerate().filter(|(_, key)| **key >> LANE_BITS < END)
+        {
+            self.bring_forward(lane, key);
         }
     }
 
@@ -424,7 +449,7 @@ impl<E: Copy> EventScheduler<E> {
     fn put_back(&mut self, lane: usize, key: u64) {
         match self.leaves {
             FEW_LANES => self.put_back_among::<FEW_LANES>(lane, key),
-            16 => self.put_back_among::<16>(lane, key),
+            SOME_LANES => self.put_back_among::<SOME_LANES>(lane, key),
             _ => self.put_back_among_many(lane, key),
         }
     }
@@ -459,10 +484,6 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn settle(&self, left: u64, right: u64) -> u64 {
-        if left == right {
-            // A lane without an event, which has no first one to look at.
-            return left;
-        }
         let first = |key: u64| match (key & LANE_MASK) as usize {
             0 => &self.heap[0],
             lane => self.lanes[lane].first(),

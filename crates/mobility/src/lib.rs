@@ -377,6 +377,12 @@ pub trait Agent: Sized {
         out: &mut Vec<Action<Self::Message, Self::Phase>>,
     );
 
+    /// Whether this message may change anything; `false`: [`on`](Self::on) would do nothing. Each host of a cell gets each
+    /// beacon, and hardly one in a hundred says something new: then the message need not be copied for it.
+    fn heeds(&self, _from: Addr, _message: &Self::Message) -> bool {
+        true
+    }
+
     /// Gives `each` all times at which the agent wants [`Input::Deadline`] as things stand, in any order.
     fn deadlines(&self, each: &mut dyn FnMut(Time));
 

@@ -35,6 +35,12 @@ macro_rules! roles {
                 }
             }
 
+            fn heeds(&self, from: roamlab_packet::Addr, message: &Message) -> bool {
+                match self {
+                    $($protocol::$role(role) => role.heeds(from, message),)+
+                }
+            }
+
             fn deadlines(&self, each: &mut dyn FnMut(roamlab_engine::Time)) {
                 match self {
                     $($protocol::$role(role) => role.deadlines(each),)+

@@ -137,6 +137,14 @@ macro_rules! protocols {
                 }
             }
 
+            /// Whether this message may change anything; `false`: [`on`](Self::on) would do nothing.
+            pub fn heeds(&self, from: Addr, message: &Message) -> bool {
+                match (self, &message.content) {
+                    $((MobilityAgent::$variant(role, _), Content::$variant(own)) => role.heeds(from, own),)+
+                    _ => false,
+                }
+            }
+
             /// When the agent wants [`Input::Deadline`]; `None`: never.
             pub fn next_deadline(&self) -> Option<Time> {
                 match self {

@@ -27,7 +27,7 @@ pub fn transitions<A>(
     inputs: &[(&str, Time, Input<A::Message>)],
 ) -> String
 where
-    A: Agent<Message: Signal + Clone, Phase: Debug> + Clone,
+    A: Agent<Message: Signal + Clone, Phase: Debug> + Clone + Debug,
 {
     let mut text = String::new();
     for (state, setup) in states {
@@ -42,6 +42,12 @@ where
             let mut actions = Vec::new();
             let now = after + delay.since(Time::ZERO);
             next.on(input.clone(), now, &mut actions);
+            if let Input::Message { from, message } = input
+                && !reached.heeds(*from, message)
+            {
+                let untouched = actions.is_empty() && format!("{next:?}") == format!("{reached:?}");
+                assert!(untouched, "{state}: does not heed \"{label}\", which changes something");
+            }
             let described: Vec<_> = actions.iter().map(|action| words.describe(action)).collect();
             let _ = writeln!(text, "  {label:<34} -> {:<11} {}", (words.state)(&next), described.join("; "));
         }

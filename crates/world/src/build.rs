@@ -71,6 +71,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
+        variables: record.variables && conduct.wants("variables"),
         packets,
         // What is handed to a recorded queue is told of by packets too.
         queues: conduct.wants("queue") || packets,

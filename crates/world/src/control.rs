@@ -201,7 +201,8 @@ impl Agents {
         cx: &mut Cx,
     ) {
         for slot in self.slots(node) {
-            if self.agent(node, slot).domain == domain {
+            let Agent { domain: own, machine, .. } = self.agent(node, slot);
+            if *own == domain && machine.heeds(from, message) {
                 let message = message.clone();
                 self.input(node, slot, Input::Message { from, message }, net, cx);
             }

@@ -328,8 +328,9 @@ impl Links {
         link.busy += transmission;
         link.end = cx.now + transmission;
         link.sending = Sending::Unawaited;
-        // The end's place comes before the arrival's: over no distance at all, a packet is sent and then arrives.
-        let [end, insertion] = cx.scheduler.reserve_two();
+        // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
+        // its transmitter free.
+        let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
             return self.track(id, packet, (cx.now, insertion), cx);

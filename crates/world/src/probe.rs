@@ -11,7 +11,8 @@ use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
 use roamlab_radio::Management;
 use roamlab_traffic::UnitKind;
-use roamlab_transport::TcpFactKind;
+use roamlab_transport::{TcpFactKind, TcpVariables};
+use rustc_hash::FxHashMap;
 
 /// The stops on the way of a packet, in order, and where it may wait or end.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -87,6 +88,8 @@ pub enum PacketStep {
     Send,
     /// It comes to a queue.
     Enqueue,
+    /// It leaves a queue with the mark of congestion (ECN's CE).
+    Mark,
     /// It is lost.
     Drop,
 }
@@ -97,6 +100,7 @@ impl PacketStep {
         match self {
             PacketStep::Send => "send",
             PacketStep::Enqueue => "enqueue",
+            PacketStep::Mark => "mark",
             PacketStep::Drop => "drop",
         }
     }
@@ -247,6 +251,36 @@ table! {
 }
 
 table! {
+    /// TCP senders' variables, a row for each change.
+    Variables, VariablesRow {
+        /// When.
+        time_ns: Time,
+        /// Which flow.
+        flow: FlowId,
+        /// Congestion window in segments, without inflation.
+        cwnd: f64,
+        /// Slow start threshold in segments.
+        ssthresh: f64,
+        /// The latest round-trip time measured, or 0.
+        rtt_ns: u64,
+        /// Smoothed round-trip time, or 0.
+        srtt_ns: u64,
+        /// Smoothed mean deviation of the round-trip time.
+        rttvar_ns: u64,
+        /// Retransmission timeout with its backoff.
+        rto_ns: u64,
+        /// Factor on the retransmission timeout.
+        backoff: u64,
+        /// Retransmission timeouts so far.
+        timeouts: u64,
+        /// Cuts of the window so far.
+        reductions: u64,
+        /// The first segment not acknowledged.
+        una: u32,
+    }
+}
+
+table! {
     /// What happened to packets.
     PacketEvents, PacketEvent {
         /// When.
@@ -389,6 +423,8 @@ pub struct Wanted {
     pub deliveries: bool,
     /// One row per TCP state change.
     pub tcp: bool,
+    /// One row per change of a TCP sender's variables.
+    pub variables: bool,
     /// One row per packet sent, enqueued or lost.
     pub packets: bool,
     /// One row per change of a recorded queue.
@@ -401,12 +437,21 @@ pub struct Wanted {
     pub causes: bool,
 }
 
+impl Wanted {
+    /// Whether anything is recorded of TCP senders.
+    #[inline(always)]
+    pub fn senders(&self) -> bool {
+        self.tcp | self.variables
+    }
+}
+
 impl Default for Wanted {
     /// Nothing but what is lost.
     fn default() -> Self {
         Wanted {
             deliveries: false,
             tcp: false,
+            variables: false,
             packets: false,
             queues: false,
             units: false,
@@ -429,6 +474,8 @@ pub struct Probes {
     pub drops: Drops,
     /// TCP state.
     pub tcp: TcpChanges,
+    /// TCP senders' variables.
+    pub variables: Variables,
     /// What happened to packets.
     pub packets: PacketEvents,
     /// Handover phases.
@@ -452,6 +499,8 @@ pub struct Probes {
     /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
     pub losses: Vec<u64>,
     messages: Vec<Said>,
+    /// The variables of each sender that were recorded last.
+    last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
 }
 
 /// What a message says.
@@ -476,7 +525,7 @@ pub struct RadioFrame {
 
 impl Probes {
     /// What its tables take in memory.
-    pub fn parts(&self) -> [Part; 12] {
+    pub fn parts(&self) -> [Part; 13] {
         let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
         let mut signalling = self.signalling.part("signalling", "send beacons and advertisements less often");
         signalling.bytes += messages;
@@ -487,6 +536,7 @@ impl Probes {
             self.queues.part("queue", "name fewer queues in `record.queues`, or none"),
             self.drops.part("drops", fewer),
             self.tcp.part("tcp", "write `record.tcp = false`"),
+            self.variables.part("variables", "write `record.variables = false`"),
             self.packets.part("packets", "write `record.packets = false`"),
             self.handovers.part("handovers", "move hosts less often"),
             self.releases.part("releases", fewer),
@@ -555,6 +605,28 @@ impl Probes {
             let (flow, serial) = (packet.flow, packet.serial);
             self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, forwarded, cause });
         }
+    }
+
+    /// A sender has dealt with an input; its variables, and the first segment that is not acknowledged.
+    pub fn sender(&mut self, now: Time, flow: FlowId, variables: TcpVariables, una: u32) {
+        if self.last_variables.insert(flow, (variables, una)) == Some((variables, una)) {
+            return;
+        }
+        let TcpVariables { cwnd, ssthresh, backoff, timeouts, reductions, .. } = variables;
+        self.variables.push(VariablesRow {
+            time_ns: now,
+            flow,
+            cwnd,
+            ssthresh,
+            rtt_ns: variables.rtt.as_nanos(),
+            srtt_ns: variables.srtt.as_nanos(),
+            rttvar_ns: variables.rttvar.as_nanos(),
+            rto_ns: variables.rto.as_nanos(),
+            backoff,
+            timeouts,
+            reductions,
+            una,
+        });
     }
 
     /// Something happened to a packet.

@@ -17,8 +17,13 @@ use roamlab_packet::DropReason;
 pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    world.run(end, conduct)?;
+    world.run(last_instant(end), conduct)?;
     Ok(conclude(world, end, conduct))
+}
+
+/// The last instant of a run that ends at `end`: what is due then does not happen any more.
+pub(crate) fn last_instant(end: Time) -> Time {
+    Time::from_nanos(end.as_nanos().saturating_sub(1))
 }
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
@@ -54,6 +59,7 @@ fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) ->
         probes.queues.into_table("queue", &names, conduct),
         probes.drops.into_table("drops", &names, conduct),
         probes.tcp.into_table("tcp", &names, conduct),
+        probes.variables.into_table("variables", &names, conduct),
         probes.packets.into_table("packets", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),
         probes.releases.into_table("releases", &names, conduct),

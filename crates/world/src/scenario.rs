@@ -310,6 +310,9 @@ pub struct RecordSpec {
     pub deliveries: bool,
     /// One row for each change of a TCP sender's state.
     pub tcp: bool,
+    /// One row for each change of a TCP sender's variables, the estimate of the round-trip time among them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub variables: bool,
     /// One row for each packet that an endpoint sends, a recorded queue is handed, or the network loses.
     pub packets: bool,
     /// Queues of which each change is recorded, by name ("bs2/air", "r1->r2", "mh->bs2", "bs2/air/mh") or by a pattern
@@ -327,7 +330,7 @@ impl RecordSpec {
 
 impl Default for RecordSpec {
     fn default() -> Self {
-        RecordSpec { deliveries: true, tcp: true, packets: false, queues: None }
+        RecordSpec { deliveries: true, tcp: true, variables: false, packets: false, queues: None }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::ids::{NodeId, Side};
 use crate::outside::{Datagram, Egress};
-use crate::run::conclude;
+use crate::run::{conclude, last_instant};
 use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::world::{Failure, World};
@@ -35,16 +35,16 @@ impl Simulation {
 
     /// When something happens next by itself, if something does before the run ends.
     pub fn next_event(&mut self) -> Option<Time> {
-        self.world.planes.cx.scheduler.next_time().filter(|time| *time <= self.end)
+        self.world.planes.cx.scheduler.next_time().filter(|time| *time < self.end)
     }
 
-    /// Lets happen what is due until `time`, that instant included, or until the run ends; then it is `time`.
+    /// Lets happen what is due until `time`, that instant included, or before the run ends; then it is `time`.
     ///
     /// # Errors
     /// The law that was violated.
     pub fn advance_to(&mut self, time: Time) -> Result<(), Failure> {
         let time = time.min(self.end);
-        self.world.advance(time, &Conduct::default())?;
+        self.world.advance(time.min(last_instant(self.end)), &Conduct::default())?;
         self.world.planes.cx.now = self.world.planes.cx.now.max(time);
         Ok(())
     }

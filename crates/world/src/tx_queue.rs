@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::ids::{LinkId, Location};
 use crate::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
-use roamlab_packet::{Addr, PacketId};
+use roamlab_packet::{Addr, Ecn, PacketId};
 use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
 use std::collections::BTreeMap;
@@ -68,8 +68,11 @@ impl Queue {
     fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         let next = self.qdisc.dequeue(&mut qdisc_cx(rate, now, cx));
         cx.settle_drops(Location::Link(id));
-        if next.is_some() {
+        if let Some(packet) = &next {
             self.sample(id, cx);
+            if self.recorded && cx.pool[packet].header.tos.ecn() == Ecn::Ce {
+                cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
+            }
         }
         next
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -10,23 +9,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
-from roamlab.base import figures
+from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
+from roamlab.papers.robustness import Known
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.report import Assumption, Measured, Report, Row, Table
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, changes, explore
+from roamlab.statistics.space import Outcome, Setting, beside, changes, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
-    from roamlab.base.figures import SavedFigure
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
     from roamlab.statistics.claims import Claim, Measure, Verdict
     from roamlab.statistics.space import Explored, Robustness
     from roamlab.statistics.stats import Interval
+
+    Ask = Callable[[Batch, Any, range], Callable[[], Sequence[Claim]]]
 
 SETTINGS = 200
 """As many are tried unless another number is asked for."""
@@ -73,9 +73,9 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
     began = time.monotonic()
     said = began
 
-    def claims(settings: Sequence[Setting], numbers: range) -> list[Sequence[Claim]]:
+    def claims(settings: Sequence[Setting], numbers: range, ask: Ask = space.ask) -> list[Sequence[Claim]]:
         batch = Batch()
-        decide = [space.ask(batch, space.reading(setting), numbers) for setting in settings]
+        decide = [ask(batch, space.reading(setting), numbers) for setting in settings]
         batch.make(session.store, session.threads, say_found=False)
         return [each() for each in decide]
 
@@ -94,30 +94,40 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
             )
 
     closer = range(space.runs, space.runs + space.confirm)
-    found = explore(space.axes, evaluate, budget, tell)
-    turns = sorted({robust.turning for robust in found.claims.values() if robust.turning is not None})
+
+    def anew(robust: Sequence[Robustness], ask: Ask) -> dict[str, Confirmed]:
+        turning = {each.claim: each.turning for each in robust if each.turning is not None}
+        turns = sorted(set(turning.values()))
+        by_turn = dict(zip(turns, claims(turns, fresh, ask), strict=True)) if turns else {}
+        decided = {(turn, claim.id): claim for turn, of_turn in by_turn.items() for claim in of_turn}
+        return {
+            name: Confirmed(decided[turn, name].verdict, outcome(decided[turn, name]).measured, space.confirm)
+            for name, turn in turning.items()
+        }
+
     fresh = range(closer.stop, closer.stop + space.confirm)
-    by_turn = dict(zip(turns, claims(turns, fresh), strict=True)) if turns else {}
-    confirmed = {}
-    for robust in found.claims.values():
-        if robust.turning is not None:
-            (claim,) = (each for each in by_turn[robust.turning] if each.id == robust.claim)
-            confirmed[robust.claim] = Confirmed(claim.verdict, outcome(claim).measured, space.confirm)
+    found = explore(space.axes, evaluate, budget, tell)
+    steering = list(found.claims.values())
+    confirmed = anew(steering, space.ask)
+    if space.beside is not None:
+        rest = claims(list(found.tried), range(space.few or space.runs), space.beside)
+        outcomes = [{claim.id: outcome(claim) for claim in decided} for decided in rest]
+        found = beside(found, dict(zip(found.tried, outcomes, strict=True)))
+        confirmed |= anew(list(found.claims.values())[len(steering) :], space.beside)
     return found, confirmed
 
 
 def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Confirmed]) -> str:
-    """A claim's robustness in one line, and what fresh runs say where its verdict turned."""
-    told = robust.line(space.axes)
-    if robust.claim not in confirmed:
-        return told
-    again = confirmed[robust.claim]
-    return f"{told} ({again.verdict} on {again.runs} fresh runs)"
+    """A claim's robustness in one line, with what fresh runs say where its verdict turned."""
+    again = confirmed.get(robust.claim)
+    return robust.line(space.axes, f"{again.verdict} on {again.runs} fresh runs" if again else "")
 
 
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
     """Explore, and say it: as a page, and as data."""
     found, confirmed = search(space, session, budget)
+    data = _data(space, found, confirmed)
+    known = Known.of(data)
     tables = [_robustness(space, found, confirmed), _deciding(found), _axes(space)]
     for table, name in zip(tables, ("robustness", "deciding", "axes"), strict=True):
         write_csv(table, session.tables / f"{name}.csv")
@@ -128,7 +138,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             f"{robust.claim}: {line(space, robust, confirmed)}." for robust in found.claims.values()
         ),
         claims=(),
-        figures=[_map(found, session.figures)],
+        figures=[known.draw_map(session.figures)],
         tables=tables,
         parameters=(),
         assumptions=[
@@ -144,7 +154,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
             ("fresh runs where a verdict turns", str(space.confirm)),
         ),
     )
-    return page, _data(space, found, confirmed)
+    return page, data
 
 
 def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:
@@ -206,47 +216,20 @@ def _axes(space: Space[Any]) -> Table:
     )
 
 
-def _map(found: Explored, folder: Path) -> SavedFigure:
-    """Of the settings with a value, the share in which a claim holds."""
-    import numpy as np
+def _map(found: Explored) -> dict[str, list[list[float | None]]]:
+    """Of each claim, by axis and value, the share of the settings with the value in which it holds; none: null."""
 
-    labels = [f"{axis.what} {value.label}" for axis in found.axes for value in axis.values]
-    places = [(at, value) for at, axis in enumerate(found.axes) for value in range(len(axis.values))]
-    names = list(found.claims)
-    shares = np.array(
-        [
-            [
-                np.mean(
-                    [
-                        outcomes[claim].verdict == "holds"
-                        for setting, outcomes in found.tried.items()
-                        if setting[at] == value
-                    ]
-                )
-                for claim in names
-            ]
-            for at, value in places
+    def share(claim: str, at: int, value: int) -> float | None:
+        of = [outcomes[claim] for setting, outcomes in found.tried.items() if setting[at] == value]
+        return round(sum(each.verdict == "holds" for each in of) / len(of), 4) if of else None
+
+    return {
+        claim: [
+            [share(claim, at, value) for value in range(len(axis.values))]
+            for at, axis in enumerate(found.axes)
         ]
-    )
-    with figures.new_figure(row_inches=0.22 * len(labels) + 1.6) as (figure, (axes,)):
-        axes.imshow(shares * 100, cmap="Blues", vmin=0, vmax=100, aspect="auto")
-        for row, column in np.ndindex(shares.shape):
-            share = round(float(shares[row, column]) * 100)
-            colour = "white" if share > 60 else "black"
-            axes.text(column, row, str(share), ha="center", va="center", fontsize=7, color=colour)
-        axes.set_xticks(
-            range(len(names)), [name.partition(".")[2] for name in names], rotation=60, ha="right"
-        )
-        axes.set_yticks(range(len(labels)), labels)
-        at = 0.0
-        for axis in found.axes[:-1]:
-            at += len(axis.values)
-            axes.axhline(at - 0.5, color="black", linewidth=0.6)
-        axes.set_xlabel("claim")
-        axes.set_ylabel("reading")
-        axes.grid(visible=False)
-        caption = "Of the settings with the reading in the row, the share [%] in which the claim in the column holds."
-        return figures.save(figure, folder, "map", caption)
+        for claim in found.claims
+    }
 
 
 def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> dict[str, Any]:
@@ -257,6 +240,7 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         turned = confirmed.get(robust.claim)
         return {
             "default": robust.default,
+            "turned": robust.turned,
             "robustness": line(space, robust, confirmed),
             "turns_under": None if robust.turning is None else labels(robust.turning),
             "fresh_runs": turned
@@ -271,7 +255,14 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         }
 
     return {
+        "engine": _roamlab.build_hash(),
+        "code": code(space.ask.__module__),
         "settings": len(found.tried),
+        "drawn": len(found.drawn),
+        "runs": space.runs,
+        "fresh_runs": space.confirm,
+        "axes": {axis.what: [value.label for value in axis.values] for axis in space.axes},
+        "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
         "tried": [
             {
@@ -285,8 +276,3 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
             for setting, outcomes in found.tried.items()
         ],
     }
-
-
-def write_json(data: dict[str, Any], path: Path) -> None:
-    """The exploration as data."""
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

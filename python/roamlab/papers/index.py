@@ -8,8 +8,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
-from roamlab.base.errors import BadInput
 from roamlab.base.output import refuse_foreign, whole_folder
+from roamlab.papers import reproducing
+from roamlab.papers.robustness import known
 from roamlab.showing import report
 from roamlab.statistics.claims import VERDICTS, write_json
 
@@ -20,59 +21,49 @@ if TYPE_CHECKING:
     from roamlab.showing.report import Chapter
     from roamlab.statistics.claims import Claim
 
+STUDY = "`roamlab study schemes`"
+"""What compares all schemes beyond any one paper."""
+
 
 def reproduce(
     out: Path, store: Path, runs: int | None, threads: int, *, thorough: bool
-) -> tuple[list[Claim], dict[str, Any]]:
-    """Reproduce every paper into a folder of its own below `out`, with an index; gives claims and index as data.
+) -> tuple[list[Chapter], dict[str, Any]]:
+    """Reproduce every paper into a folder of its own below `out`, with an index; gives it, and the same as data.
 
-    `runs`: repetitions; None: each paper's. What searches found is read from the folders beside `out`.
+    `runs`: repetitions; None: each paper's. The study of all schemes is linked if it stands beside `out`.
     """
     refuse_foreign(out, store)
-    explored = {
-        name: robustness(out.parent / f"{name}-explored" / "explored.json") for name in papers.names()
-    }
+    for name in papers.names():
+        known(name, store)
+    schemes = out.parent / "schemes" / "report.html"
     with whole_folder(out) as draft:
-        chapters = [
-            _reproduce(name, lines, draft / name, (store, runs, threads, thorough))
-            for name, lines in explored.items()
-        ]
-        report.write_index(chapters, draft / "index.html")
+        how = (store, runs, threads, thorough)
+        chapters = [_reproduce(name, draft / name, how) for name in papers.names()]
+        report.write_index(
+            chapters,
+            draft / "index.html",
+            (
+                f"All mobility schemes on one network: {STUDY}",
+                "../schemes/report.html" if schemes.exists() else "",
+            ),
+        )
         data = as_data(chapters)
         content = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
         (draft / "index.json").write_text(content + "\n", encoding="utf-8")
-    return [claim for chapter in chapters for claim in chapter.claims], data
+    return chapters, data
 
 
-def _reproduce(
-    name: str, lines: dict[str, str], folder: Path, how: tuple[Path, int | None, int, bool]
-) -> Chapter:
+def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool]) -> Chapter:
     print(f"paper: {name}", file=sys.stderr)
-    source = papers.paper(name)
     store, runs, threads, thorough = how
     folder.mkdir()
-    found = source.reproduce(
-        papers.Session(folder / "figures", folder / "tables", store, runs or source.RUNS, threads, thorough)
+    session = papers.Session(
+        folder / "figures", folder / "tables", store, runs or papers.paper(name).RUNS, threads, thorough
     )
-    write_json(found.claims, folder / "claims.json")
+    found = reproducing.reproduce(name, session)
+    write_json(found.claims, folder / "claims.json", found.robustness)
     report.write(found, folder / "report.html")
-    return report.Chapter(name, found.title, found.paper, found.claims, lines)
-
-
-def robustness(explored: Path) -> dict[str, str]:
-    """The line of each claim in the `explored.json` of a paper; empty if there is none. Raises `BadInput`."""
-    if not explored.exists():
-        return {}
-    try:
-        claims = json.loads(explored.read_text(encoding="utf-8"))["claims"]
-        return {str(name): str(each["robustness"]) for name, each in claims.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(
-            explored,
-            f"it is not what a search writes: {type(error).__name__}: {error}",
-            expected="`claims`, and for each of them `robustness`",
-            remedy=f"search again with `roamlab reproduce PAPER --explore`, or move {explored.parent} away",
-        ) from error
+    return report.Chapter(name, found.title, found.paper, found.claims, found.robustness, found.searched)
 
 
 def counts(claims: Sequence[Claim]) -> dict[str, int]:
@@ -91,6 +82,7 @@ def as_data(chapters: Sequence[Chapter]) -> dict[str, Any]:
                 "title": chapter.title,
                 "report": chapter.address,
                 "counts": counts(chapter.claims),
+                "searched": chapter.searched,
             }
             for chapter in chapters
         ],
@@ -98,8 +90,8 @@ def as_data(chapters: Sequence[Chapter]) -> dict[str, Any]:
             {
                 "paper": chapter.name,
                 "report": f"{chapter.address}#{claim.id}",
-                "robustness": chapter.robustness.get(claim.id),
                 **claim.as_dict(),
+                "robustness": chapter.robustness.get(claim.id),
             }
             for chapter in chapters
             for claim in chapter.claims

@@ -43,12 +43,12 @@ def name_of(take: Callable[[Results], Any]) -> str:
         take = take.func
     if "<" in take.__qualname__:
         raise TypeError(f"{take.__qualname__} is no function of a module: it cannot be found again")
-    return f"{take.__module__}.{take.__qualname__} {json.dumps(arguments)} {_code(take.__module__)}"
+    return f"{take.__module__}.{take.__qualname__} {json.dumps(arguments)} {code(take.__module__)}"
 
 
 @cache
-def _code(module: str) -> str:
-    """Hash of what `sources` gives."""
+def code(module: str) -> str:
+    """Hash of a module of this package and of all that it imports."""
     digest = hashlib.sha256()
     for name, content in sorted(sources(module).items()):
         digest.update(f"{name} {len(content)}\n".encode() + content)

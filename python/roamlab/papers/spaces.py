@@ -32,6 +32,11 @@ class Space(Generic[R]):
     confirm: int
     """Runs, others than those, of each experiment for a closer look; as many again where a verdict turns."""
 
+    beside: Callable[[Batch, R, range], Callable[[], Sequence[Claim]]] | None = None
+    """The same for claims that few of the axes touch: they are decided in the settings tried, and do not steer."""
+    few: int | None = None
+    """Runs of each experiment for these, if not `runs`: some vary little."""
+
     def reading(self, setting: Setting) -> R:
         """The reading that a setting stands for."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}

@@ -94,6 +94,11 @@ class Results:
         return self.table("drops")
 
     @property
+    def variables(self) -> pl.DataFrame:
+        """The variables of TCP senders, if recorded: a row for each change."""
+        return self.table("variables")
+
+    @property
     def tcp(self) -> pl.DataFrame:
         """What each TCP sender did and why."""
         return self.table("tcp")

@@ -109,11 +109,29 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "cut of the window its own, of what follows from one that one; -1: the window opens",
         },
     ),
+    "variables": (
+        "The variables of TCP senders, a row for each change; empty unless `record.variables` asks for it.",
+        {
+            "time_ns": _TIME,
+            "flow": _FLOW,
+            "cwnd": "congestion window in segments, without what duplicate acknowledgements add",
+            "ssthresh": "slow start threshold in segments",
+            "rtt_ns": "the latest measurement of the round-trip time; 0 before the first",
+            "srtt_ns": "smoothed round-trip time; 0 before the first measurement",
+            "rttvar_ns": "smoothed mean deviation of the round-trip time",
+            "rto_ns": "retransmission timeout with its backoff",
+            "backoff": "factor on it by which timeouts have raised it",
+            "timeouts": "retransmission timeouts so far",
+            "reductions": "cuts of the window so far",
+            "una": "first segment that is not acknowledged",
+        },
+    ),
     "packets": (
         "What happened to every packet; empty unless `record.packets` asks for it.",
         {
             "time_ns": _TIME,
-            "event": "`send`: an endpoint sends it; `enqueue`: it is handed to a recorded queue; `drop`: it is lost",
+            "event": "`send`: an endpoint sends it; `enqueue`: it is handed to a recorded queue; `mark`: it leaves one "
+            "with the mark of congestion (ECN's CE); `drop`: it is lost",
             "place": "node or link",
             "flow": _FLOW,
             "kind": "`data`, `syn`, `ack`, `datagram` or `signal`",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from roamlab.statistics.claims import VERDICTS, interval_text
+from roamlab.statistics.claims import NOT_SEARCHED, VERDICTS, corrected, interval_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
@@ -83,6 +83,10 @@ class Report:
     assumptions: Sequence[Assumption]
     origin: Sequence[tuple[str, str]]
     """What made it: version, build, seed, runs."""
+    robustness: Mapping[str, str] = field(default_factory=dict)
+    """Where each claim holds, in one line."""
+    searched: str = ""
+    """What that is from."""
 
 
 _STYLE = """
@@ -114,6 +118,8 @@ class Chapter:
     claims: Sequence[Claim]
     robustness: Mapping[str, str]
     """What a search through the paper's readings found of each claim, if one was made."""
+    searched: str
+    """What that is from."""
 
     @property
     def address(self) -> str:
@@ -121,16 +127,23 @@ class Chapter:
         return f"{self.name}/report.html"
 
 
-def write_index(chapters: Sequence[Chapter], path: Path) -> None:
-    """Write one HTML file with all claims of several reproductions, and links to their reports."""
+def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str]) -> None:
+    """Write one HTML file with all claims of several reproductions, and links to their reports.
+
+    `further`: what there is beside them, and its address, empty if it was not made.
+    """
     every = [claim for chapter in chapters for claim in chapter.claims]
     summary = f"{len(chapters)} papers, {tally(every)}"
     parts = "".join(
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
-        f"<p>{escape(chapter.paper)}<br>{escape(tally(chapter.claims))}</p>{_indexed(chapter)}"
+        f"<p>{escape(chapter.paper)}<br>{escape(tally(chapter.claims))}<br>{escape(chapter.searched)}</p>"
+        f"{_indexed(chapter)}"
         for chapter in chapters
     )
-    path.write_text(_html("All papers", f"<p>{escape(summary)}</p>{_RULE}{parts}"), encoding="utf-8")
+    text, address = map(escape, further)
+    beside = f'<a href="{address}">{text}</a>' if address else text
+    body = f"<p>{escape(summary)}</p><p>{beside}</p>{_RULE}{parts}"
+    path.write_text(_html("All papers", body), encoding="utf-8")
 
 
 def tally(claims: Sequence[Claim]) -> str:
@@ -144,14 +157,22 @@ def _indexed(chapter: Chapter) -> str:
     rows = [
         f'<tr><td><a href="{escape(chapter.address)}#{escape(claim.id)}"><b>{escape(claim.id)}</b></a><br>'
         f'{escape(claim.statement)}</td><td class="verdict {claim.verdict}">{claim.verdict}</td>'
-        f"<td>{escape(claim.deciding.what)}</td>"
+        f"<td>{escape(claim.failing or claim.deciding.what)}</td>"
         f'<td class="number">{claim.deciding.measured.effect:.4g} {escape(claim.deciding.unit)}</td>'
         f'<td class="number">{escape(interval_text(claim.deciding.measured))}</td>'
         f'<td class="number">{escape(str(claim.deciding.claimed))}</td>'
-        f"<td>{escape(chapter.robustness.get(claim.id, 'not searched'))}</td></tr>"
+        f"<td>{escape(chapter.robustness.get(claim.id, NOT_SEARCHED))}</td></tr>"
         for claim in chapter.claims
     ]
-    headings = ("claim", "verdict", "deciding measure", "effect", "95 % interval", "claimed", "robustness")
+    headings = (
+        "claim",
+        "verdict",
+        "deciding measure, or which of several fail",
+        "effect",
+        "95 % interval",
+        "claimed",
+        "robustness",
+    )
     return _wrap(headings, rows)
 
 
@@ -181,7 +202,12 @@ def _page(report: Report) -> str:
     tables = "".join(
         f"<h2>{escape(table.title)}</h2>{_table(table.headings, table.rows)}" for table in report.tables
     )
-    claims = f"<h2>Claims</h2>\n{_RULE}{_claims(report.claims)}" if report.claims else ""
+    searched = f"<p>{escape(report.searched)}</p>" if report.searched else ""
+    claims = (
+        f"<h2>Claims</h2>\n{_RULE}{searched}{_claims(report.claims, report.robustness)}"
+        if report.claims
+        else ""
+    )
     body = f"""<p>{escape(report.paper)}</p>
 <p>{escape(report.summary)}</p>
 {claims}
@@ -197,7 +223,8 @@ def _page(report: Report) -> str:
     return _html(report.title, body)
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
+    among = {(each.claim, each.measure.what): each.verdict for each in corrected(claims)}
     rows = []
     for claim in claims:
         for at, measure in enumerate(claim.measures):
@@ -205,18 +232,31 @@ def _claims(claims: Sequence[Claim]) -> str:
             first = (
                 f'<tr id="{escape(claim.id)}">'
                 f"<td{span}><b>{escape(claim.id)}</b><br>{escape(claim.statement)}</td>"
-                f'<td{span} class="verdict {claim.verdict}">{claim.verdict}</td>'
+                f'<td{span}><span class="verdict {claim.verdict}">{claim.verdict}</span>'
+                f"<br>{escape(claim.failing)}<br>{escape(robustness.get(claim.id, NOT_SEARCHED))}</td>"
             )
             last = f"<td{span}>{escape(claim.reading)}</td><td{span}>{escape(claim.why)}</td>"
+            stands = among.get((claim.id, measure.what), measure.verdict) == measure.verdict
             rows.append(
                 f"{first if at == 0 else '<tr>'}"
-                f'<td>{escape(measure.what)}<br><span class="{measure.verdict}">{measure.verdict}</span></td>'
+                f'<td>{escape(measure.what)}<br><span class="{measure.verdict}">{measure.verdict}</span>'
+                f"{'' if stands else ', undecided among so many comparisons (Holm)'}</td>"
                 f'<td class="number">{measure.measured.effect:.4g} {escape(measure.unit)}</td>'
                 f'<td class="number">{escape(interval_text(measure.measured))}</td>'
                 f'<td class="number">{escape(str(measure.claimed))}</td>'
                 f'<td class="number">{measure.measured.runs}</td>{last if at == 0 else ""}</tr>'
             )
-    headings = ("claim", "verdict", "measure", "effect", "95 % interval", "claimed", "runs", "reading", "why")
+    headings = (
+        "claim",
+        "verdict, robustness",
+        "measure",
+        "effect",
+        "95 % interval",
+        "claimed",
+        "runs",
+        "reading",
+        "why",
+    )
     return _wrap(headings, rows)
 
 

@@ -12,8 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from roamlab.statistics.stats import CONFIDENCE, holm
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rich.table import Table
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Verdict = Literal["holds", "contradicted", "undecided"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "contradicted", "undecided")
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
+
+NOT_SEARCHED = "robustness not searched"
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,20 @@ class Measure:
         """What the measurement says."""
         return self.claimed.verdict(self.measured)
 
+    @property
+    def p(self) -> float | None:
+        """The p-value of the bounds of the claimed range that the verdict excludes; `None` where no chance enters.
+
+        Inside the range both are excluded, and the larger p-value counts; outside, the nearer one.
+        """
+        test, found = self.measured.test, self.measured.effect
+        if test is None:
+            return None
+        bounds = [bound for bound in (self.claimed.low, self.claimed.high) if math.isfinite(bound)]
+        if self.claimed.low <= found <= self.claimed.high:
+            return max(map(test, bounds), default=0.0)
+        return test(min(bounds, key=lambda bound: abs(found - bound)))
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -123,6 +141,18 @@ class Claim:
     def verdict(self) -> Verdict:
         """What the measurements say about the claim."""
         return self.deciding.verdict
+
+    @property
+    def failing(self) -> str:
+        """Which of several measures do not hold, for people; empty if there is one, or if all hold."""
+        if len(self.measures) == 1 or self.verdict == "holds":
+            return ""
+        parts = [
+            f"{len(found)} {verdict} ({'; '.join(found)})"
+            for verdict in _FROM_WORST[:2]
+            if (found := [measure.what for measure in self.measures if measure.verdict == verdict])
+        ]
+        return f"of {len(self.measures)} measures {', '.join(parts)}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON. `effect`, `unit`, `interval` and `runs` are those of the deciding measure."""
@@ -154,9 +184,38 @@ def _measure_dict(measure: Measure) -> dict[str, Any]:
     }
 
 
-def write_json(claims: Sequence[Claim], path: Path) -> None:
-    """The claims as a JSON list. An unbounded end of an interval is null."""
-    content = json.dumps([claim.as_dict() for claim in claims], indent=1, ensure_ascii=False, allow_nan=False)
+@dataclass(frozen=True)
+class Corrected:
+    """A comparison of random runs, with its p-value and Holm's."""
+
+    claim: str
+    measure: Measure
+    p: float
+    adjusted: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The measure's, if it stands among so many comparisons."""
+        return self.measure.verdict if self.adjusted < 1 - CONFIDENCE else "undecided"
+
+
+def corrected(claims: Sequence[Claim]) -> list[Corrected]:
+    """All comparisons of random runs behind these claims, adjusted for their number by Holm's method."""
+    tests = [
+        (claim.id, measure, p)
+        for claim in claims
+        for measure in claim.measures
+        if (p := measure.p) is not None
+    ]
+    adjusted = holm([p for _, _, p in tests])
+    return [Corrected(*test, after) for test, after in zip(tests, adjusted, strict=True)]
+
+
+def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str] | None = None) -> None:
+    """The claims as a JSON list, with their `robustness` by id. An unbounded end of an interval is null."""
+    lines = robustness or {}
+    data = [claim.as_dict() | {"robustness": lines.get(claim.id)} for claim in claims]
+    content = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(content + "\n", encoding="utf-8")
 
 
@@ -187,3 +246,12 @@ def terminal_table(claims: Sequence[Claim]) -> Table:
             str(measure.measured.runs),
         )
     return table
+
+
+def remarks(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
+    """What the table has no room for: each claim's measures that fail, if there are several, and its robustness."""
+    lines = []
+    for claim in claims:
+        lines.append(f"{claim.id}: {robustness.get(claim.id, NOT_SEARCHED)}")
+        lines += [f"  {claim.failing}"] * bool(claim.failing)
+    return "\n".join(lines)

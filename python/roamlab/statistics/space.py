@@ -8,7 +8,7 @@ needed for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -102,16 +102,21 @@ class Robustness:
     """Of the settings that were drawn by weight."""
     turning: Setting | None
     """The smallest change of the default that makes the claim hold or, where it holds, contradicts it."""
+    turned: int
+    """In so many of the settings tried."""
     best: Setting
     """The setting with the largest margin."""
     effects: Sequence[Effect]
 
-    def line(self, axes: Sequence[Axis]) -> str:
-        """In one line."""
-        other = "contradicted" if self.default == "holds" else "holds"
+    def line(self, axes: Sequence[Axis], again: str = "") -> str:
+        """In one line; `again`: what another look at the turning point gave."""
+        other = _turned(self.default)
         if self.turning is None:
             return f"{self.default} under the default; {other} in none of {self.tried} settings"
-        return f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
+        return (
+            f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
+            f"{again and f' ({again})'}; {self.turned} of {self.tried} settings"
+        )
 
 
 @dataclass(frozen=True)
@@ -167,6 +172,12 @@ def explore(
         plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
     kept = [setting for setting in drawn if setting in tried]
     return Explored(axes, tried, kept, _judge(axes, tried, kept))
+
+
+def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
+    """A search with further claims, which did not steer it, decided in each setting that it tried."""
+    tried = {setting: {**own, **outcomes[setting]} for setting, own in found.tried.items()}
+    return replace(found, tried=tried, claims=_judge(found.axes, tried, found.drawn))
 
 
 def _begin(axes: Sequence[Axis]) -> list[Setting]:
@@ -436,6 +447,7 @@ def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict
             tried=len(tried),
             shares={each: proportion(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
             turning=_turning(axes, tried, claim),
+            turned=sum(each[claim].verdict == _turned(default[claim].verdict) for each in tried.values()),
             best=max(tried, key=lambda setting: tried[setting][claim].margin),
             effects=_effects(axes, tried, claim),
         )

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 
@@ -27,6 +29,9 @@ class Interval:
     low: float
     high: float
     runs: int
+    test: Callable[[float], float] | None = field(default=None, compare=False, repr=False)
+    """The two-sided p-value of the truth being a given value, from the test that the interval inverts; `None` where no
+    chance enters: a closed form, an extreme, runs that are all alike, one run alone."""
 
     def __post_init__(self) -> None:
         if (
@@ -64,7 +69,13 @@ def student(values: Sequence[float]) -> Interval:
     if error == 0.0 or np.ptp(sample) == 0.0:
         return Interval(mean, mean, mean, len(sample))
     low, high = _student_bounds(len(sample) - 1)
-    return Interval(mean, mean + low * error, mean + high * error, len(sample))
+    return Interval(
+        mean, mean + low * error, mean + high * error, len(sample), partial(_student_test, sample)
+    )
+
+
+def _student_test(sample: NDArray[np.float64], truth: float) -> float:
+    return p_value((sample - truth).tolist())
 
 
 @cache
@@ -82,10 +93,17 @@ def bootstrap(values: Sequence[float]) -> Interval:
     mean = float(sample.mean())
     if len(sample) == 1:
         return Interval(mean, -math.inf, math.inf, 1)
-    found = scipy_stats.bootstrap(
+    if np.ptp(sample) == 0.0:
+        return Interval(mean, mean, mean, len(sample))
+    resampled = scipy_stats.bootstrap(
         (sample,), np.mean, confidence_level=CONFIDENCE, method="percentile", rng=np.random.default_rng(0)
-    ).confidence_interval
-    return Interval(mean, min(float(found.low), mean), max(float(found.high), mean), len(sample))
+    )
+    found, means = resampled.confidence_interval, resampled.bootstrap_distribution
+
+    def test(truth: float) -> float:
+        return min(1.0, 2.0 * float(min(np.mean(means <= truth), np.mean(means >= truth))))
+
+    return Interval(mean, min(float(found.low), mean), max(float(found.high), mean), len(sample), test)
 
 
 def paired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
@@ -110,7 +128,11 @@ def unpaired(treatment: Sequence[float], baseline: Sequence[float]) -> Interval:
     if np.ptp(after) == 0.0 and np.ptp(before) == 0.0:
         return Interval(difference, difference, difference, runs)
     found = scipy_stats.ttest_ind(after, before, equal_var=False).confidence_interval(CONFIDENCE)
-    return Interval(difference, float(found.low), float(found.high), runs)
+
+    def test(truth: float) -> float:
+        return float(scipy_stats.ttest_ind(after - truth, before, equal_var=False).pvalue)
+
+    return Interval(difference, float(found.low), float(found.high), runs, test)
 
 
 def proportion(successes: int, trials: int) -> Interval:
@@ -121,7 +143,12 @@ def proportion(successes: int, trials: int) -> Interval:
         raise ValueError(f"expected 0 to {trials} successes in at least one trial, got {successes}")
     share = successes / trials
     found = scipy_stats.binomtest(successes, trials).proportion_ci(CONFIDENCE, method="exact")
-    return Interval(share, min(float(found.low), share), max(float(found.high), share), trials)
+
+    def test(truth: float) -> float:
+        of = scipy_stats.binom(trials, min(1.0, max(0.0, truth)))
+        return min(1.0, 2.0 * float(min(of.cdf(successes), of.sf(successes - 1))))
+
+    return Interval(share, min(float(found.low), share), max(float(found.high), share), trials, test)
 
 
 def p_value(values: Sequence[float]) -> float:

@@ -93,6 +93,28 @@ fn lanes_may_be_empty_when_their_number_doubles() {
     assert_eq!(scheduler.pop(), None);
 }
 
+/// Distances, each with a lane of its own that has no event yet: events at several of them are due at one time.
+fn with_lanes(lanes: usize) -> (EventScheduler<u64>, Vec<u64>) {
+    let mut scheduler = EventScheduler::default();
+    let distances: Vec<u64> = (1..=lanes as u64).map(|number| 10 * number).collect();
+    for &distance in &distances {
+        scheduler.lane_of[place_of(distance)] = scheduler.add_lane(distance) as u8;
+    }
+    (scheduler, distances)
+}
+
+/// The last lane loses its only event beside lanes that never had one: each match is between different lanes, or one would
+/// be asked for an event that it does not have.
+#[test]
+fn lanes_without_events_play_no_match_against_themselves() {
+    for lanes in [FEW_LANES, SOME_LANES, 32, MAX_LANES] {
+        let (mut scheduler, distances) = with_lanes(lanes - 1);
+        scheduler.push(at(distances[lanes - 2]), 7);
+        assert_eq!(scheduler.pop(), Some((at(distances[lanes - 2]), 7)));
+        assert_eq!(scheduler.pop(), None);
+    }
+}
+
 /// As [`repeated_distances_take_lanes`], at 16 distances around two: `gap` on average between two events.
 fn lanes_of_near_distances(gap: u64) -> (usize, usize) {
     let mut scheduler = EventScheduler::default();
@@ -147,6 +169,30 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+    /// Some lanes lose their last event, and others never have one: the order is that of an ordered map.
+    #[test]
+    fn lanes_may_run_empty(
+        lanes in prop_oneof![prop::sample::select(vec![7usize, 15, 31, 63]), 1..MAX_LANES],
+        has_events in prop::collection::vec(any::<bool>(), MAX_LANES),
+        steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 1..200),
+    ) {
+        let (mut scheduler, mut distances) = with_lanes(lanes);
+        let mut keep = has_events.into_iter();
+        distances.retain(|_| keep.next() == Some(true));
+        let (mut model, mut now) = (BTreeMap::new(), 0);
+        for (is_push, which) in steps {
+            if is_push && !distances.is_empty() {
+                let (time, number) = (now + which.get(&distances), scheduler.reserve());
+                scheduler.push_at(at(time), number, number);
+                model.insert((time, number), number);
+            } else {
+                let expected = model.pop_first().map(|((time, _), event)| (at(time), event));
+                now = expected.map_or(now, |(time, _)| time.as_nanos());
+                prop_assert_eq!(scheduler.pop(), expected);
+            }
+        }
+    }
+
     /// Any interleaving of pushes and pops agrees with an ordered map.
     #[test]
     fn agrees_with_an_ordered_map(steps in prop::collection::vec(step(), 0..1500)) {

@@ -238,6 +238,17 @@ impl Agent for MobileHost {
         }
     }
 
+    fn heeds(&self, from: Addr, message: &Message) -> bool {
+        match (message, self.state) {
+            (
+                Message::Beacon { .. },
+                State::Listening { base_station, .. } | State::Requested { base_station },
+            ) => base_station == from,
+            (Message::Beacon { .. }, _) => false,
+            _ => true,
+        }
+    }
+
     fn deadlines(&self, each: &mut dyn FnMut(Time)) {
         let timer = match self.state {
             State::Listening { solicitation, .. } => solicitation.map(|timer| timer.at),

@@ -206,6 +206,8 @@ impl TcpSender {
         let params = &self.state.params;
         let bytes = match header.payload {
             0 => self.bare_size(),
+            // ns-2 adds no header to segment 0, SYN or not, and timestamps only where it adds one.
+            payload if params.ns2_quirks && (seq == 0 || params.header.0 == 0) => Bytes(u64::from(payload)),
             payload if params.timestamps => {
                 Bytes(u64::from(payload) + params.header.0 + params.timestamp_size.0)
             }

@@ -170,6 +170,20 @@ impl SendState {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
+    /// ns-2's Tahoe lets go on duplicate ACKs what limited bursts have left of the window: how much at once, if there is any.
+    pub fn left_by_burst(&self) -> Option<u32> {
+        let burst = self.params.max_burst.0;
+        let left = self.params.ns2_quirks && burst > 0 && self.nxt < self.window_end();
+        left.then_some(burst)
+    }
+
+    /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
+    pub fn use_quota(&mut self) {
+        if let SendQuota::Window(left) = &mut self.quota {
+            *left = left.saturating_sub(1);
+        }
+    }
+
     /// The next segment in the order that the window lets go, where the quota is for the window.
     #[inline]
     pub fn next_in_window(&mut self) -> Option<u32> {

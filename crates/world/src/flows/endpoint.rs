@@ -161,8 +161,8 @@ impl Flows {
             }
             self.emit_bare(flow, Side::Sender, &header, size, net);
         }
-        if net.cx().probes.wanted.tcp {
-            self.take_facts(flow, net.cx().pool.last_serial(), net);
+        if net.cx().probes.wanted.senders() {
+            self.record_sender(flow, net.cx().pool.last_serial(), net);
         }
         let state = &mut self.flows[flow as usize];
         if let Transport::Tcp { sender, .. } = &mut state.transport {
@@ -240,7 +240,7 @@ impl Flows {
             self.emit(flow, side, Body::Tcp(segment.header), segment.size, segment.ecn, net);
         }
         if side == Side::Sender {
-            self.take_facts(flow, last_serial, net);
+            self.record_sender(flow, last_serial, net);
         }
         self.arm(flow, side, net.cx());
     }
@@ -313,6 +313,17 @@ impl Flows {
             false => CauseId::NONE,
         };
         cx.packet_event(PacketStep::Send, packet, Location::Node(node), (0, cause));
+    }
+
+    /// A sender has dealt with an input: takes its facts, and its variables into the record if that is wanted.
+    fn record_sender(&mut self, flow: u32, last_serial: u64, net: &mut impl Carrier) {
+        self.take_facts(flow, last_serial, net);
+        let cx = net.cx();
+        if cx.probes.wanted.variables
+            && let Transport::Tcp { sender, .. } = &self.flows[flow as usize].transport
+        {
+            cx.probes.sender(cx.now, FlowId(flow), sender.variables(), sender.acknowledged());
+        }
     }
 
     /// `last_serial`: the serial number given last before the sender sent what the facts made it send.

@@ -363,8 +363,8 @@ impl Links {
 
     /// The packet whose transmission was the last, unless it was taken off the air.
     fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
-        // The place of its arrival was reserved behind that of its end.
-        let insertion = self.hot(id).insertion + 1;
+        // The place of its arrival was reserved before that of its end.
+        let insertion = self.hot(id).insertion.wrapping_sub(1);
         self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
     }
 

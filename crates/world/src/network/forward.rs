@@ -38,7 +38,7 @@ impl Network {
     ) -> Up {
         match self.links.landed(link) {
             (node, false) => self.come_to::<false>(node, packet, link, listener, cx),
-            (node, true) => self.come_to_special(node, packet, link, listener, cx),
+            (node, true) => self.come_to::<true>(node, packet, link, listener, cx),
         }
     }
 

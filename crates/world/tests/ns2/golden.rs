@@ -1,6 +1,5 @@
 //! The recordings: where they are and what they say.
 
-use crate::plan::Plan;
 use flate2::read::GzDecoder;
 use roamlab_engine::{Bytes, Duration, Packets};
 use roamlab_transport::{Profile, TcpParams, TcpSpec};
@@ -17,19 +16,42 @@ pub struct Run {
     pub name: String,
     pub group: String,
     pub params: Params,
+    /// The same as the Tcl file has it.
+    pub asked: BTreeMap<String, String>,
     pub flows: Vec<Counters>,
     /// Losses by kind.
     pub drops: BTreeMap<String, u64>,
     /// Packets marked; `None` if nobody counted them.
     pub marks: Option<u64>,
-    /// What the random stream gave next.
-    pub next_uniform: Option<f64>,
     /// The lines of its CSV file; absent if only its summary was kept.
     pub lines: Option<Vec<Line>>,
     /// Whether the lines cover the whole run.
     pub whole: bool,
     /// Knobs that the run had set otherwise than its profile.
     pub spec: TcpSpec,
+    /// What its times are.
+    pub clock: Clock,
+}
+
+/// ns-2's clock.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Seconds in a double: sums of times are rounded.
+    Natural,
+    /// One of our nanoseconds is 2^-30 s: nothing is rounded.
+    Grid,
+}
+
+impl Clock {
+    /// By how many microseconds the same times may differ. Packets' times on the grid are exact; others, and all at natural
+    /// times, are rounded to a microsecond of ns-2, which is 1.07 of ours on the grid.
+    pub fn tolerance(self, event: char) -> f64 {
+        match (self, event) {
+            (Clock::Natural, _) => 1.0,
+            (Clock::Grid, 'V' | 'R') => 0.55,
+            (Clock::Grid, _) => 0.0,
+        }
+    }
 }
 
 /// What was asked for.
@@ -41,8 +63,7 @@ pub struct Params {
     pub flows: u64,
     pub drops: Vec<u64>,
     pub gap: Option<Duration>,
-    /// Seconds.
-    pub stop: f64,
+    pub stop: Duration,
     pub seed: u64,
     window: u32,
     segment: u64,
@@ -72,13 +93,6 @@ pub struct Line {
     pub second: String,
 }
 
-impl Line {
-    /// Whether ours can say the same: a probability of 1 that was tested looks like one that was not.
-    pub fn tells(&self) -> bool {
-        self.event != 'R' || self.first != "prob1" || self.second != "1"
-    }
-}
-
 impl Params {
     /// From the key=value arguments of the Tcl file.
     pub fn new(value: impl Fn(&str) -> Option<String>) -> Params {
@@ -92,8 +106,8 @@ impl Params {
             red: Red::new(&value),
             flows: number("n", 1),
             drops: drops.split_whitespace().map(whole).collect(),
-            gap: value("gap").map(|text| format!("{text} s").parse().expect("a time")),
-            stop: known("stop").parse().expect("a time"),
+            gap: value("gap").map(|text| seconds(&text)),
+            stop: seconds(&known("stop")),
             seed: number("seed", 0).max(1),
             window: number("win", 0) as u32,
             segment: number("pkt", 512),
@@ -125,6 +139,10 @@ impl Red {
     }
 }
 
+fn seconds(text: &str) -> Duration {
+    format!("{text} s").parse().expect("a time")
+}
+
 fn whole(text: &str) -> u64 {
     text.parse().expect("a whole number")
 }
@@ -132,8 +150,12 @@ fn whole(text: &str) -> u64 {
 /// The folder of the recordings.
 #[expect(clippy::disallowed_methods, reason = "a test may read its data")]
 pub fn folder() -> PathBuf {
-    let own = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/ns2");
-    std::env::var_os("ROAMLAB_DATA").map_or_else(own, |data| PathBuf::from(data).join("golden/ns2"))
+    std::env::var_os("ROAMLAB_DATA").map_or_else(own_folder, |data| PathBuf::from(data).join("golden/ns2"))
+}
+
+/// The project's own, with the Tcl files and what was recorded by them on the grid.
+pub fn own_folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/ns2")
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test may read its data")]
@@ -167,17 +189,19 @@ fn run(group: &str, line: &str) -> Run {
         counters.iter().map(|(key, value)| (key.clone(), number(value))).collect()
     };
     let flows = run["flows"].as_object().expect("flows by number").len();
+    let asked: BTreeMap<String, String> = serde_json::from_value(run["params"].clone()).expect("texts");
     let csv = gunzip(&format!("{group}/{name}.csv.gz"));
     Run {
         group: group.into(),
-        params: Params::new(|key| run["params"][key].as_str().map(str::to_owned)),
+        params: Params::new(|key| asked.get(key).cloned()),
+        asked,
         flows: (0..flows).map(|flow| counters(&run["flows"][flow.to_string()])).collect(),
         drops: serde_json::from_value(run["drops"].clone()).expect("counts by kind"),
         marks: run["ecn_marks"].as_u64(),
-        next_uniform: run.get("next_uniform").map(number),
         lines: csv.map(|text| text.lines().skip(1).map(parse_line).collect()),
         whole: false,
         spec: TcpSpec::default(),
+        clock: Clock::Natural,
         name,
     }
 }
@@ -196,42 +220,71 @@ fn parse_line(line: &str) -> Line {
 }
 
 impl Run {
-    /// The network that the group's Tcl file builds.
-    pub fn plan(&self) -> Plan {
-        Plan::new(&self.group, &self.params)
+    /// Bits per second of the recorded link.
+    pub fn rate(&self) -> f64 {
+        match (self.group.as_str(), self.clock) {
+            ("e", Clock::Natural) => 12e6,
+            ("e", Clock::Grid) => 12.5e6,
+            _ => 2e6,
+        }
     }
 
-    /// The connections' parameters.
-    pub fn spec(&self) -> TcpParams {
-        let profile = match self.params.preset.as_str() {
+    /// Bytes of RED's mean packet, if the queue is RED.
+    pub fn mean_packet(&self) -> Option<u64> {
+        self.params.red.as_ref().map(|red| red.mean_packet)
+    }
+
+    /// Counts how often each flow's RTO was doubled, where all changes of variables are there.
+    pub fn count_backoffs(&mut self) {
+        let lines = self.lines.as_deref().unwrap_or_default();
+        for (flow, counters) in self.flows.iter_mut().enumerate() {
+            let wanted =
+                |line: &&Line| line.event == 'V' && line.flow == Some(flow) && line.first == "backoff";
+            let course: Vec<f64> =
+                lines.iter().filter(wanted).map(|line| line.second.parse().expect("a number")).collect();
+            let doubled = course.windows(2).filter(|pair| pair[0] < pair[1]).count();
+            counters.insert("backoff_increases".into(), doubled as f64);
+        }
+    }
+
+    /// The profile's name in scenarios.
+    pub fn profile(&self) -> Profile {
+        match self.params.preset.as_str() {
             "ns21b" => Profile::Ns2_2001,
             _ => Profile::Ns2_2009,
-        };
+        }
+    }
+
+    /// What a scenario writes of the connections.
+    pub fn spec(&self) -> TcpSpec {
         let variant = Value::String(self.params.variant.to_lowercase());
-        let spec = TcpSpec {
+        TcpSpec {
             variant: Some(serde_json::from_value(variant).expect("a variant")),
             window: Some(Packets(self.params.window)),
             segment: Some(Bytes(self.params.segment)),
             max_cwnd: Some(Packets(self.params.max_cwnd)),
             ecn: Some(self.params.ecn),
             ..self.spec.clone()
-        };
-        spec.resolve(profile).expect("parameters that can be")
+        }
+    }
+
+    /// The connections' parameters.
+    pub fn tcp(&self) -> TcpParams {
+        self.spec().resolve(self.profile()).expect("parameters that can be")
     }
 
     /// The span, in microseconds, that rows of this kind cover.
     pub fn span(&self, event: char) -> (f64, f64) {
-        if self.whole {
-            return (0.0, f64::INFINITY);
-        }
         match (self.group.as_str(), event, self.params.preset.as_str()) {
-            ("a", _, "ns21b") => (0.0, 10e6),
-            ("a", 'V' | 'D', _) => (0.0, 30e6),
-            ("a", ..) => (0.0, 15e6),
+            _ if self.whole => (0.0, f64::INFINITY),
+            ("c", ..) => (9.8e6, 14e6),
+            ("a", 'V' | 'D', "ns235") => (0.0, f64::INFINITY),
+            ("d", 'V' | 'D', _) => (0.0, 20e6),
+            ("e", 'V' | 'D', _) => (0.0, 8e6),
+            ("a", _, "ns235") => (0.0, 15e6),
             ("b", ..) => (0.0, 4.5e6),
-            ("d", ..) => (0.0, 10e6),
             ("e", ..) => (0.0, 4e6),
-            _ => (9.8e6, 14e6),
+            _ => (0.0, 10e6),
         }
     }
 }

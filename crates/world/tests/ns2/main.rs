@@ -1,77 +1,137 @@
-//! Replays recorded ns-2.35 runs: the same segments, ACKs, queue lengths, losses and variables at the same times.
+//! Recorded runs of ns-2.35 through the product: the same segments, ACKs, queue lengths, losses, marks, averages and variables at
+//! the same times.
 //!
-//! The recordings are in `tests/golden/ns2` of the project, or in `golden/ns2` of the folder that `ROAMLAB_DATA`
-//! names. Times there are whole microseconds, rounded; real numbers have six significant digits.
+//! There are two forms of each. On a grid of 2^-30 s ns-2 rounds no time, and every row must be equal. At natural times its
+//! rounding errors put in order what is due at one time; a run may then differ, if its first difference is such a tie
+//! in both (`ties.rs`).
+//!
+//! The recordings are in `tests/golden/ns2` of the project; those at natural times are read from `golden/ns2` of the folder
+//! that `ROAMLAB_DATA` names, if it is set.
 
 mod compare;
 mod golden;
+mod grid;
 mod live;
-mod network;
-mod plan;
+mod product;
+mod scenario;
+mod ties;
 
-use golden::Run;
-use roamlab_engine::Packets;
-use roamlab_transport::{PartialDeflation, TcpSpec};
+use compare::Verdict;
+use golden::{Clock, Run};
+use live::Asked;
+use roamlab_engine::{Bytes, Packets};
+use roamlab_transport::{Handshake, PartialDeflation, TcpSpec};
 use std::collections::BTreeMap;
+use ties::Tie;
 
-/// Repeats every recording of `group` by these variants, at least so many.
-fn replay(group: &str, variants: &[&str], least: usize) {
-    let wanted = |run: &Run| variants.contains(&run.params.variant.as_str());
-    let runs: Vec<Run> = golden::runs(group).into_iter().filter(wanted).collect();
-    assert!(runs.len() >= least, "only {} recordings of {variants:?} in group {group}", runs.len());
-    check(&runs);
-}
+const GROUPS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Repeats the runs and reports all that differ.
-fn check(runs: &[Run]) {
+/// Repeats runs, each with what is a tie in ns-2, and reports all that differ: how many are exact, how many are but for ties,
+/// how many go apart at one.
+fn check<'a>(runs: impl IntoIterator<Item = (&'a Run, &'a [Tie])>) -> [usize; 3] {
     let mut failures = Vec::new();
-    let mut counts: BTreeMap<[&str; 3], (u32, u32)> = BTreeMap::new();
-    for run in runs {
-        let outcome = network::simulate(&run.plan(), &run.spec());
-        let compared = compare::compare(run, &outcome);
+    let mut counts: BTreeMap<[&str; 3], [usize; 4]> = BTreeMap::new();
+    for (run, ties) in runs {
+        let outcome = product::repeat(run);
         let kind = [run.group.as_str(), run.params.preset.as_str(), run.params.variant.as_str()];
-        let (equal, all) = counts.entry(kind).or_default();
-        *equal += u32::from(compared.is_ok());
-        *all += 1;
-        failures.extend(compared.err().map(|why| format!("{}: {why}", run.name)));
+        let place = match compare::judge(run, &outcome, ties) {
+            Verdict::Exact => 0,
+            Verdict::Ties => 1,
+            Verdict::Apart => 2,
+            Verdict::Different(what) => {
+                failures.push(format!("{}: {what}", run.name));
+                3
+            }
+        };
+        counts.entry(kind).or_default()[place] += 1;
     }
-    for ([group, preset, variant], (equal, all)) in counts {
-        println!("group {group}, {preset}, {variant}: {equal} of {all} equal");
+    for ([group, preset, variant], [exact, ties, apart, different]) in &counts {
+        println!(
+            "group {group}, {preset}, {variant}: {exact} exact, {ties} but for ties, {apart} apart at a tie, {different} different"
+        );
     }
-    let (different, all) = (failures.len(), runs.len());
-    assert!(failures.is_empty(), "{different} of {all} runs differ:\n{}", failures.join("\n"));
+    let different = failures.len();
+    assert!(failures.is_empty(), "{different} runs differ:\n{}", failures.join("\n"));
+    [0, 1, 2].map(|place| counts.values().map(|count| count[place]).sum())
 }
 
-/// Recordings of a variant in each group, both presets together.
-macro_rules! variants {
-    ($($name:ident: $variant:literal, $single:literal, $forced:literal, $outage:literal;)+) => {
-        $(mod $name {
-            #[test]
-            fn group_a_single_flow() {
-                super::replay("a", &[$variant], $single);
-            }
-
-            #[test]
-            fn group_b_forced_losses() {
-                super::replay("b", &[$variant], $forced);
-            }
-
-            #[test]
-            fn group_c_outages() {
-                super::replay("c", &[$variant], $outage);
-            }
-
-        })+
-    };
+fn on_the_grid(group: &str) -> [usize; 3] {
+    check(grid::runs(group).iter().map(|run| (run, &[][..])))
 }
 
-variants! {
-    tahoe: "Tahoe", 4, 9, 7;
-    reno: "Reno", 6, 15, 10;
-    newreno: "NewReno", 4, 12, 9;
-    sack: "SACK", 6, 11, 7;
-    fack: "FACK", 6, 11, 10;
-    vegas: "Vegas", 6, 17, 7;
+#[test]
+fn every_recorded_run_is_repeated_on_the_grid() {
+    assert_eq!(GROUPS.map(on_the_grid), [32, 75, 50, 7, 2].map(|runs| [runs, 0, 0]));
+}
+
+fn at_natural_times(group: &str) -> [usize; 3] {
+    let known = ties::known();
+    let none = Vec::new();
+    let runs = golden::runs(group);
+    check(runs.iter().map(|run| (run, known.get(&run.name).unwrap_or(&none).as_slice())))
+}
+
+#[test]
+fn every_recorded_run_is_repeated_at_natural_times_but_for_ties() {
+    // Exact, exact but for ties, apart at a tie.
+    assert_eq!(GROUPS.map(at_natural_times), [[13, 8, 11], [19, 56, 0], [47, 3, 0], [4, 0, 3], [0, 0, 2]]);
+}
+
+/// What was recorded at natural times.
+fn asked(run: &Run, clock: Clock) -> Asked {
+    let arguments = run.asked.iter().map(|(key, value)| (key.clone(), value.clone()));
+    Asked { arguments: arguments.collect(), ..Asked::new(&run.group, "", clock) }
+}
+
+#[test]
+#[ignore = "records anew with the ns-2 that is installed"]
+fn record_all() {
+    let mut known = ties::Known::new();
+    for group in GROUPS {
+        let natural = golden::runs(group);
+        let on_grid: Vec<Run> = natural
+            .iter()
+            .map(|run| {
+                let mut asked = asked(run, Clock::Grid);
+                // The longest, for their size.
+                asked
+                    .arguments
+                    .iter_mut()
+                    .filter(|(key, value)| key == "stop" && value == "60")
+                    .for_each(|(_, value)| *value = "20".into());
+                let found = live::run(&asked).expect("ns-2 is installed").0;
+                Run { name: format!("{}, on the grid", run.name), ..found }
+            })
+            .collect();
+        grid::keep(group, &on_grid);
+        for run in &natural {
+            let (found, traffic) = live::run(&asked(run, Clock::Natural)).expect("ns-2 is installed");
+            known.insert(run.name.clone(), traffic.ties(found.rate(), found.mean_packet()));
+        }
+    }
+    ties::keep(&known);
+}
+
+/// Runs ns-2 and ours by these clocks.
+fn check_live(cases: impl IntoIterator<Item = Asked>, clocks: &[Clock], spec: &TcpSpec) {
+    let cases = cases.into_iter();
+    let cases = cases.flat_map(|asked| clocks.iter().map(move |&clock| Asked { clock, ..asked.clone() }));
+    let runs = cases.filter_map(|asked| live::run(&asked));
+    let with_ties = runs.map(|(run, traffic)| {
+        let ties = match run.clock {
+            Clock::Grid => Vec::new(),
+            Clock::Natural => traffic.ties(run.rate(), run.mean_packet()),
+        };
+        (Run { spec: spec.clone(), ..run }, ties)
+    });
+    let runs: Vec<(Run, Vec<Tie>)> = with_ties.collect();
+    check(runs.iter().map(|(run, ties)| (run, ties.as_slice())));
+}
+
+const BOTH: [Clock; 2] = [Clock::Grid, Clock::Natural];
+
+fn asked_live(group: &str, arguments: &str) -> Asked {
+    Asked::new(group, arguments, Clock::Natural)
 }
 
 #[test]
@@ -87,13 +147,12 @@ fn live_shared_queues_agree() {
         ("e", "variant=NewReno n=4 aqm=redecn stop=10 seed=5"),
         ("e", "variant=SACK n=6 aqm=redecn gentle=1 stop=10 seed=8"),
     ];
-    let runs: Vec<Run> = cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect();
-    check(&runs);
+    check_live(cases.map(|(group, arguments)| asked_live(group, arguments)), &BOTH, &TcpSpec::default());
 }
 
 #[test]
 fn live_ecn_agrees() {
-    let mut runs = Vec::new();
+    let mut cases = Vec::new();
     for variant in ["Tahoe", "Reno", "NewReno", "SACK", "FACK"] {
         for (n, seed, thresholds) in [
             (2, 11, ""),
@@ -104,24 +163,14 @@ fn live_ecn_agrees() {
             (7, 16, " lim=40"),
         ] {
             let arguments = format!("variant={variant} n={n} aqm=redecn stop=6 seed={seed}{thresholds}");
-            runs.extend(live::run("e", &arguments));
+            cases.push(asked_live("e", &arguments));
         }
     }
-    check(&runs);
-}
-
-#[test]
-fn group_d_red() {
-    replay("d", &["Reno"], 7);
-}
-
-#[test]
-fn group_e_lte() {
-    replay("e", &["Reno"], 2);
+    check_live(cases, &[Clock::Grid], &TcpSpec::default());
 }
 
 /// Scenarios that nobody recorded, against the ns-2 that is installed; none where there is none.
-fn live(variant: &str) -> Vec<Run> {
+fn live(variant: &str) -> Vec<Asked> {
     let mut cases = Vec::new();
     for preset in ["ns235", "ns21b"] {
         for queue in [4, 6, 12, 15, 30] {
@@ -139,67 +188,145 @@ fn live(variant: &str) -> Vec<Run> {
             cases.push(("c", format!("variant={variant} preset={preset} gap={gap} stop=15")));
         }
     }
-    cases.iter().filter_map(|(group, arguments)| live::run(group, arguments)).collect()
+    cases.iter().map(|(group, arguments)| asked_live(group, arguments)).collect()
 }
 
 #[test]
 fn live_runs_agree() {
     for variant in ["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"] {
-        check(&live(variant));
+        check_live(live(variant), &[Clock::Grid], &TcpSpec::default());
     }
 }
 
-/// Switches of ns-2 that no recording has set, each against the knob that says the same.
-fn switched(variant: &str, settings: &str, spec: &TcpSpec) {
-    let mut runs = Vec::new();
-    for (group, arguments) in [("a", "queue=8 stop=10"), ("a", "queue=20 stop=10"), ("c", "gap=0.1 stop=13")]
-    {
-        let arguments = format!("variant={variant} preset=ns235 {arguments}");
-        runs.extend(live::run_with(group, &arguments, settings).map(|run| Run { spec: spec.clone(), ..run }));
-    }
-    check(&runs);
+/// A switch of ns-2 that no other recording has set, against the knob that says the same.
+struct Switch {
+    name: &'static str,
+    variants: &'static [&'static str],
+    settings: &'static str,
+    spec: TcpSpec,
 }
 
-#[test]
-fn newreno_slow_but_steady() {
-    let spec = TcpSpec { impatient: Some(false), ..TcpSpec::default() };
-    switched("NewReno", "Agent/TCP/Newreno set newreno_changes1_ 0", &spec);
-}
-
-#[test]
-fn newreno_without_partial_deflation() {
-    let spec = TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..TcpSpec::default() };
-    switched("NewReno", "Agent/TCP/Newreno set partial_window_deflation_ 0", &spec);
-}
-
-#[test]
-fn fack_overdamping() {
-    let spec = TcpSpec { fack_overdamping: Some(true), ..TcpSpec::default() };
-    switched("FACK", "Agent/TCP/Fack set ss-div4_ true", &spec);
-}
-
-#[test]
-fn fack_rampdown() {
-    let spec = TcpSpec { fack_rampdown: Some(true), ..TcpSpec::default() };
-    switched("FACK", "Agent/TCP/Fack set rampdown_ true", &spec);
-}
-
-#[test]
-fn timestamps_measure_every_new_ack() {
-    let spec = TcpSpec { timestamps: Some(true), ..TcpSpec::default() };
-    for variant in ["Tahoe", "Reno", "NewReno", "SACK"] {
-        switched(variant, "Agent/TCP set timestamps_ true", &spec);
-    }
-}
-
-#[test]
-fn vegas_thresholds() {
-    for (alpha, beta, gamma) in [(2, 4, 3), (0, 0, 0), (5, 5, 8)] {
+fn switches() -> Vec<Switch> {
+    const ALL: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK", "FACK", "Vegas"];
+    const PLAIN: &[&str] = &["Tahoe", "Reno", "NewReno", "SACK"];
+    let switch = |name, variants, settings, spec| Switch { name, variants, settings, spec };
+    let none = TcpSpec::default;
+    let vegas = |[alpha, beta, gamma]: [u32; 3]| {
         let [vegas_alpha, vegas_beta, vegas_gamma] = [alpha, beta, gamma].map(|value| Some(Packets(value)));
-        let spec = TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..TcpSpec::default() };
-        let settings = format!(
-            "foreach {{k v}} {{v_alpha_ {alpha} v_beta_ {beta} v_gamma_ {gamma}}} {{ Agent/TCP/Vegas set $k $v }}"
-        );
-        switched("Vegas", &settings, &spec);
+        TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..none() }
+    };
+    vec![
+        switch("no delay", ALL, "set no_delay 1", none()),
+        switch(
+            "slow but steady",
+            &["NewReno"],
+            "Agent/TCP/Newreno set newreno_changes1_ 0",
+            TcpSpec { impatient: Some(false), ..none() },
+        ),
+        switch(
+            "no partial deflation",
+            &["NewReno"],
+            "Agent/TCP/Newreno set partial_window_deflation_ 0",
+            TcpSpec { partial_deflation: Some(PartialDeflation::Whole), ..none() },
+        ),
+        switch(
+            "cap on exit",
+            &["NewReno"],
+            "Agent/TCP/Newreno set exit_recovery_fix_ 1",
+            TcpSpec { cap_cwnd_on_exit: Some(true), ..none() },
+        ),
+        switch(
+            "bursts of three",
+            ALL,
+            "Agent/TCP set maxburst_ 3",
+            TcpSpec { max_burst: Some(Packets(3)), ..none() },
+        ),
+        switch(
+            "no bursts",
+            &["SACK", "FACK"],
+            "Agent/TCP set maxburst_ 1",
+            TcpSpec { max_burst: Some(Packets(1)), ..none() },
+        ),
+        switch(
+            "no SYN",
+            PLAIN,
+            "Agent/TCP set syn_ false; Agent/TCP set delay_growth_ false",
+            TcpSpec { handshake: Some(Handshake::None), ..none() },
+        ),
+        switch(
+            "timestamps",
+            PLAIN,
+            "Agent/TCP set timestamps_ true",
+            TcpSpec { timestamps: Some(true), ..none() },
+        ),
+        switch(
+            "timestamps without headers",
+            PLAIN,
+            "Agent/TCP set timestamps_ true; Agent/TCP set useHeaders_ false",
+            TcpSpec { timestamps: Some(true), header: Some(Bytes(0)), ..none() },
+        ),
+        switch(
+            "overdamping",
+            &["FACK"],
+            "Agent/TCP/Fack set ss-div4_ true",
+            TcpSpec { fack_overdamping: Some(true), ..none() },
+        ),
+        switch(
+            "rampdown",
+            &["FACK"],
+            "Agent/TCP/Fack set rampdown_ true",
+            TcpSpec { fack_rampdown: Some(true), ..none() },
+        ),
+        switch(
+            "thresholds",
+            &["Vegas"],
+            "foreach {k v} {v_alpha_ 2 v_beta_ 4 v_gamma_ 3} { Agent/TCP/Vegas set $k $v }",
+            vegas([2, 4, 3]),
+        ),
+        switch(
+            "thresholds of zero",
+            &["Vegas"],
+            "foreach {k v} {v_alpha_ 0 v_beta_ 0 v_gamma_ 0} { Agent/TCP/Vegas set $k $v }",
+            vegas([0, 0, 0]),
+        ),
+    ]
+}
+
+/// The runs with a switch, on the grid.
+fn asked_of(switch: &Switch) -> Vec<(String, Asked)> {
+    let group = if switch.name == "no delay" { "z" } else { "a" };
+    let cases = switch.variants.iter().flat_map(|variant| [6, 20].map(|queue| (variant, queue)));
+    let asked = cases.map(|(variant, queue)| {
+        let arguments = format!("variant={variant} queue={queue} stop=4");
+        let asked = Asked::new(group, &arguments, Clock::Grid);
+        (
+            format!("{}, {variant}, queue {queue}", switch.name),
+            Asked { settings: switch.settings.into(), ..asked },
+        )
+    });
+    asked.collect()
+}
+
+#[test]
+fn recorded_switches_are_repeated() {
+    let switches = switches();
+    let mut runs = grid::runs("switches");
+    assert_eq!(runs.len(), switches.iter().flat_map(asked_of).count());
+    for run in &mut runs {
+        let name = run.name.split(", ").next().expect("a name");
+        let switch = switches.iter().find(|switch| switch.name == name).expect("a switch");
+        run.spec = switch.spec.clone();
     }
+    check(runs.iter().map(|run| (run, &[][..])));
+}
+
+#[test]
+#[ignore = "records anew with the ns-2 that is installed"]
+fn record_switches() {
+    let asked = switches().iter().flat_map(asked_of).collect::<Vec<_>>();
+    let runs = asked.into_iter().map(|(name, asked)| {
+        let found = live::run(&asked).expect("ns-2 is installed").0;
+        Run { name, ..found }
+    });
+    grid::keep("switches", &runs.collect::<Vec<_>>());
 }

@@ -7,7 +7,17 @@ from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.papers.bcmp import experiments, measures
-from roamlab.papers.bcmp.experiments import HIGH, LOW, READINGS, TCPS, TOPOLOGIES, WAYS, WINDOWS, Reading
+from roamlab.papers.bcmp.experiments import (
+    DEFAULT,
+    HIGH,
+    LOW,
+    READINGS,
+    TCPS,
+    TOPOLOGIES,
+    WAYS,
+    WINDOWS,
+    Reading,
+)
 from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
@@ -67,9 +77,18 @@ def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
     return downloads(batch, experiments.DEFAULT, runs, points)
 
 
-def procedures(batch: Batch) -> dict[Case, list[dict[str, int]]]:
-    """All that the protocol does, once in each network with either handover."""
+def still(batch: Batch, runs: int | range, reading: Reading) -> dict[Point, list[Download]]:
+    """Asks for some of what `sweep` has of no and of planned handovers: the tree, with a variant of each kind."""
+    points = product(["tree"], ["none", "planned"], ["reno", "sack", "vegas"], (LOW, HIGH))
+    return downloads(batch, reading, runs, list(points))
+
+
+def procedures(
+    batch: Batch, runs: int | range = 1, reading: Reading = DEFAULT
+) -> dict[Case, list[dict[str, int]]]:
+    """All that the protocol does, in each network with either handover."""
     wanted = {
-        case: (experiments.procedures(*case), 1) for case in product(TOPOLOGIES, ("planned", "unplanned"))
+        case: (experiments.procedures(*case, reading), runs)
+        for case in product(TOPOLOGIES, ("planned", "unplanned"))
     }
     return batch.each(wanted, measures.of_procedures)

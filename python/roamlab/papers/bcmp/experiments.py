@@ -6,7 +6,7 @@ evaluated under each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -201,9 +201,9 @@ def streams(topology: str, way: str, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def procedures(topology: str, way: str) -> Scenario:
+def procedures(topology: str, way: str, reading: Reading = DEFAULT) -> Scenario:
     """All that the protocol does in one run: logins, logouts, changes of the anchor, paging by a packet each 5 s."""
-    data = streams(topology, way, Reading(anchor_change=True)).tables
+    data = streams(topology, way, replace(reading, anchor_change=True)).tables
     rare = {"kind": "cbr", "start": "10 s", "rate": "320 bit/s", "packet": "200 B"}
     data["flows"].append({"name": "rare", "path": ["5", "resident-21"], "app": rare})
     data["mobility"] |= {

@@ -107,4 +107,11 @@ def _decide(found: evidence.Evidence) -> list[Claim]:
     return [claim(found) for claim in claims.OF_READING.values()]
 
 
-SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=2, confirm=6)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """One run of all procedures; no and planned handovers in the tree, with a variant of each kind."""
+    procedures = evidence.procedures(batch, runs[:1], reading)
+    still = evidence.still(batch, runs, reading)
+    return lambda: [claims.login(procedures), claims.nomove(still, str(reading))]
+
+
+SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=2, confirm=4, beside=beside)

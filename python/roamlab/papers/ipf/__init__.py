@@ -28,7 +28,7 @@ def reproduce(session: Session) -> Report:
     batch = Batch()
     sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
     found = evidence.gather(batch, session.runs)
-    anatomy = evidence.anatomy(batch, session)
+    anatomy = evidence.anatomy(batch, session.runs)
     traces = evidence.traces(batch)
     batch.make(session.store, session.threads)
     return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})

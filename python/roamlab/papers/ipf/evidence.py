@@ -23,14 +23,11 @@ from roamlab.papers.ipf.experiments import (
     Reading,
 )
 from roamlab.papers.records import queue_trace, reads
-from roamlab.papers.runs import SEED, by_reading
-from roamlab.records.store import Store
-from roamlab.running.ensemble import Job, run_all
+from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from roamlab.papers import Session
     from roamlab.papers.ipf.measures import (
         Arrival,
         Average,
@@ -90,8 +87,8 @@ class Sweep:
 class Anatomy:
     """What varies little or not at all."""
 
-    unmarked: dict[str, list[Results]]
-    """By queue, when nothing is marked."""
+    unmarked: dict[str, list[dict[str, str]]]
+    """By queue, when nothing is marked: what the runs are compared by."""
     transfer: dict[bool, list[Transfer]]
     spoofed: dict[str, list[Spoofed]]
     priority_tests: list[int]
@@ -188,17 +185,23 @@ def swept(
     return Sweep(reading, batch.each(points, measures.point), planned)
 
 
-def anatomy(batch: Batch, session: Session) -> Anatomy:
-    """Fig. 6, sections II-A and III: a few runs are enough. Runs that are compared row by row are kept whole."""
-    few, some = min(session.runs, 2), alternative_runs(session.runs)
-    jobs = {queue: [Job(experiments.unmarked(queue), SEED, run) for run in range(few)] for queue in QUEUES}
-    store = Store(session.store / "runs")
-    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred"), few)}
-    ways = {on: (experiments.transfer(on), some) for on in (True, False)}
-    policies = {policy: (experiments.spoofed(policy), some) for policy in ("clear", "drop", "honour")}
-    plans = {gap: (experiments.plan(gap, "mred"), few) for gap in GAPS_S}
+def anatomy(
+    batch: Batch,
+    runs: int | range,
+    reading: Reading = DEFAULT,
+    gaps: Sequence[float] = GAPS_S,
+) -> Anatomy:
+    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough."""
+    few, some = (min(runs, 2), alternative_runs(runs)) if isinstance(runs, int) else (runs, runs)
+    unmarked = {queue: (experiments.unmarked(queue, reading), few) for queue in QUEUES}
+    full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", reading), few)}
+    ways = {on: (experiments.transfer(on, reading), some) for on in (True, False)}
+    policies = {
+        policy: (experiments.spoofed(policy, reading), some) for policy in ("clear", "drop", "honour")
+    }
+    plans = {gap: (experiments.plan(gap, "mred", reading), few) for gap in gaps}
     return Anatomy(
-        unmarked={queue: run_all(of_queue, store, session.threads) for queue, of_queue in jobs.items()},
+        unmarked=batch.each(unmarked, measures.fingerprint),
         transfer=batch.each(ways, measures.transfer),
         spoofed=batch.each(policies, measures.spoofed),
         priority_tests=batch.each(full, _tested_priority)["full"],

@@ -282,14 +282,14 @@ def plan(gap_s: float, queue: str, reading: Reading = DEFAULT) -> Scenario:
 
 
 @cache
-def unmarked(queue: str) -> Scenario:
+def unmarked(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S),
-        DEFAULT.residents,
-        _queue(queue, DEFAULT.thresholds, DEFAULT),
-        DEFAULT,
+        visits(VISITS, HOSTS, SPAN_S, reading.gap_s),
+        reading.residents,
+        _queue(queue, reading.thresholds, reading),
+        reading,
         span_s=SPAN_S,
         record={"queues": [AIR]},
         **{"mobility.buffer.mark_forwarded": False},
@@ -301,14 +301,14 @@ ALONE_S = 5.0
 
 
 @cache
-def transfer(layer2_ack: bool) -> Scenario:
+def transfer(layer2_ack: bool, reading: Reading = DEFAULT) -> Scenario:
     """Section II-A: one transfer alone is handed off, with layer-2 acknowledgement and without."""
     return _scenario(
         f"transfer, layer-2 acknowledgement {'on' if layer2_ack else 'off'}",
         [Mover(((ALONE_S, 20.0),))],
         0,
         {"kind": "droptail", "limit": f"{LIMIT_PKTS} pkt"},
-        DEFAULT,
+        reading,
         span_s=8.0,
         record={"deliveries": True, "tcp": True},
         **{"mobility.buffer.layer2_ack": layer2_ack},
@@ -316,14 +316,14 @@ def transfer(layer2_ack: bool) -> Scenario:
 
 
 @cache
-def spoofed(policy: str) -> Scenario:
+def spoofed(policy: str, reading: Reading = DEFAULT) -> Scenario:
     """The end of section III: a resident's correspondent marks its own packets."""
     scenario = _scenario(
         f"spoofed marks, {policy}",
         [],
-        DEFAULT.residents,
-        _queue("mred", DEFAULT.thresholds, DEFAULT),
-        DEFAULT,
+        reading.residents,
+        _queue("mred", reading.thresholds, reading),
+        reading,
         span_s=30.0,
     )
     return scenario.set_all({"flows.resident1.dscp": 3, "network.foreign_marks": policy})

@@ -104,4 +104,9 @@ def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Cl
     return partial(claims.read, found, evidence.swept(batch, reading, runs, VISITS, HOSTS, GAPS_S))
 
 
-SPACE = Space("IPF", DEFAULT, AXES, ask, runs=4, confirm=12)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that few of the axes touch."""
+    return partial(claims.alone, evidence.anatomy(batch, runs, reading, GAPS_S))
+
+
+SPACE = Space("IPF", DEFAULT, AXES, ask, runs=4, confirm=12, beside=beside, few=2)

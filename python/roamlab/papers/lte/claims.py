@@ -434,6 +434,16 @@ TESTS = {
 """The comparisons of random runs, whose p-values are adjusted together."""
 
 
+def alone(anatomy: Anatomy) -> list[Claim]:
+    """Those on single experiments."""
+    return [_double(anatomy), _model(anatomy), _ecn(anatomy), _mispredict(anatomy)]
+
+
+def beside(found: Evidence, anatomy: Anatomy) -> list[Claim]:
+    """Those that few of the axes touch."""
+    return [_chart(found), *alone(anatomy)]
+
+
 def read(found: Evidence) -> list[Claim]:
     """Those that depend on a reading, under one."""
     return [claim(found) for claim in BY_EVIDENCE]
@@ -443,7 +453,6 @@ def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
     default = evidence["default"]
     others = [found for found in evidence.values() if found is not default]
-    alone = [_chart(default), _double(anatomy), _model(anatomy), _ecn(anatomy), _mispredict(anatomy)]
-    return alone + [
+    return beside(default, anatomy) + [
         replace(claim(default), others=tuple(claim(found) for found in others)) for claim in BY_EVIDENCE
     ]

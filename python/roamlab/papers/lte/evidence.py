@@ -11,7 +11,6 @@ from roamlab.papers.lte.experiments import (
     DEFAULT,
     PREDICTIONS,
     READINGS,
-    SHORT_S,
     TARGETS,
     Aqm,
     Reading,
@@ -108,31 +107,38 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     )
 
 
-def anatomy(batch: Batch, runs: int) -> Anatomy:
-    """The experiments of one reading."""
-    few = anatomy_runs(runs)
+def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
+    """The experiments of one reading: `anatomy_runs` of so many, or those with these numbers."""
+    few = anatomy_runs(runs) if isinstance(runs, int) else runs
+    short_s, watch_s, air_s = reading.short_s, reading.watch_s, reading.air_ms / 1e3
+    kinds: tuple[tuple[str, Aqm, bool], ...] = (
+        ("always-ect, ECN", "mark", True),
+        ("always-ect, no ECN", "mark", False),
+        ("RFC 6040, ECN", "mark, RFC 6040", True),
+        ("RFC 6040, no ECN", "mark, RFC 6040", False),
+    )
     tunnels = {
-        "always-ect, ECN": experiments.active_queue("standard", "mark", seconds=SHORT_S),
-        "always-ect, no ECN": experiments.active_queue("standard", "mark", ecn=False, seconds=SHORT_S),
-        "RFC 6040, ECN": experiments.active_queue("standard", "mark, RFC 6040", seconds=SHORT_S),
-        "RFC 6040, no ECN": experiments.active_queue(
-            "standard", "mark, RFC 6040", ecn=False, seconds=SHORT_S
-        ),
+        name: (experiments.active_queue("standard", aqm, reading, ecn=ecn, seconds=short_s), few)
+        for name, aqm, ecn in kinds
     }
+    handover = partial(measures.handover, watch_s=watch_s, air_s=air_s)
     peaks: dict[tuple[int, bool], list[Handover]] = {}
     for window in PEAKS:
-        cases = {(window, moves): (experiments.peak(window, moves), few) for moves in (True, False)}
-        peaks |= batch.each(cases, partial(measures.handover, largest=window))
+        cases = {(window, moves): (experiments.peak(window, moves, reading), few) for moves in (True, False)}
+        peaks |= batch.each(cases, partial(handover, largest=window))
     predictions = {
-        (name, comes): (experiments.predicted(lead, comes=comes), few)
+        (name, comes): (experiments.predicted(lead, reading, comes=comes), few)
         for name, lead in PREDICTIONS.items()
         for comes in (True, False)
     }
+    double = {n: (experiments.double_queuing(n, reading), few) for n in TARGETS}
     return Anatomy(
-        double=batch.each({n: (experiments.double_queuing(n), few) for n in TARGETS}, measures.forwarded),
+        double=batch.each(double, measures.forwarded),
         peaks=peaks,
-        tunnels=batch.each({name: (scenario, few) for name, scenario in tunnels.items()}, measures.active),
-        predictions=batch.each(predictions, measures.handover),
+        tunnels=batch.each(
+            tunnels, partial(measures.active, largest=reading.window_aqm, watch_s=watch_s, air_s=air_s)
+        ),
+        predictions=batch.each(predictions, handover),
     )
 
 

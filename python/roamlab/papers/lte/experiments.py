@@ -197,9 +197,9 @@ def active_queue(
 
 
 @cache
-def double_queuing(targets: int) -> Scenario:
+def double_queuing(targets: int, reading: Reading = DEFAULT) -> Scenario:
     """Section III.B: the standard procedure with every packet's way through the router on record."""
-    scenario = forwarding("standard", targets)
+    scenario = forwarding("standard", targets, reading)
     return scenario.set_all(
         {
             "run.duration": "2.8 s",
@@ -209,12 +209,12 @@ def double_queuing(targets: int) -> Scenario:
 
 
 @cache
-def peak(window: int, moves: bool) -> Scenario:
+def peak(window: int, moves: bool, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 4: another cwnd_MAX, as the advertised window; with the handover and without, the model's ideal case."""
     changes: dict[str, Any] = {"flows.ref.transport.window": f"{window} pkt"}
     if not moves:
         changes["hosts.ref.visits"] = [{"cell": "enb1", "at": "0 s"}]
-    return forwarding("standard").set_all(changes)
+    return forwarding("standard", reading=reading).set_all(changes)
 
 
 PREDICTIONS: dict[str, float | None] = {
@@ -228,9 +228,9 @@ PREDICTIONS: dict[str, float | None] = {
 
 
 @cache
-def predicted(lead_s: float | None, *, comes: bool = True) -> Scenario:
+def predicted(lead_s: float | None, reading: Reading = DEFAULT, *, comes: bool = True) -> Scenario:
     """Section V.A.2: a handover predicted so long before, or, if it never `comes`, a wrong prediction."""
-    scenario = forwarding("standard" if lead_s is None else "predictive")
+    scenario = forwarding("standard" if lead_s is None else "predictive", reading=reading)
     changes: dict[str, Any] = {}
     if lead_s is not None:
         at = f"{round((HANDOVER_S - lead_s) * 1e3)} ms"

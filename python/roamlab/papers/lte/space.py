@@ -63,4 +63,10 @@ def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Cl
     return partial(claims.read, evidence.evidence(batch, reading, runs))
 
 
-SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that few of the axes touch."""
+    standard = evidence.evidence(batch, reading, runs)
+    return partial(claims.beside, standard, evidence.anatomy(batch, runs, reading))
+
+
+SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40, beside=beside, few=4)

@@ -155,7 +155,7 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "when a queue is empty",
-        "when its last packet leaves, and at an arrival that finds it empty",
+        "when its last packet leaves, and at an arrival that finds it empty; all the time that it is empty run too",
         "the paper does not say (B3)",
     ),
     Assumption(

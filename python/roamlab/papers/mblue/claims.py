@@ -465,11 +465,15 @@ def read(found: Evidence) -> list[Claim]:
     return [claim(found) for claim in BY_EVIDENCE]
 
 
+def alone(anatomy: Anatomy) -> list[Claim]:
+    """Those on the moving host alone."""
+    return [_eq1(anatomy), _reorder(anatomy), _perhost(anatomy), _local(anatomy)]
+
+
 def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
     """All claims, under the default reading, with those that depend on a reading under the others too."""
     default = evidence["default"]
     others = [found for found in evidence.values() if found is not default]
-    alone = [_eq1(anatomy), _reorder(anatomy), _perhost(anatomy), _local(anatomy)]
-    return alone + [
+    return alone(anatomy) + [
         replace(claim(default), others=tuple(claim(found) for found in others)) for claim in BY_EVIDENCE
     ]

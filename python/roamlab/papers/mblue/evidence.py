@@ -9,6 +9,7 @@ import numpy as np
 
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
+    DEFAULT,
     HANDOFF_S,
     QUEUES,
     READINGS,
@@ -119,16 +120,16 @@ def alternative_runs(runs: int) -> int:
     return min(runs, 30)
 
 
-def anatomy(batch: Batch, runs: int) -> Anatomy:
-    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` are enough."""
+def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
+    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` of `runs` are enough."""
 
     def both(
-        experiment: Callable[[bool], Scenario], runs: int, take: Callable[[Results], T]
+        experiment: Callable[[bool, Reading], Scenario], runs: int | range, take: Callable[[Results], T]
     ) -> dict[bool, list[T]]:
-        return batch.each({on: (experiment(on), runs) for on in (True, False)}, take)
+        return batch.each({on: (experiment(on, reading), runs) for on in (True, False)}, take)
 
-    few = alternative_runs(runs)
-    ways = {way: (experiments.transfer(way), few) for way in ("detour", "no detour", "wait")}
+    few = alternative_runs(runs) if isinstance(runs, int) else runs
+    ways = {way: (experiments.transfer(way, reading), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
         outage=both(experiments.outage, 1, measures.outage),
         detection=both(experiments.detection, few, _detection),

@@ -162,9 +162,11 @@ def three_handoffs(queue: str, reading: Reading = DEFAULT) -> Scenario:
     return _named(_read(model(), reading).set_all(changes), f"three handoffs, {queue}")
 
 
-def _alone(**mobility: Any) -> dict[str, Any]:
+def _alone(reading: Reading, **mobility: Any) -> dict[str, Any]:
     """The model with the moving host alone, and other parameters of the mobility protocol."""
+    mobility = {"tb_mode": reading.beacon} | mobility
     return {
+        "run.profile": reading.profile,
         "hosts": [
             {
                 "name": "mh",
@@ -192,10 +194,13 @@ _PROBES: list[dict[str, Any]] = [
 
 
 @cache
-def outage(route_optimisation: bool) -> Scenario:
+def outage(route_optimisation: bool, reading: Reading = DEFAULT) -> Scenario:
     """Eq. 1: a probe each millisecond, both ways, and no buffer, so that the outage can be seen."""
     changes = _alone(
-        route_optimisation=route_optimisation, smooth_handoff=route_optimisation, buffer={"at": "none"}
+        reading,
+        route_optimisation=route_optimisation,
+        smooth_handoff=route_optimisation,
+        buffer={"at": "none"},
     ) | {"run.duration": "7 s", "flows": _PROBES}
     return _named(
         model().set_all(changes), f"outage, route optimisation {'on' if route_optimisation else 'off'}"
@@ -203,10 +208,17 @@ def outage(route_optimisation: bool) -> Scenario:
 
 
 @cache
-def detection(local_handoff: bool) -> Scenario:
+def detection(local_handoff: bool, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 3: how soon the new agent knows that the host has moved; the phase of beacons is random."""
-    changes = _alone(local_handoff=local_handoff, tb_mode="uniform") | {"run.duration": "8 s", "flows": []}
+    changes = _alone(reading, local_handoff=local_handoff, tb_mode="uniform") | {
+        "run.duration": "8 s",
+        "flows": [],
+    }
     return _named(model().set_all(changes), f"detection, local handoff {'on' if local_handoff else 'off'}")
+
+
+def _floored(flow: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    return {**flow, "transport": {**flow["transport"], "min_rto": reading.min_rto}}
 
 
 def _large(limit: str) -> dict[str, Any]:
@@ -214,30 +226,34 @@ def _large(limit: str) -> dict[str, Any]:
 
 
 @cache
-def transfer(way: str) -> Scenario:
+def transfer(way: str, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 4: the moving host's transfer alone through large buffers.
 
     With the "detour", with "no detour", and with the detour and a "wait" of the new base station that keeps direct
     packets behind forwarded ones.
     """
-    moving = [flow for flow in model().tables["flows"] if flow["name"] == "moving"]
+    moving = [_floored(flow, reading) for flow in model().tables["flows"] if flow["name"] == "moving"]
     buffer = _large("1000 pkt") | {
         "detour": way != "no detour",
         "in_order_wait": "10 ms" if way == "wait" else "0 s",
     }
-    changes = _alone(buffer=buffer) | {"run.duration": "8 s", "flows": moving, "record.packets": True}
+    changes = _alone(reading, buffer=buffer) | {
+        "run.duration": "8 s",
+        "flows": moving,
+        "record.packets": True,
+    }
     return _named(model().set_all(changes), f"transfer, {way}")
 
 
 @cache
-def many_flows(buffered: bool) -> Scenario:
+def many_flows(buffered: bool, reading: Reading = DEFAULT) -> Scenario:
     """Section II: one host with two TCP flows and a UDP flow, and one buffer, or none."""
-    (moving,) = (flow for flow in model().tables["flows"] if flow["name"] == "moving")
+    (moving,) = (_floored(flow, reading) for flow in model().tables["flows"] if flow["name"] == "moving")
     tcp = [
         {**moving, "name": name, "transport": {**moving["transport"], "window": "30 pkt"}}
         for name in ("tcp1", "tcp2")
     ]
     udp = {**_PROBES[0], "name": "udp", "app": {**_PROBES[0]["app"], "rate": "100 kbit/s", "packet": "200 B"}}
     buffer = _large("200 pkt") if buffered else {"at": "none"}
-    changes = _alone(buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}
+    changes = _alone(reading, buffer=buffer) | {"run.duration": "8 s", "flows": [*tcp, udp]}
     return _named(model().set_all(changes), f"many flows, {'buffered' if buffered else 'not buffered'}")

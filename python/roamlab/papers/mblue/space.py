@@ -74,4 +74,9 @@ def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Cl
     return partial(claims.read, evidence.evidence(batch, reading, runs))
 
 
-SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """The claims that few of the axes touch."""
+    return partial(claims.alone, evidence.anatomy(batch, runs, reading))
+
+
+SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30, beside=beside)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
 from roamlab.papers.ripple import claims, evidence, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, TCPS
+from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, SOFT_MS, TCPS
 from roamlab.papers.runs import Batch
 from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
 
@@ -54,13 +56,14 @@ def report(
     decided = [claims.blocks(named[default.reading.profile]), *of_reading]
     tables = [
         _points(default),
+        _peak(found),
         _named(default, found[RFC], named),
         _by_reading(found),
         readings_table(of_reading, list(found)),
         _explained(explained),
         _causes(explained),
     ]
-    names = ["points", "named", "by-reading", "readings", "explained", "causes"]
+    names = ["points", "peak", "named", "by-reading", "readings", "explained", "causes"]
     if pairs:
         both = {"default": default} | pairs
         tables += [_by_reading(both), readings_table(claims.read(both), list(both))]
@@ -102,6 +105,20 @@ def _points(found: Evidence) -> Table:
     headings = ("TCP", "delay [ms]", *(f"{way}, {what}" for what in measured for way in MECHANISMS))
     rows = [row(tcp, delay) for tcp in TCPS for delay in DELAYS_MS]
     return Table("Figs. 3 to 6: means over the runs, with 95 % intervals", headings, rows)
+
+
+def _peak(found: dict[str, Evidence]) -> Table:
+    """The overlap with the highest throughput, mean of TCPs and mechanisms; the smallest of equal ones."""
+
+    def peaks(of: Evidence) -> list[float]:
+        through = [
+            sum(claims.throughput(of, tcp, way, overlap) for tcp in TCPS for way in MECHANISMS)
+            for overlap in SOFT_MS
+        ]
+        return [float(SOFT_MS[at]) for at in np.argmax(np.array(through), axis=0)]
+
+    rows: list[Row] = [(name, mean_cell(peaks(of))) for name, of in found.items()]
+    return Table("Where throughput is highest in a soft handover", ("reading", "overlap [ms]"), rows)
 
 
 def _by_reading(found: dict[str, Evidence]) -> Table:

@@ -89,10 +89,16 @@ def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[
     return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
 
 
-def named(batch: Batch, runs: int, reading: Reading) -> dict[Case, list[Run]]:
+def named(
+    batch: Batch,
+    runs: int | range,
+    reading: Reading,
+    tcps: Sequence[str] = TCPS,
+    delays_ms: Sequence[int] = NAMED_MS,
+) -> dict[Case, list[Run]]:
     """The map of the named protocols, by TCP, protocol and delay in ms."""
     wanted = {
         (tcp, protocol, delay): (experiments.named(tcp, protocol, delay, reading), runs)
-        for tcp, protocol, delay in product(TCPS, NAMED, NAMED_MS)
+        for tcp, protocol, delay in product(tcps, NAMED, delays_ms)
     }
     return batch.each(wanted, measures.of_run)

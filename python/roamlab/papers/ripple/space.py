@@ -130,4 +130,10 @@ def _decide(found: evidence.Evidence) -> list[Claim]:
     return [claim(found) for claim in claims.OF_READING.values()]
 
 
-SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=4, confirm=12)
+def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """That all named protocols run, with Reno and the longest gap and overlap of the map."""
+    found = evidence.named(batch, runs, reading, ["reno"], [min(evidence.NAMED_MS), max(evidence.NAMED_MS)])
+    return lambda: [claims.blocks(found)]
+
+
+SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=2, confirm=6, beside=beside, few=1)

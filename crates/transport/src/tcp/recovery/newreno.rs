@@ -34,15 +34,15 @@ impl LossRecovery for NewReno {
         }
         state.window.inflation = 0;
         state.advance(header.ack, now);
+        if exits && state.params.cap_cwnd_on_exit {
+            // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS).
+            let in_flight = f64::from(state.flight_size().max(1) + 1);
+            state.window.cwnd = state.window.ssthresh.min(in_flight);
+        }
         if !exits || state.params.grow_on_recovery_exit {
             state.grow(now);
         }
         if exits {
-            if state.params.cap_cwnd_on_exit {
-                // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS).
-                let in_flight = f64::from(state.flight_size().max(1) + 1);
-                state.window.cwnd = state.window.ssthresh.min(in_flight);
-            }
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
         state.permit_window();

@@ -70,6 +70,7 @@ impl LossRecovery for Ns2Fack {
         }
         if let Some(hole) = self.next_hole(state.una) {
             self.mark_retransmitted(state, hole);
+            state.use_quota();
             return Some(hole);
         }
         // Outside a recovery fack is one above una at most, unless the receiver takes back what it has reported.
@@ -78,6 +79,7 @@ impl LossRecovery for Ns2Fack {
             return None;
         }
         state.nxt += 1;
+        state.use_quota();
         Some(state.nxt - 1)
     }
 }

@@ -97,6 +97,7 @@ impl LossRecovery for Pipe {
             state.next_new()?
         };
         self.pipe += 1;
+        state.use_quota();
         Some(seq)
     }
 }

@@ -30,6 +30,9 @@ impl LossRecovery for Tahoe {
         self.then_window = state.params.ns2_quirks && state.params.max_burst.0 > 0;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
+            if let Some(left) = state.left_by_burst() {
+                state.quota = SendQuota::Window(left + 1);
+            }
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
             state.window.cwnd = 1.0;
@@ -37,6 +40,8 @@ impl LossRecovery for Tahoe {
             state.nxt = state.una;
             self.then_window = false;
             state.permit_window();
+        } else if let Some(left) = state.left_by_burst() {
+            state.quota = SendQuota::Window(left);
         }
     }
 

@@ -1,0 +1,222 @@
+"""A scenario with one suspect taken away: what is changed, and the changed scenario."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from roamlab.causes.suspects import timeouts
+from roamlab.records.metrics import span_s
+from roamlab.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from roamlab.causes.stalls import Stall
+    from roamlab.causes.suspects import Suspect
+    from roamlab.records.results import Results
+
+AMPLE = "100000 pkt"
+"""A limit that nothing reaches."""
+_LONG = "1 min"
+_EXPIRIES = ("hold", "longest_wait", "forwarding_hold", "tunnel_lifetime", "preparation_lifetime")
+_LIMITS = ("limit", "buffer_limit")
+
+Tables = dict[str, Any]
+
+
+class Removal(NamedTuple):
+    """One change that takes a suspect away."""
+
+    what: str
+    """In words: "without the loss of `attach` of mh"."""
+    scenario: Scenario
+
+
+def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenario) -> Iterator[Removal]:
+    """Ways to take a suspect away, the smallest first. None if the scenario has no field for it."""
+    makers: dict[str, Callable[..., Iterator[tuple[str, Tables]]]] = {
+        "message lost": _without_fault,
+        "message late": _without_fault,
+        "packet lost": _without_drops,
+        "link change": _without_changes,
+        "wrong prediction": _without_prediction,
+        "buffer too small": _larger_buffer,
+        "timer too short": _longer_timer,
+        "queue full": _longer_queue,
+        "spurious timeout": _other_floor,
+        "long timeout": _other_floor,
+        "handover": _without_gap,
+    }
+    for what, data in makers[suspect.kind](suspect, stall, results, scenario):
+        yield Removal(what, Scenario.from_dict(data, scenario.name, f" ({what})"))
+
+
+def _without_fault(
+    suspect: Suspect, _stall: Stall, results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    faults = scenario.tables.get("faults", [])
+    sent = results.signalling.filter(pl.col("message").cast(pl.String) == suspect.name).sort("id")
+    late = suspect.kind == "message late"
+    for number, fault in enumerate(faults):
+        host = fault.get("host")
+        if fault["message"] != suspect.name or host not in (None, suspect.host) or late != ("delay" in fault):
+            continue
+        counted = sent if host is None else sent.filter(pl.col("host").cast(pl.String) == host)
+        serials = counted["serial"].to_list()
+        which = serials.index(suspect.serial) + 1 if suspect.serial in serials else 0
+        word = "on time" if late else "not lost"
+        if which in fault["occurrences"] and len(fault["occurrences"]) > 1:
+            data = scenario.tables
+            data["faults"][number]["occurrences"].remove(which)
+            yield f"`{suspect.name}` number {which} {word}", data
+        data = scenario.tables
+        del data["faults"][number]
+        if not data["faults"]:
+            del data["faults"]
+        yield f"every `{suspect.name}` {word}", data
+
+
+def _without_drops(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    found = _link(scenario, suspect.place)
+    if found is None:
+        return
+    number, forward = found
+    data, name = scenario.tables, "drops" if forward else "reverse_drops"
+    if data["links"][number].pop(name, None):
+        yield f"no packet lost by force at {suspect.place}", data
+
+
+def _without_changes(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    found = _link(scenario, suspect.place)
+    if found is not None:
+        data = scenario.tables
+        if data["links"][found[0]].pop("changes", None):
+            yield f"the link {suspect.place} as it was at the start", data
+
+
+def _without_prediction(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    for number, protocol in enumerate(_protocols(scenario.tables)):
+        listed = protocol.get("predictions", [])
+        kept = [
+            each
+            for each in listed
+            if abs(span_s(each["at"]) - suspect.time_ns / 1e9) > 1e-6 or each["host"] != suspect.host
+        ]
+        if len(kept) < len(listed):
+            data = scenario.tables
+            _protocols(data)[number]["predictions"] = kept
+            yield f"no prediction for {suspect.host} at {suspect.time_ns / 1e9:.3f} s", data
+        for share in ("wrong", "false_alarms"):
+            if protocol.get("trigger", {}).get(share):
+                data = scenario.tables
+                _protocols(data)[number]["trigger"][share] = 0.0
+                yield f"trigger.{share} = 0", data
+
+
+def _larger_buffer(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    yield from _in_mobility(scenario, _LIMITS, ("buffer", "equaliser"), AMPLE)
+
+
+def _longer_timer(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    yield from _in_mobility(scenario, _EXPIRIES, ("buffer", "timers"), _LONG)
+
+
+def _in_mobility(
+    scenario: Scenario, names: tuple[str, ...], below: tuple[str, ...], value: str
+) -> Iterator[tuple[str, Tables]]:
+    """One field of a protocol after the other, written or by default, with another value."""
+    for number, protocol in enumerate(_protocols(scenario.parameters)):
+        for name in names:
+            for table in ("", *below):
+                holder = protocol.get(table, {}) if table else protocol
+                if isinstance(holder, dict) and holder.get(name):
+                    data = scenario.tables
+                    own = _protocols(data)[number]
+                    (own.setdefault(table, {}) if table else own)[name] = value
+                    path = ".".join(filter(None, ("mobility", table, name)))
+                    yield f"{path} {value} instead of {holder[name]}", data
+
+
+def _longer_queue(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    data = scenario.tables
+    ample = {"kind": "droptail", "limit": AMPLE}
+    found, place = _link(scenario, suspect.place), suspect.place
+    cell = place.split("/")[0]
+    ends = place.split("->")
+    if found is not None:
+        data["links"][found[0]]["queue" if found[1] else "reverse_queue"] = ample
+    elif "/air" in place and cell in data.get("cells", {}):
+        data["cells"][cell]["queue"] = ample
+    elif len(ends) == 2 and ends[1] in data.get("cells", {}) and _is_host(data, ends[0]):
+        data.setdefault("network", {})["uplink_queue"] = ample
+    elif backhaul := next((end for end in ends if end in data.get("cells", {})), ""):
+        data["cells"][backhaul]["backhaul"]["queue"] = ample
+    else:
+        return
+    yield f"a queue without limit at {place}", data
+
+
+def _other_floor(
+    suspect: Suspect, stall: Stall, results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    spurious = suspect.kind == "spurious timeout"
+    longest = max(timeouts(results, stall)["rto_ns"].to_list(), default=0)
+    value = f"{2 * longest} ns" if spurious else "50 ms"
+    for number, flow in enumerate(scenario.tables.get("flows", [])):
+        # A flow of a group has the group's name and its number behind it.
+        if stall.flow == flow["name"] or stall.flow.startswith(f"{flow['name']}-"):
+            data = scenario.tables
+            data["flows"][number].setdefault("transport", {})["min_rto"] = value
+            floor = f"{2 * longest / 1e9:.3g} s" if spurious else value
+            yield f"an RTO of at least {floor}", data
+
+
+def _without_gap(
+    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    data = scenario.tables
+    if data.get("radio", {}).get("gap"):
+        data["radio"]["gap"] = "0 ns"
+        yield "a change of cells without a gap", data
+
+
+def _protocols(data: Tables) -> list[Tables]:
+    mobility = data.get("mobility") or []
+    return mobility if isinstance(mobility, list) else [mobility]
+
+
+def _is_host(data: Tables, name: str) -> bool:
+    return any(name == host["name"] or name.startswith(f"{host['name']}-") for host in data.get("hosts", []))
+
+
+def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:
+    """Number of the link with this name, and whether that is its first direction."""
+    for number, link in enumerate(scenario.tables.get("links", [])):
+        ends = link["between"]
+        if "->".join(ends) == place:
+            return number, True
+        if "->".join(reversed(ends)) == place:
+            return number, False
+    return None
+
+
+def recorded(scenario: Scenario) -> Scenario:
+    """The same scenario with the tables that stalls are told from switched on."""
+    data = deepcopy(scenario.tables)
+    data.setdefault("record", {}).update({"deliveries": True, "tcp": True, "packets": True})
+    return Scenario.from_dict(data, scenario.name)

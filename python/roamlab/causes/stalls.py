@@ -1,0 +1,114 @@
+"""The stalls of a flow: no new data reached it although its sender had some. docs/metrics.md defines them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roamlab.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from roamlab.records.columns import Columns
+    from roamlab.records.results import Results
+
+FLOOR_NS = 200_000_000
+"""The shortest silence that can be a stall."""
+NEEDED = ("deliveries", "tcp", "packets")
+"""Tables, switched on under `record`, from which stalls and their causes are told."""
+_DATA = ("data", "syn", "datagram")
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A silence of a flow, in ns from the start of the run."""
+
+    flow: str
+    start_ns: int
+    end_ns: int
+    round_trip_ns: int
+    """Twice the smallest one-way delay of the flow's data; 0 if none arrived."""
+    cut_off: bool
+    """The run ended before data came again."""
+
+    @property
+    def length_ns(self) -> int:
+        """How long it was."""
+        return self.end_ns - self.start_ns
+
+    def overlaps(self, other: Stall) -> bool:
+        """They have a moment in common."""
+        return self.start_ns < other.end_ns and other.start_ns < self.end_ns
+
+
+def stalls(results: Results, flow: str) -> list[Stall]:
+    """The stalls of a flow, longest first. The tables `NEEDED` must have been recorded."""
+    arrived = results.columns("deliveries")
+    rows = arrived.where("flow", flow)
+    fresh = rows & arrived["fresh"].astype(bool)
+    times, numbers = arrived["time_ns"][fresh], arrived["seq"][fresh]
+    delays = arrived["time_ns"][rows] - arrived["sent_ns"][rows]
+    round_trip = 2 * int(delays.min()) if delays.size else 0
+    sends = _Sends.of(results.columns("packets"), flow, times, numbers)
+    if not sends.times.size:
+        return []
+    totals = results.columns("flows")
+    (own,) = np.flatnonzero(totals.where("flow", flow))
+    completed = int(totals["completed_ns"][own])
+    whole_file = sends_file(results, flow)
+    end = completed if completed >= 0 else results.manifest.outline.duration_ns
+    bounds = np.concatenate([[sends.begin], times, [end]])
+    limit = max(FLOOR_NS, round_trip)
+    found = []
+    for number in np.flatnonzero(np.diff(bounds) > limit):
+        before, after = int(bounds[number]), int(bounds[number + 1])
+        last = bool(number == times.size)
+        # A file that goes on is never idle: what has arrived may be waiting for its acknowledgement.
+        start = before if whole_file and not last else sends.waiting_since(before, after, round_trip)
+        if start is not None and after - start > limit:
+            found.append(Stall(flow, start, after, round_trip, last))
+    return sorted(found, key=lambda stall: (-stall.length_ns, stall.start_ns))
+
+
+def sends_file(results: Results, flow: str) -> bool:
+    """Whether the application of a flow, or of the group that it is of, is a file transfer."""
+    made = results.manifest
+    listed = Scenario(made.scenario_text, made.scenario_name).tables.get("flows", [])
+    own = [each for each in listed if each["name"] == flow]
+    of_group = [each for each in listed if flow.startswith(f"{each['name']}-")]
+    return any(each["app"]["kind"] == "ftp" for each in own or of_group)
+
+
+@dataclass(frozen=True)
+class _Sends:
+    """When a flow's data was sent, in order of time, and when it arrived first."""
+
+    times: NDArray[np.int64]
+    again: NDArray[np.bool_]
+    arrivals: NDArray[np.int64]
+    begin: int
+    """When the first data was sent; where more than one SYN was, or nothing else, the first of these."""
+
+    @staticmethod
+    def of(packets: Columns, flow: str, times: NDArray[np.int64], numbers: NDArray[np.int64]) -> _Sends:
+        chosen = packets.where("flow", flow) & packets.where("event", "send") & packets.where("kind", *_DATA)
+        first = dict(zip(numbers.tolist(), times.tolist(), strict=True))
+        sent = packets["number"][chosen].tolist()
+        arrivals = np.array([first.get(number, np.iinfo(np.int64).max) for number in sent], dtype=np.int64)
+        at = packets["time_ns"][chosen]
+        opening = packets.where("kind", "syn")[chosen]
+        answered = np.count_nonzero(opening) == 1 and at.size > 1
+        begin = int((at[~opening] if answered else at)[0]) if at.size else 0
+        return _Sends(at, packets["retransmission"][chosen].astype(bool), arrivals, begin)
+
+    def waiting_since(self, before: int, after: int, round_trip: int) -> int | None:
+        """From when on the sender had data under way or sent some again; None: it had nothing to send."""
+        within = (self.times >= before) & (self.times < after)
+        if bool((within & self.again).any()):
+            return before
+        recent = (self.times >= before - max(round_trip, FLOOR_NS)) & (self.times < after)
+        waiting = self.times[recent & (self.arrivals > before)]
+        return max(before, int(waiting[0])) if waiting.size else None

@@ -1,0 +1,180 @@
+"""What the record says may have led to a stall: each suspect with the rows of `causes` that name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab.causes.stalls import FLOOR_NS
+
+if TYPE_CHECKING:
+    from roamlab.causes.stalls import Stall
+    from roamlab.records.results import Results
+
+SETTLE_NS = 1_000_000_000
+"""How long before a stall a message or a timeout may be and still have led to it."""
+RANKS = {
+    "link change": 0,
+    "message lost": 1,
+    "message late": 1,
+    "packet lost": 1,
+    "wrong prediction": 2,
+    "buffer too small": 3,
+    "timer too short": 3,
+    "queue full": 3,
+    "spurious timeout": 4,
+    "long timeout": 5,
+    "handover": 6,
+}
+"""What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
+_LOSSES = {
+    "queue-overflow": "queue full",
+    "forwarded-overflow": "queue full",
+    "early-drop": "queue full",
+    "buffer-overflow": "buffer too small",
+    "buffer-expired": "timer too short",
+}
+_NO_LOSS = ("copy-released", "duplicate")
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Suspect:
+    """Something that may have led to a stall."""
+
+    kind: str
+    """One of `RANKS`."""
+    name: str
+    """The message, phase or reason."""
+    place: str
+    host: str
+    flow: str
+    time_ns: int
+    """When it was first met."""
+    serial: int = 0
+    chain: list[Row] = field(default_factory=list)
+    """Rows of `causes` with `id`, from what it led to down to the root."""
+    count: int = 0
+    """How many rows of the record lead to it."""
+
+
+def suspects(results: Results, stall: Stall) -> list[Suspect]:
+    """The suspects of a stall, the likeliest first."""
+    return _Search(results, stall).run()
+
+
+def losses(results: Results, stall: Stall) -> pl.DataFrame:
+    """The packets of the flow that were lost in a stall or within a round trip before it."""
+    early = stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
+    return results.drops.filter(
+        (pl.col("flow").cast(pl.String) == stall.flow)
+        & pl.col("time_ns").is_between(early, stall.end_ns)
+        & ~pl.col("reason").cast(pl.String).is_in(_NO_LOSS)
+    )
+
+
+def timeouts(results: Results, stall: Stall) -> pl.DataFrame:
+    """The flow's retransmission timeouts in a stall, or shortly before it."""
+    return results.tcp.filter(
+        (pl.col("flow").cast(pl.String) == stall.flow)
+        & (pl.col("event").cast(pl.String) == "timeout")
+        & pl.col("time_ns").is_between(stall.start_ns - SETTLE_NS, stall.end_ns)
+    )
+
+
+def hosts(results: Results, flow: str) -> set[str]:
+    """The nodes at the ends of a flow."""
+    row = results.flows.filter(pl.col("flow").cast(pl.String) == flow)
+    return {str(row[end].item()) for end in ("source", "destination")}
+
+
+class _Search:
+    def __init__(self, results: Results, stall: Stall) -> None:
+        self.results, self.stall = results, stall
+        self.causes: list[Row] = results.causes.with_row_index("id").to_dicts()
+        self.hosts = hosts(results, stall.flow)
+        sent = results.signalling.select("serial", pl.col("message", "host").cast(pl.String))
+        self.messages = {serial: (message, host) for serial, message, host in sent.iter_rows()}
+        self.found: dict[tuple[str, ...], Suspect] = {}
+
+    def run(self) -> list[Suspect]:
+        stall = self.stall
+        for cause in losses(self.results, stall)["cause"].to_list():
+            self.walk(cause)
+        for row in timeouts(self.results, stall).iter_rows(named=True):
+            self.walk(row["cause"])
+            late = row["timeout"] == "spurious"
+            chain = self.chain(row["cause"])
+            self.note("spurious timeout" if late else "long timeout", {**row, "name": "", "place": ""}, chain)
+        early = stall.start_ns - SETTLE_NS
+        for row in self.causes:
+            host = self.messages.get(row["serial"], ("", row["host"]))[1]
+            if early <= row["time_ns"] <= stall.end_ns and host in self.hosts:
+                self.forced(row)
+        return sorted(self.found.values(), key=lambda found: (RANKS[found.kind], -found.count, found.time_ns))
+
+    def chain(self, cause: int) -> list[Row]:
+        rows: list[Row] = []
+        while cause >= 0:
+            rows.append(self.causes[cause])
+            cause = rows[-1]["cause"]
+        return rows
+
+    def walk(self, cause: int) -> None:
+        """Suspects everything on the chain of a row."""
+        chain = self.chain(cause)
+        for depth, row in enumerate(chain):
+            rest = chain[depth:]
+            if row["kind"] == "loss" and row["name"] in _LOSSES:
+                self.note(_LOSSES[row["name"]], row, rest)
+            elif row["kind"] == "loss" and row["name"] == "forced-loss" and row["flow"] == self.stall.flow:
+                self.note("packet lost", row, rest)
+            elif row["kind"] == "link-change":
+                self.note("link change", row, chain)
+            elif row["kind"] == "motion":
+                self.note("handover", row, chain)
+            else:
+                self.forced(row, chain[: depth + 1])
+
+    def forced(self, row: Row, chain: list[Row] | None = None) -> None:
+        """Suspects a message that a fault struck, and a prediction."""
+        if row["kind"] == "loss" and row["serial"] in self.messages:
+            kind = _LOSSES.get(row["name"], "message lost" if row["name"] == "forced-loss" else "")
+        else:
+            late, wrong = (row["kind"] == kind for kind in ("delayed-message", "prediction"))
+            kind = "message late" if late else "wrong prediction" if wrong and not self.came_true(row) else ""
+        if kind:
+            self.note(kind, row, chain or [row])
+
+    def came_true(self, prediction: Row) -> bool:
+        """The host left its cell soon after it was predicted to."""
+        at = prediction["time_ns"]
+        return any(
+            row["name"] == "link-down"
+            and row["host"] == prediction["host"]
+            and at <= row["time_ns"] < at + SETTLE_NS
+            for row in self.causes
+        )
+
+    def note(self, kind: str, row: Row, chain: list[Row]) -> None:
+        single = kind in ("message lost", "message late")
+        host = str(row.get("host", ""))
+        key = (kind, str(row["place"]), host, str(row.get("serial", 0)) if single else "")
+        found = self.found.get(key)
+        if found is None:
+            found = self.found[key] = Suspect(
+                kind,
+                str(row["name"]),
+                str(row["place"]),
+                host,
+                str(row["flow"]),
+                row["time_ns"],
+                row.get("serial", 0),
+                chain,
+            )
+        found.count += 1
+        if single and found.serial in self.messages:
+            found.name, found.host = self.messages[found.serial]

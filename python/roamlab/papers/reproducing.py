@@ -1,0 +1,59 @@
+"""A paper's reproduction as `roamlab reproduce` shows it: its package's report, and what all papers have beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from roamlab import papers
+from roamlab.papers import printed, robustness
+from roamlab.papers.reporting import write_csv
+from roamlab.showing.report import Table
+from roamlab.statistics.claims import corrected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roamlab.papers import Session
+    from roamlab.showing.report import Report, Row
+    from roamlab.statistics.claims import Claim
+
+
+def reproduce(name: str, session: Session) -> Report:
+    """Reproduce a paper, one of `papers.names()`, and add what all papers have.
+
+    That are its printed numbers beside ours, all comparisons adjusted for their number, and where its claims hold.
+    """
+    known = robustness.known(name, session.store)
+    numbers = printed.numbers(name)
+    found = papers.paper(name).reproduce(session)
+    tables = {"holm": _holm(found.claims)}
+    if numbers:
+        tables["printed"] = printed.table(numbers, found)
+    for stem, table in tables.items():
+        write_csv(table, session.tables / f"{stem}.csv")
+    found = replace(found, tables=[*reversed(tables.values()), *found.tables])
+    if known is None:
+        return found
+    return replace(
+        found,
+        figures=[*found.figures, known.draw_map(session.figures)],
+        robustness={claim.id: line for claim in found.claims if (line := known.line(claim)) is not None},
+        searched=known.source(name),
+    )
+
+
+def _holm(claims: Sequence[Claim]) -> Table:
+    rows: list[Row] = [
+        (
+            each.claim,
+            each.measure.what,
+            each.measure.verdict,
+            f"{each.p:.2g}",
+            f"{each.adjusted:.2g}",
+            each.verdict,
+        )
+        for each in corrected(claims)
+    ]
+    headings = ("claim", "comparison", "verdict", "p", "p, Holm", "verdict among so many")
+    return Table("All comparisons of random runs, adjusted for their number by Holm's method", headings, rows)

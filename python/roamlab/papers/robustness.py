@@ -1,0 +1,155 @@
+"""Where a paper's claims hold, as the last search of its space found it, for those who did not search.
+
+`roamlab reproduce PAPER --explore` leaves what it found in the store. A paper's package may ship such a record,
+`explored.json`, which counts where the store has none of this engine and this code.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from roamlab import _roamlab
+from roamlab.base import figures
+from roamlab.base.errors import BadInput
+from roamlab.base.output import write_whole
+from roamlab.papers.keeping import code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.claims import Claim
+
+KEPT = "explored"
+"""In a store: the folder of what searches found, one file for each paper."""
+RECORD = "explored.json"
+"""In a paper's package: the same."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a search found."""
+
+    settings: int
+    """So many were tried."""
+    runs: int
+    """Of each experiment under each."""
+    engine: str
+    code: str
+    """Hash of the space, the claims, and all that they import."""
+    axes: Mapping[str, list[str]]
+    """The labels of their values."""
+    shares: Mapping[str, list[list[float | None]]]
+    """Of each claim, by axis and value, the share of the settings tried with the value in which it holds."""
+    defaults: Mapping[str, str]
+    """Each claim's verdict under the default, from so many runs."""
+    lines: Mapping[str, str]
+    """Each claim's robustness in one line."""
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Known:
+        """From what a search writes. Raises `KeyError`, `TypeError` and so on if it is something else."""
+        return cls(
+            int(data["settings"]),
+            int(data["runs"]),
+            str(data["engine"]),
+            str(data["code"]),
+            {str(what): [str(label) for label in labels] for what, labels in data["axes"].items()},
+            {str(claim): [list(axis) for axis in shares] for claim, shares in data["map"].items()},
+            {str(claim): str(each["default"]) for claim, each in data["claims"].items()},
+            {str(claim): str(each["robustness"]) for claim, each in data["claims"].items()},
+        )
+
+    def line(self, claim: Claim) -> str | None:
+        """A claim's robustness beside its verdict; a verdict that so many runs do not give is told as theirs."""
+        line = self.lines.get(claim.id)
+        if line is None or self.defaults[claim.id] == claim.verdict:
+            return line
+        return f"with {self.runs} runs {line}"
+
+    def source(self, paper: str) -> str:
+        """Where the lines are from, for people."""
+        tried = f"from {self.settings} settings with {self.runs} runs of each experiment"
+        again = f"`roamlab reproduce {paper} --explore` searches with this one"
+        if self.engine != _roamlab.build_hash():
+            return f"Robustness: {tried}, on record from engine build {self.engine[:12]}; {again}."
+        if self.code != code(f"roamlab.papers.{paper}.space"):
+            return f"Robustness: {tried}, on record from this engine and other measures or claims; {again}."
+        return f"Robustness: {tried}, by this engine."
+
+    def draw_map(self, folder: Path) -> SavedFigure:
+        """Of the settings with a value, the share in which a claim holds."""
+        import numpy as np
+
+        labels = [f"{what} {label}" for what, values in self.axes.items() for label in values]
+        names = list(self.shares)
+        shares = np.array(
+            [[np.nan if at is None else at for axis in self.shares[name] for at in axis] for name in names]
+        ).T
+        with figures.new_figure(row_inches=0.22 * len(labels) + 1.6) as (figure, (axes,)):
+            axes.imshow(shares * 100, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+            for (row, column), share in np.ndenumerate(shares):
+                told = "-" if np.isnan(share) else str(round(share * 100))
+                colour = "white" if share > 0.6 else "black"
+                axes.text(column, row, told, ha="center", va="center", fontsize=7, color=colour)
+            axes.set_xticks(
+                range(len(names)), [name.partition(".")[2] for name in names], rotation=60, ha="right"
+            )
+            axes.set_yticks(range(len(labels)), labels)
+            at = 0.0
+            for values in list(self.axes.values())[:-1]:
+                at += len(values)
+                axes.axhline(at - 0.5, color="black", linewidth=0.6)
+            axes.set_xlabel("claim")
+            axes.set_ylabel("reading")
+            axes.grid(visible=False)
+            caption = (
+                f"Of the settings with the reading in the row, {self.settings} in all, the share [%] in which the "
+                "claim in the column holds."
+            )
+            return figures.save(figure, folder, "map", caption)
+
+
+def known(paper: str, store: Path) -> Known | None:
+    """What is known of a paper's claims, or `None`.
+
+    From the store if a search by this engine and this code left it there, else from the package's record. Raises
+    `BadInput` if the store has something else there.
+    """
+    kept = store / KEPT / f"{paper}.json"
+    if kept.exists():
+        found = _read(kept)
+        if (found.engine, found.code) == (_roamlab.build_hash(), code(f"roamlab.papers.{paper}.space")):
+            return found
+    shipped = files("roamlab.papers") / paper / RECORD
+    return Known.of(json.loads(shipped.read_text(encoding="utf-8"))) if shipped.is_file() else None
+
+
+def _read(kept: Path) -> Known:
+    try:
+        return Known.of(json.loads(kept.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(
+            kept,
+            f"it is not what a search writes: {type(error).__name__}: {error}",
+            expected="`claims`, and for each of them `robustness`",
+            remedy="search again with `roamlab reproduce PAPER --explore`, or move the file away",
+        ) from error
+
+
+def keep(paper: str, data: Mapping[str, Any], store: Path) -> None:
+    """Leave in the store what a search found, but for the single settings."""
+    folder = store / KEPT
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(
+        folder / f"{paper}.json", text({name: of for name, of in data.items() if name != "tried"}).encode()
+    )
+
+
+def text(data: Mapping[str, Any]) -> str:
+    """What a search found, as JSON."""
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,215 @@
+"""Where claims hold, beside the verdicts; the papers' numbers beside ours; which claims there are."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roamlab import _roamlab, papers
+from roamlab.base.errors import BadInput
+from roamlab.papers import printed, reproducing, robustness
+from roamlab.papers.keeping import code
+from roamlab.showing.report import Measured, Report, Table
+from roamlab.statistics import stats
+from roamlab.statistics.claims import Claim, Measure, greater
+
+PAPERS = ("mblue", "ipf", "lte", "ripple", "bcmp")
+
+
+def _data(paper: str, line: str, **changes: Any) -> dict[str, Any]:
+    """What a search of a paper by this engine and this code leaves."""
+    return {
+        "engine": _roamlab.build_hash(),
+        "code": code(f"roamlab.papers.{paper}.space"),
+        "settings": 200,
+        "runs": 4,
+        "axes": {"queue": ["40", "8"]},
+        "map": {f"{paper}.claim": [[0.25, None]]},
+        "claims": {f"{paper}.claim": {"default": "holds", "robustness": line}},
+    } | changes
+
+
+def test_the_store_comes_before_the_record(tmp_path: Path) -> None:
+    robustness.keep("mblue", _data("mblue", "as searched here", tried=[1, 2, 3]), tmp_path)
+    known = robustness.known("mblue", tmp_path)
+    assert known is not None
+    assert known.lines == {"mblue.claim": "as searched here"}
+    assert (
+        known.source("mblue")
+        == "Robustness: from 200 settings with 4 runs of each experiment, by this engine."
+    )
+    assert "tried" not in json.loads((tmp_path / "explored" / "mblue.json").read_text())
+
+
+def test_a_verdict_that_fewer_runs_did_not_give_is_told_as_theirs() -> None:
+    known = robustness.Known.of(
+        _data("mblue", "holds under the default; contradicted in none of 200 settings")
+    )
+    claim = replace(_CLAIM, id="mblue.claim")
+    assert (claim.verdict, replace(claim, measures=(_BAD,)).verdict) == ("undecided", "contradicted")
+    assert known.line(replace(claim, measures=(_GOOD,))) == known.lines["mblue.claim"]
+    assert known.line(claim) == f"with 4 runs {known.lines['mblue.claim']}"
+    assert known.line(replace(claim, id="mblue.other")) is None
+
+
+@pytest.mark.parametrize("changes", [{"engine": "another"}, {"code": "another"}])
+def test_a_search_by_another_engine_or_code_does_not_count(tmp_path: Path, changes: dict[str, str]) -> None:
+    robustness.keep("mblue", _data("mblue", "of old", **changes), tmp_path)
+    known = robustness.known("mblue", tmp_path)
+    assert known is None or "of old" not in known.lines.values()
+
+
+def test_a_record_says_whose_it_is() -> None:
+    of = robustness.Known.of(_data("mblue", "line", engine="0123456789abcdef"))
+    assert "on record from engine build 0123456789ab; `roamlab reproduce mblue --explore`" in of.source(
+        "mblue"
+    )
+    of = robustness.Known.of(_data("mblue", "line", code="another"))
+    assert "on record from this engine and other measures or claims" in of.source("mblue")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"claims": 1}', '{"settings": 200, "claims": {"mblue.eq1": {}}}', "\udcff"]
+)
+def test_a_bad_search_is_named(tmp_path: Path, text: str) -> None:
+    kept = tmp_path / "explored" / "mblue.json"
+    kept.parent.mkdir()
+    kept.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(BadInput, match="it is not what a search writes") as found:
+        robustness.known("mblue", tmp_path)
+    assert str(kept) in str(found.value)
+
+
+def test_a_map_without_a_tried_setting_is_drawn(tmp_path: Path) -> None:
+    figure = robustness.Known.of(_data("mblue", "line")).draw_map(tmp_path)
+    assert figure.svg.stat().st_size > 0
+
+
+_TABLE = Table(
+    "Table I", ("queue", "loss [1]", "delay"), [("RED", Measured(stats.student([0.1, 0.2, 0.3])), "12.5")]
+)
+_GOOD, _BAD = (Measure("depth", stats.exact(depth), "m", greater()) for depth in (1.0, -1.0))
+_CLAIM = Claim("moby.swims", "", (Measure("depth", stats.student([6.0, 8.0]), "m", greater()),), "", "")
+_REPORT = Report("Moby", "", "", [_CLAIM], [], [_TABLE], [], [], [])
+_CELL = {"table": "Table I", "row": ["RED"], "column": "loss [1]", "factor": 100}
+
+
+def _printed(**changes: Any) -> printed.Printed:
+    return printed.Printed.of({"what": "loss", "where": "p. 1", "unit": "%", "value": 10} | _CELL | changes)
+
+
+def test_a_number_is_told_with_its_ratio_and_what_would_bring_it_near() -> None:
+    near = {"near": "another queue", "under": {"claim": "moby.swims", "measure": "depth"}}
+    found = printed.table([_printed(value=25), _printed(**near)], _REPORT)
+    assert found.title == "Numbers of the paper beside ours: 1 of 2 apart by more than a factor of 1.5"
+    first, second = found.rows
+    assert list(first) == ["loss [%]", "p. 1", "25", "20 (-4.841 … 44.84)", "0.8", ""]
+    assert list(second)[4:] == ["2", "another queue: 700 (-570.6 … 1971)"]
+
+
+@pytest.mark.parametrize(
+    ("value", "ours", "ratio"),
+    [(10, 20, 2), ([10, 20], 15, 1), ([10, 20], 40, 2), ([10, 20], 5, 0.5), (0, 0, 1)],
+)
+def test_a_range_is_met_within_it(value: Any, ours: float, ratio: float) -> None:
+    assert _printed(value=value).ratio(ours) == ratio
+    assert _printed(value=0).ratio(3.0) == float("inf")
+
+
+def test_a_number_that_the_report_has_not_is_no_number() -> None:
+    for changes in ({"row": ["BLUE"]}, {"table": "Table II"}):
+        with pytest.raises(LookupError, match="0 numbers of the report"):
+            printed.table([_printed(**changes)], _REPORT)
+    with pytest.raises(ValueError, match="a claim's measure, or a cell"):
+        _printed(claim="moby.swims")
+
+
+def test_each_paper_has_its_numbers() -> None:
+    for paper in papers.names():
+        assert printed.numbers(paper), paper
+
+
+def test_a_report_has_what_all_papers_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = replace(_CLAIM, id="mblue.claim", measures=(_GOOD,))
+    monkeypatch.setattr(
+        papers.paper("mblue"), "reproduce", lambda _: replace(_REPORT, claims=[claim], title="MBLUE")
+    )
+    monkeypatch.setattr(printed, "numbers", lambda _: [_printed()])
+    robustness.keep("mblue", _data("mblue", "holds under the default; contradicted nowhere"), tmp_path)
+    session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
+    found = reproducing.reproduce("mblue", session)
+    assert found.robustness == {"mblue.claim": "holds under the default; contradicted nowhere"}
+    assert found.searched.endswith("by this engine.")
+    assert [figure.svg.name for figure in found.figures] == ["map.svg"]
+    assert [table.title.partition(":")[0] for table in found.tables[:2]] == [
+        "Numbers of the paper beside ours",
+        "All comparisons of random runs, adjusted for their number by Holm's method",
+    ]
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"holm.csv", "printed.csv"}
+
+
+def _claims_of(paper: str) -> list[str]:
+    ids: list[str] = importlib.import_module(f"test_{paper}").IDS
+    return [name if "." in name else f"{paper}.{name}" for name in ids]
+
+
+def test_no_claim_of_the_papers_is_missing() -> None:
+    """Each paper's own test says that its reproduction gives just these."""
+    found = [claim for paper in PAPERS for claim in _claims_of(paper)]
+    assert set(PAPERS) == set(papers.names())
+    assert len(found) == len(set(found)) == 53
+    assert {paper: len(_claims_of(paper)) for paper in PAPERS} == {
+        "mblue": 10,
+        "ipf": 12,
+        "lte": 10,
+        "ripple": 12,
+        "bcmp": 9,
+    }
+    data = os.environ.get("ROAMLAB_DATA")
+    if data:
+        listed = re.findall(
+            r"^\| ((?:mblue|ipf|lte|ripple|bcmp)\.[\w.]+) \|", _listed(Path(data)), re.MULTILINE
+        )
+        assert sorted(found) == sorted(listed)
+
+
+def _listed(data: Path) -> str:
+    return (data / "papers" / "CLAIMS.md").read_text(encoding="utf-8")
+
+
+_NOT_ON_RECORD = {
+    *("ipf.alg", "ipf.arq", "ipf.police", "ipf.fig15"),
+    *("lte.chart", "lte.double", "lte.model", "lte.ecn", "lte.mispredict"),
+    *("ripple.blocks", "bcmp.login", "bcmp.nomove"),
+}
+"""Claims that no shipped record has; a search decides them."""
+
+
+_STOPPED = {"bcmp": 124, "ripple": 129}
+"""Searches on record that were stopped before 200 settings."""
+
+
+def test_records_shipped_are_what_searches_write() -> None:
+    """Of so many settings, with a line and a map for each claim that is not known to be missing."""
+    on_record = set()
+    for path in Path(papers.__path__[0]).glob(f"*/{robustness.RECORD}"):
+        known = robustness.Known.of(json.loads(path.read_text(encoding="utf-8")))
+        assert known.settings == _STOPPED.get(path.parent.name, 200)
+        assert set(known.lines) == set(known.shares)
+        assert {len(shares) for shares in known.shares.values()} == {len(known.axes)}
+        on_record |= set(known.lines)
+    assert {claim for paper in PAPERS for claim in _claims_of(paper)} - on_record == _NOT_ON_RECORD
+
+
+def test_data_files_are_toml() -> None:
+    for path in Path(papers.__path__[0]).glob("*/printed.toml"):
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))["number"]
+        assert len({entry["what"] for entry in entries}) == len(entries), path

@@ -1,0 +1,148 @@
+"""Stalls on records made by hand, and what `roamlab why` says of runs with planted causes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import planted
+from conftest import COMMAND, ROOT
+from hand_made import FakeResults, ns
+from roamlab.causes.explain import explain, lines, trials
+from roamlab.causes.stalls import Stall, stalls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _record(
+    sent: list[float], arrived: list[float], again: float | None = None, app: str = "web"
+) -> FakeResults:
+    """A flow of a run of 1 s; one-way delay 50 ms but for the last. `again`: when the last is sent once more."""
+    sends = [*sent, *([] if again is None else [again])]
+    return FakeResults(
+        SimpleNamespace(
+            outline=SimpleNamespace(duration_ns=1_000_000_000),
+            scenario_text=f'flows = [{{ name = "f", app = {{ kind = "{app}" }} }}]',
+            scenario_name="made by hand",
+        ),
+        flows=pl.DataFrame({"flow": ["f"], "completed_ns": [-1]}),
+        deliveries=pl.DataFrame(
+            {
+                "time_ns": ns(*arrived),
+                "flow": ["f"] * len(arrived),
+                "seq": range(1, len(arrived) + 1),
+                "sent_ns": ns(*sent[: len(arrived) - 1], again or sent[len(arrived) - 1]),
+                "fresh": [True] * len(arrived),
+            }
+        ),
+        packets=pl.DataFrame(
+            {
+                "time_ns": ns(*sends),
+                "event": ["send"] * len(sends),
+                "flow": ["f"] * len(sends),
+                "kind": ["data"] * len(sends),
+                "number": [*range(1, len(sent) + 1), *([] if again is None else [len(sent)])],
+                "retransmission": [False] * len(sent) + [True] * (again is not None),
+            }
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "again", "expected"),
+    [
+        (0.95, None, None),
+        (0.30, None, (0.30, 1.00)),
+        (0.22, 0.95, (0.25, 1.00)),
+    ],
+)
+def test_the_examples_of_the_definition(
+    sent: float, again: float | None, expected: tuple[float, float] | None
+) -> None:
+    found = stalls(_record([0.10, 0.20, sent], [0.15, 0.25, 1.00], again), "f")  # type: ignore[arg-type]
+    assert found == ([] if expected is None else [Stall("f", *ns(*expected), 100_000_000, cut_off=False)])
+
+
+def test_a_file_that_waits_for_acknowledgements_is_not_idle() -> None:
+    found = stalls(_record([0.10, 0.20, 0.95], [0.15, 0.25, 1.00], app="ftp"), "f")  # type: ignore[arg-type]
+    assert [(each.start_ns, each.end_ns) for each in found] == [tuple(ns(0.25, 1.00))]
+
+
+def test_a_flow_that_hears_nothing_until_the_end_is_cut_off() -> None:
+    (found,) = stalls(_record([0.10, 0.20, 0.24], [0.15, 0.25]), "f")  # type: ignore[arg-type]
+    assert (found.start_ns, found.end_ns, found.cut_off) == (*ns(0.25, 1.0), True)
+
+
+def test_a_silence_below_the_limit_is_no_stall() -> None:
+    assert stalls(_record([0.50, 0.60, 0.72], [0.55, 0.65, 0.85]), "f") == []  # type: ignore[arg-type]
+
+
+def test_planted_causes_are_named_and_confirmed() -> None:
+    told, right, without = planted.measure(42, 10)
+    assert right >= 0.95 * 42, "\n".join(told)
+    assert without == 10, "\n".join(told)
+
+
+def test_a_trouble_that_is_not_the_cause_is_not_called_one() -> None:
+    """A fault strikes a message on which nothing depends, shortly before the stall that a dead link makes."""
+    down = [{"at": "5.4 s", "up": False}, {"at": "5.9 s", "up": True}]
+    fault = [{"message": "binding-warning", "host": "mh", "occurrences": [1, 2]}]
+    trouble = {"links.2.changes": down, "faults": fault}
+    results = planted.Plant("link change", "Mobile IP, drop-tail", "call", trouble).results()
+    (told,) = explain(results, "call", 1, check=True)
+    assert {each.kind for each in told.suspects} >= {"link change", "message lost"}
+    assert told.named == "link change"
+    told.suspects = [each for each in told.suspects if each.kind == "message lost"]
+    told.trials = trials(results, told.stall, told.suspects)
+    assert told.trials
+    assert not told.named
+    assert "no rerun took the stall away: no cause is named" in lines([told])[-1]
+
+
+@pytest.fixture(scope="module")
+def lost_message(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run in which the registration request of a host that moves is lost, without packets recorded."""
+    folder = tmp_path_factory.mktemp("why")
+    text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace('"40 s"', '"14 s"')
+    fault = '[[faults]]\nmessage = "registration-request"\nhost = "mh"\noccurrences = [3]\n'
+    (folder / "lossy.toml").write_text(text.replace("[[flows]]", f"{fault}\n[[flows]]"), encoding="utf-8")
+    assert _why(folder, "run", "lossy.toml").returncode == 0
+    return folder
+
+
+def _why(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_command_names_the_cause_and_confirms_it(lost_message: Path) -> None:
+    done = _why(lost_message, "why", "--flow", "moving", "--stall", "1", "--check", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "made again with `packets = true` under [record]" in done.stderr
+    (stall,) = json.loads(done.stdout)
+    assert stall["cause"] == "message lost"
+    assert stall["suspects"][0]["name"] == "registration-request"
+    assert stall["length_s"] > 0.9
+    shown = _why(lost_message, "why", "--stall", "1").stdout
+    assert shown.startswith("stall 1: mh received nothing new of moving for ")
+
+
+@pytest.mark.parametrize(
+    ("words", "report"),
+    [
+        (("--flow", "x"), "--flow x: the run has no such flow\n  expected: one of moving"),
+        (("--stall", "99"), "--stall 99: there "),
+        (("drops", "x"), "row 'x': this is no number"),
+        (("drops", "0", "--check"), "why drops 0: these do not go together"),
+    ],
+)
+def test_bad_input_is_named(lost_message: Path, words: tuple[str, ...], report: str) -> None:
+    done = _why(lost_message, "why", *words)
+    assert done.returncode == 2
+    assert report in done.stderr
+    assert "Traceback" not in done.stderr
