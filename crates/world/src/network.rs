@@ -236,7 +236,7 @@ impl Network {
 
     /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
     #[inline(always)]
-    pub fn arrived(&mut self, link: LinkId, cx: &Cx) -> Option<InFlight> {
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
         self.links.arrived(link, cx)
     }
 

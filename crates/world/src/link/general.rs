@@ -133,7 +133,15 @@ impl Links {
 
     /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
     #[inline(always)]
-    pub fn arrived(&mut self, id: LinkId, cx: &Cx) -> Option<InFlight> {
+    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
+        let HotLink { end, delay, flags, .. } = self.hot[id.0 as usize];
+        if flags & flag::TRACE != 0
+            && delay == Duration::ZERO
+            && end == cx.now
+            && let Some(sent) = self.sent_last(id)
+        {
+            cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id)); // its end comes, but is no event before
+        }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
         if is_first { in_flight.pop_front() } else { None }

@@ -50,7 +50,7 @@ impl Asked {
 pub fn run(asked: &Asked) -> Option<(Run, Traffic)> {
     let (file, bottleneck) = match asked.group.as_str() {
         "c" => ("c_outage.tcl", ("2", "3")),
-        "d" => ("d_red.tcl", ("0", "1")),
+        "d" | "z" => ("d_red.tcl", ("0", "1")),
         "e" => ("e_lte.tcl", ("0", "1")),
         _ => ("a_single.tcl", ("1", "2")),
     };

@@ -294,10 +294,13 @@ fn switches() -> Vec<Switch> {
 
 /// The runs with a switch, on the grid.
 fn asked_of(switch: &Switch) -> Vec<(String, Asked)> {
-    let group = if switch.name == "no delay" { "z" } else { "a" };
+    let (group, rest) = match switch.name {
+        "no delay" => ("z", "n=3 qtype=DropTail stop=2 lim"),
+        _ => ("a", "stop=4 queue"),
+    };
     let cases = switch.variants.iter().flat_map(|variant| [6, 20].map(|queue| (variant, queue)));
     let asked = cases.map(|(variant, queue)| {
-        let arguments = format!("variant={variant} queue={queue} stop=4");
+        let arguments = format!("variant={variant} {rest}={queue}");
         let asked = Asked::new(group, &arguments, Clock::Grid);
         (
             format!("{}, {variant}, queue {queue}", switch.name),

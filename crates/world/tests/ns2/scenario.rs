@@ -17,18 +17,13 @@ pub fn twin(run: &Run) -> Twin {
             let links = vec![link("n0", "n1", 10, 2), link("n1", "n2", 10, 40), link("n2", "n3", 2, 2)];
             ("n2->n3", links, None)
         }
-        "d" => ("n0->n1", vec![link("n0", "n1", 2, 40)], Some(("n0", "n1", 10))),
+        "d" | "z" => ("n0->n1", vec![link("n0", "n1", 2, 40)], Some(("n0", "n1", 10))),
         "e" => ("n0->n1", vec![link("n0", "n1", 12, 2), link("n1", "n2", 12, 2)], Some(("n0", "n2", 100))),
         _ => {
             let links = vec![link("n0", "n1", 10, 2), link("n1", "n2", 2, 40), link("n2", "n3", 10, 2)];
             ("n1->n2", links, None)
         }
     };
-    if run.group == "z" {
-        for link in &mut links {
-            (link["rate"], link["delay"]) = (json!("2 Mbit/s"), json!("0 s"));
-        }
-    }
     let tight = links
         .iter_mut()
         .find(|link| bottleneck == format!("{}->{}", text(&link["between"][0]), text(&link["between"][1])));
@@ -59,6 +54,11 @@ pub fn twin(run: &Run) -> Twin {
         flows.push(json!({
             "name": number.to_string(), "path": path, "transport": transport, "app": { "kind": "ftp", "start": start },
         }));
+    }
+    if run.group == "z" {
+        for link in &mut links {
+            (link["rate"], link["delay"]) = (json!("2 Mbit/s"), json!("0 s"));
+        }
     }
     if run.clock == Clock::Grid {
         // 640 ns a byte; at 12 Mbit/s it would be 666 and two thirds.
