@@ -196,11 +196,11 @@ def _opportunities(path: Path, end_ms: float) -> Any:
     times = np.loadtxt(path, dtype=np.int64)
     rounds = int(end_ms // times[-1]) + 1
     every = (times + times[-1] * np.arange(rounds)[:, None]).ravel()
-    return every[(every > 0) & (every <= end_ms)]
+    return every[(every > 0) & (every < end_ms)]
 
 
 _DATA = os.environ.get("ROAMLAB_DATA", "")
-_RECORDED = sorted(Path(_DATA, "cellular").glob("*.down")) if _DATA else []
+_RECORDED = sorted(Path(_DATA, "traces", "cellular").glob("*.down")) if _DATA else []
 
 
 @pytest.mark.parametrize("down", [_TRACES / "walk.down", *_RECORDED], ids=lambda path: path.stem)

@@ -31,12 +31,12 @@ fn arrivals(text: &str, flow: &str) -> Vec<(u64, u64)> {
     own.map(|[_, time, bytes]| (time.parse().unwrap(), bytes.parse().unwrap())).collect()
 }
 
-/// Opportunities of a trace after 0 and until `end`, in ns.
+/// Opportunities of a trace after 0 and before `end`, in ns.
 fn opportunities(trace: &str, end: u64) -> Vec<u64> {
     let times: Vec<u64> = trace.lines().map(|line| line.parse().unwrap()).collect();
     let period = times[times.len() - 1];
     let rounds = (0..).flat_map(|round| times.iter().map(move |time| (round * period + time) * 1_000_000));
-    rounds.skip_while(|time| *time == 0).take_while(|time| *time <= end).collect()
+    rounds.skip_while(|time| *time == 0).take_while(|time| *time < end).collect()
 }
 
 const PAIR: &str = r#"
