@@ -41,7 +41,12 @@ def _made(jobs: list[Job], wanted: Callable[[int], list[str] | None]) -> list[Ta
 
 def test_a_column_alone_is_that_of_the_whole_record() -> None:
     scenario = load(ROOT / "examples/handover.toml").set_all(
-        {"run.duration": "12 s", "record.packets": True, "mobility.buffer.limit": "4 pkt"}
+        {
+            "run.duration": "12 s",
+            "record.packets": True,
+            "record.variables": True,
+            "mobility.buffer.limit": "4 pkt",
+        }
     )
     film = {"name": "film", "path": ["ch", "mh"], "app": {"kind": "video", "stop": "1 s"}}
     scenario = scenario.set("flows", [*scenario.tables["flows"], film])
@@ -125,7 +130,6 @@ def test_measures_read_what_they_say_and_make_no_frames(
         raise Ended
 
     monkeypatch.setattr(Batch, "make", make)
-    monkeypatch.setattr("roamlab.papers.ipf.evidence.run_all", lambda *_: [])
     with pytest.raises(Ended):
         papers.paper(paper).reproduce(Session(tmp_path, tmp_path, tmp_path, 1, 2))
     assert said
