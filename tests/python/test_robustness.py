@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import space_rows
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness
@@ -207,6 +208,12 @@ def test_records_shipped_are_what_searches_write() -> None:
         assert {len(shares) for shares in known.shares.values()} == {len(known.axes)}
         on_record |= set(known.lines)
     assert {claim for paper in PAPERS for claim in _claims_of(paper)} - on_record == _NOT_ON_RECORD
+
+
+@pytest.mark.parametrize("page", space_rows.PAGES, ids=lambda page: page.parent.name)
+def test_a_page_has_what_the_record_has(page: Path) -> None:
+    stands, found = space_rows.of_page(page)
+    assert stands == found, "write it with `python tests/python/space_rows.py`"
 
 
 def test_data_files_are_toml() -> None:
