@@ -201,8 +201,26 @@ fn ns2_draws_only_when_a_probability_is_tested() {
     assert_eq!(detector.count, 1, "all arrivals count");
 
     let outright = Params { use_mark_p: false, gentle: false, ..without_memory(Rules::Ns2) };
-    let mut detector = Detector::new(outright);
+    let mut detector = Detector::new(outright.clone());
     assert_eq!(test(&mut detector, arrival(80.0), 1.0), (Verdict::Drop, false));
+
+    // Gentle: nothing is certain below twice max_threshold.
+    for (average, expected) in [(159.9, (Verdict::Pass, true)), (160.0, (Verdict::Drop, false))] {
+        let mut detector = Detector::new(Params { gentle: true, ..outright.clone() });
+        detector.above_min = true;
+        assert_eq!(test(&mut detector, arrival(average), 1.0), expected);
+    }
+}
+
+#[test]
+fn bytes_are_counted_from_the_last_drop() {
+    let params = Params { probability_unit: Unit::Bytes, ..without_memory(Rules::Ns2) };
+    let mut detector = Detector::new(params);
+    detector.above_min = true;
+    // p_b = 0.01: nothing is dropped before 100 packets of 512 B.
+    let large = Arrival { size: Bytes(512 * 150), ..arrival(60.0) };
+    assert_eq!(test(&mut detector, large, 0.0001), (Verdict::Notify, true));
+    assert_eq!(test(&mut detector, arrival(60.0), 0.0001), (Verdict::Pass, true));
 }
 
 #[test]
@@ -382,7 +400,20 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
     assert_eq!(outcome(beyond, Ecn::Ect0), Err(DropReason::EarlyDrop), "RFC 3168 §7");
     let ns2 = Params { mark_ecn: true, ..without_memory(Rules::Ns2) };
     assert_eq!(outcome(Params { max_p: 0.18, ..ns2.clone() }, Ecn::Ect0), Ok(Ecn::Ce), "p_b = 0.0945");
-    assert_eq!(outcome(Params { max_p: 0.2, ..ns2 }, Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = 0.105");
+    assert_eq!(
+        outcome(Params { max_p: 0.2, ..ns2.clone() }, Ecn::Ect0),
+        Err(DropReason::EarlyDrop),
+        "p_b = 0.105"
+    );
+    // 61 of 41 to 121: p_b is the quarter that may be marked below.
+    let bound = Params {
+        min_threshold: Packets(41),
+        max_threshold: Packets(121),
+        max_p: 1.0,
+        mark_p_max: 0.25,
+        ..ns2
+    };
+    assert_eq!(outcome(bound, Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = mark_p_max");
 }
 
 #[test]
