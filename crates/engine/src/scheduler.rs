@@ -50,8 +50,8 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    fn rank(&self) -> (Time, u64) {
-        (self.time, self.number)
+    fn rank(&self) -> u128 {
+        u128::from(self.time.as_nanos()) << 64 | u128::from(self.number)
     }
 }
 
@@ -104,18 +104,24 @@ impl<E: Copy> Lane<E> {
 
     /// Puts in an event that may not be the last; how many are before it. `None`: too many would be behind it.
     fn insert(&mut self, entry: Entry<E>) -> Option<usize> {
-        let from_tail = |lane: &Self, steps: usize| lane.place(lane.tail.wrapping_sub(1 + steps));
-        let is_before = |&steps: &usize| entry.rank() < self.ring[from_tail(self, steps)].rank();
         let (waiting, last) = (self.len(), self.last);
-        let behind = (0..waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
+        let is_before =
+            |&steps: &usize| entry.rank() < self.ring[self.place(self.tail.wrapping_sub(steps))].rank();
+        let behind = (1..=waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
         if behind > STEPS_BACK {
             return None;
         }
         self.push(entry);
         self.last = last.max(entry.time);
-        for steps in 0..behind {
-            let (here, ahead) = (from_tail(self, steps), from_tail(self, steps + 1));
-            self.ring.swap(here, ahead);
+        let mut hole = self.tail.wrapping_sub(1);
+        for _ in 0..behind {
+            let (here, ahead) = (self.place(hole), self.place(hole.wrapping_sub(1)));
+            self.ring[here] = self.ring[ahead];
+            hole = hole.wrapping_sub(1);
+        }
+        if behind > 0 {
+            let here = self.place(hole);
+            self.ring[here] = entry;
         }
         Some(waiting - behind)
     }
@@ -252,7 +258,7 @@ impl<E: Copy> EventScheduler<E> {
         if are_tied(self.first, key) {
             entry = self.settle(key, entry);
         }
-        self.now = entry.rank();
+        self.now = (entry.time, entry.number);
         Some((entry.time, entry.event))
     }
 
@@ -354,6 +360,12 @@ impl<E: Copy> EventScheduler<E> {
         self.used += 1;
         self.lanes[lane].distance = distance;
         lane
+    }
+
+    /// The first event of a lane that has one.
+    #[inline(always)]
+    fn first_of(&self, lane: usize) -> &Entry<E> {
+        if lane == 0 { &self.heap[0] } else { self.lanes[lane].first() }
     }
 
     /// Takes the first event of a lane that has one.
@@ -460,15 +472,18 @@ impl<E: Copy> EventScheduler<E> {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, taken: u64, entry: Entry<E>) -> Entry<E> {
-        let first_of = |key: u64| match (key & LANE_MASK) as usize {
-            0 => (self.heap[0].number, 0),
-            lane => (self.lanes[lane].first().number, lane),
-        };
-        let tied = self.keys[..self.used].iter().filter(|&&key| are_tied(key, taken));
-        let Some((number, lane)) = tied.map(|&key| first_of(key)).min() else { return entry };
-        if entry.number < number {
-            return entry;
+        let (mut number, mut earliest) = (entry.number, None);
+        for four in 0..self.used.div_ceil(4).min(self.fours.len()) {
+            if !are_tied(self.fours[four], taken) {
+                continue;
+            }
+            for lane in 4 * four..4 * four + 4 {
+                if are_tied(self.keys[lane], taken) && self.first_of(lane).number < number {
+                    (number, earliest) = (self.first_of(lane).number, Some(lane));
+                }
+            }
         }
+        let Some(lane) = earliest else { return entry };
         let first = self.take(lane);
         match (taken & LANE_MASK) as usize {
             0 => self.push_to_heap(entry),
