@@ -10,35 +10,47 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
 from roamlab.papers.robustness import RECORD
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{RECORD}"))
 _TABLE = re.compile(r"(?<=\n)\| claim \| default \| holds in .*?\n(?=\n)", re.DOTALL)
-_HEAD = """| claim | default | holds in [%] | contradicted in [%] | what decides [% of the margin's variance] | the other verdict |
-| --- | --- | --- | --- | --- | --- |
-"""
+_COLUMNS = (
+    "claim",
+    "default",
+    "holds in [%]",
+    "contradicted in [%]",
+    "what decides [% of the margin's variance]",
+    "the other verdict",
+)
 _MOST = 2
 
 
 def table(record: dict[str, Any]) -> str:
-    """A row for each claim: its verdict under the default, its shares of the settings drawn, what decides, and where it turns."""
+    """For each claim its verdict by default, its shares of the settings drawn, what decides, and where it turns."""
     rows = (
-        " | ".join(
+        _row(
             (
-                f"| {name.partition('.')[2]}",
+                name.partition(".")[2],
                 claim["default"],
                 _share(claim["shares"]["holds"]),
                 _share(claim["shares"]["contradicted"]),
                 _deciding(claim["deciding"]),
-                claim["robustness"].partition("; ")[2] + " |\n",
+                claim["robustness"].partition("; ")[2],
             )
         )
         for name, claim in record["claims"].items()
     )
-    return _HEAD + "".join(rows)
+    return _row(_COLUMNS) + _row(["---"] * len(_COLUMNS)) + "".join(rows)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _share(share: list[float]) -> str:
