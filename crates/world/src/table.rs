@@ -425,6 +425,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_stands_in_its_list_at_its_code() {
+        fn check<T: Known<Kept = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
+            let names = Names::default();
+            assert_eq!(T::list(&names).len(), all.len());
+            for &word in all {
+                assert_eq!(T::list(&names)[word.keep(&names) as usize], name(word));
+            }
+        }
+        check(DropReason::ALL, DropReason::name);
+        check(TcpFactKind::ALL, TcpFactKind::name);
+        check(UnitKind::ALL, UnitKind::name);
+        assert_eq!(TcpFactKind::ALL.len(), TcpFactKind::IdleRestart as usize + 1);
+        assert_eq!(UnitKind::ALL.len(), UnitKind::Segment as usize + 1);
+    }
+
+    #[test]
     fn of_a_long_list_of_names_those_that_occur_are_kept() {
         let names: Vec<String> = (0..LONG_LIST + 1).map(|number| format!("n{number}")).collect();
         let words = |words: [&str; 2]| words.map(str::to_owned).to_vec();
