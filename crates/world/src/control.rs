@@ -70,6 +70,8 @@ pub struct Agents {
     draining: BTreeMap<(NodeId, Served), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
     deadlines: Vec<Time>,
+    /// A list of actions, kept for the next input: none is allocated for each.
+    actions: Vec<Action>,
     /// The law that an action has violated.
     broken: Option<String>,
 }
@@ -102,6 +104,7 @@ impl Agents {
             delayed: Vec::new(),
             draining: BTreeMap::new(),
             deadlines: Vec::new(),
+            actions: Vec::new(),
             broken: None,
         }
     }
@@ -148,15 +151,16 @@ impl Agents {
         net: &mut Network,
         cx: &mut Cx,
     ) {
-        let mut actions = Vec::new();
+        let mut actions = std::mem::take(&mut self.actions);
         let agent = self.agent(node, slot);
         agent.machine.on(input, cx.now, &mut actions);
         agent.deadline = agent.machine.next_deadline();
         self.arm(node, cx);
         self.note_timers(node, slot, set_by, cx);
-        for action in actions {
+        for action in actions.drain(..) {
             self.act(node, slot, action, net, cx);
         }
+        self.actions = actions;
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.

@@ -196,6 +196,7 @@ impl World {
         let Planes { cx, network, agents } = &mut self.planes;
         let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
+        let packet = packet.retrieve();
         let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
         let up = network.arrive_generally(link, packet, started, agents, cx);
         self.hand_up(up);
