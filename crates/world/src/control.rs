@@ -72,8 +72,8 @@ pub struct Agents {
     deadlines: Vec<Time>,
     /// A list of actions, kept for the next input: none is allocated for each.
     actions: Vec<Action>,
-    /// The law that an action has violated.
-    broken: Option<String>,
+    /// The first law that an action has violated, and when.
+    broken: Option<(String, Time)>,
 }
 
 impl Listener for Agents {
@@ -122,13 +122,8 @@ impl Agents {
         }
     }
 
-    /// Whether an action has violated a law.
-    pub fn is_broken(&self) -> bool {
-        self.broken.is_some()
-    }
-
-    /// The law that was violated.
-    pub fn violation(&mut self) -> Option<String> {
+    /// The first law that was violated, and when.
+    pub fn violation(&mut self) -> Option<(String, Time)> {
         self.broken.take()
     }
 
@@ -167,7 +162,7 @@ impl Agents {
     fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
         if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
-            self.broken.get_or_insert_with(|| format!("an agent at \"{name}\" {problem}"));
+            self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
     }
 
