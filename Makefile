@@ -67,6 +67,7 @@ bench: .venv/.extension
 	cargo bench --locked -p roamlab-benches --bench parts
 	cargo bench --locked -p roamlab-benches --bench runs
 	$(PYTHON) benches/instructions.py
+	$(PYTHON) benches/recording.py
 	$(PYTHON) benches/ns2_ratio.py
 	$(PYTHON) benches/ns3_ratio.py
 	$(BIN)/python benches/sweep.py

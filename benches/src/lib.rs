@@ -4,7 +4,7 @@
 //! side: the same links, queues, profile and starts. Nothing is recorded but totals. The third network is a paper's, with
 //! hosts that move.
 
-use roamlab_world::{Column, Conduct, Replication, Scenario, Table, run};
+use roamlab_world::{Column, Conduct, Replication, Scenario, Stream, Table, run};
 use std::fmt::Write;
 
 /// A network to measure.
@@ -192,9 +192,20 @@ impl Totals {
     /// # Errors
     /// What is wrong with the scenario, or the law that the run violated.
     pub fn of(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
-        let conduct = Conduct { tables: wanted, ..Conduct::default() };
-        let tables =
-            run(scenario, Replication::default(), &conduct).map_err(|failure| failure.to_string())?;
+        Totals::conducted(scenario, &Conduct { tables: wanted, ..Conduct::default() })
+    }
+
+    /// The same, with the pieces of long tables let go as they come.
+    ///
+    /// # Errors
+    /// As of [`Totals::of`].
+    pub fn streamed(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
+        let stream = Stream { rows: 1 << 16, take: &|_| () };
+        Totals::conducted(scenario, &Conduct { tables: wanted, stream: Some(stream), ..Conduct::default() })
+    }
+
+    fn conducted(scenario: &Scenario, conduct: &Conduct<'_>) -> Result<Totals, String> {
+        let tables = run(scenario, Replication::default(), conduct).map_err(|failure| failure.to_string())?;
         let sent = column(&tables, "flows", "sent_pkts").iter().sum();
         let Some(Column::Words(codes, names)) = find(&tables, "census", "name") else {
             return Err("the census has no names".into());

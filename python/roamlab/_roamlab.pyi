@@ -76,12 +76,17 @@ def run_many(
     wanted: Callable[[int], list[str] | None] | None = None,
     memory: int | None = None,
     tell: Callable[[int, int], None] | None = None,
+    pieces: Callable[[int, Tables], None] | None = None,
 ) -> None:
     """Runs `(text, name, seed, run)` in parallel with the interpreter's lock released.
 
     `jobs` is asked for the next as threads fall idle, so it may be as long as one likes. `sink(index, tables)` is
     called as each run ends, in any order. `wanted(index)`, asked when a job is handed out, lists what of its record is
     wanted, tables by their names and columns as "table.column", or is None for all of it; other tables are not
-    recorded, other columns left out. Stops promptly when any of the three raises. `memory` and `tell` are those of
+    recorded, other columns left out. Stops promptly when any of these raises. `memory` and `tell` are those of
     `run`, for each run and for one under way.
+
+    With `pieces` a long table leaves while its run goes on: `pieces(index, {table: columns, "names": ...})` gets its
+    rows from the first to the last, 2^16 or more at a time, and `sink` does not get that table. Only the first piece of
+    a table has names, all of them.
     """

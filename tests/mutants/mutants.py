@@ -16,6 +16,7 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -90,12 +91,23 @@ def _passes(step: str, *, longest_s: float | None) -> bool:
     built = subprocess.run([*command, "--no-run"], cwd=COPY, env=environment, capture_output=True, text=True)
     if built.returncode:
         raise DoesNotCompileError(built.stderr)
+    quiet = subprocess.DEVNULL
+    running = subprocess.Popen(
+        [*command, "--", *names.split()],
+        cwd=COPY,
+        env=environment,
+        stdout=quiet,
+        stderr=quiet,
+        start_new_session=True,
+    )
     try:
-        tests = [*command, "--", *names.split()]
-        done = subprocess.run(tests, cwd=COPY, env=environment, capture_output=True, timeout=longest_s)
+        return running.wait(longest_s) == 0
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)  # cargo and the test that it runs
+            running.wait()
 
 
 def _killer(mutants: list[Mutant], steps: list[str]) -> str | None:

@@ -22,7 +22,7 @@ HANDOVER = Path(__file__).parents[2] / "examples" / "handover.toml"
 
 def test_a_run_without_end_ends_with_a_report_that_names_the_table() -> None:
     endless = rl.load(HANDOVER).set("run.duration", "10000 h")
-    with pytest.raises(_roamlab.MemoryLimitError, match=r"table `queue`\n  help: name fewer queues"):
+    with pytest.raises(_roamlab.MemoryLimitError, match=r"table `tcp`\n  help: write `record.tcp = false`"):
         rl.run(endless, memory=20_000_000)
 
 

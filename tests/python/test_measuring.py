@@ -113,7 +113,7 @@ def test_measures_read_what_they_say_and_make_no_frames(
     def make(batch: Batch, store: Path, threads: int) -> None:
         nonlocal taking
         monkeypatch.setattr(Columns, "from_engine", classmethod(from_engine))
-        monkeypatch.setattr(results, "_column", frame)
+        monkeypatch.setattr(results, "frame_of", frame)
         of_measure: dict[Any, dict[str, tuple[Job, Any]]] = defaultdict(dict)
         for job, wanted in batch._wanted.items():
             for take, _ in wanted.values():

@@ -1,4 +1,5 @@
-//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]`: one run, its totals as a line of JSON. The caller takes the time.
+//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The caller takes
+//! the time. Pieces of long tables are let go as they come; with `whole` they stay in memory.
 
 use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_world::Scenario;
@@ -19,7 +20,11 @@ fn main() -> ExitCode {
 }
 
 fn measure(words: &[String]) -> Result<String, String> {
-    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]".to_owned();
+    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]]".to_owned();
+    let (words, is_whole) = match words {
+        [words @ .., last] if last == "whole" => (words, true),
+        words => (words, false),
+    };
     let (words, recorded) = match words {
         [words @ .., recorded] if words.len() == 3 => (words, recorded.as_str()),
         words => (words, "totals"),
@@ -31,7 +36,8 @@ fn measure(words: &[String]) -> Result<String, String> {
     let seconds = seconds.parse().map_err(|_| usage())?;
     let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
-    let Totals { sent, packet_hops, events } = Totals::of(&scenario, network.wanted().as_deref())?;
+    let totals = if is_whole { Totals::of } else { Totals::streamed };
+    let Totals { sent, packet_hops, events } = totals(&scenario, network.wanted().as_deref())?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());
     Ok(format!(
         "{{\"sent\": {sent}, \"packet_hops\": {packet_hops}, \"events\": {events}, \"peak_kib\": {peak}}}"

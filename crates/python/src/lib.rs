@@ -4,7 +4,7 @@ mod files;
 mod pool;
 
 use numpy::IntoPyArray;
-use pool::{Source, each_result};
+use pool::{Source, Takers, each_result};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -142,15 +142,18 @@ fn run<'py>(
     let result = PyDict::new(py);
     let source = Source::new(&jobs, trace, None)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
-    each_result(py, source, 1, memory, take, teller(tell))?;
+    let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
+    each_result(py, source, 1, memory, Takers { pieces: nobody, tables: take }, teller(tell))?;
     Ok(result)
 }
 
 /// Runs of the jobs that an iterable gives, on `threads` threads; `sink(index, tables)` gets each as it ends. `wanted(index)`
 /// lists what of its record is wanted: tables, and columns as `table.column`; all without it. `memory`: bytes that the record of one run may take.
-/// `tell(now_ns, events)` is called now and then, with the progress of a run under way.
+/// `tell(now_ns, events)` is called now and then, with the progress of a run under way. `pieces(index, tables)` gets one piece
+/// of a long table at a time while its run goes on; such a table does not come to `sink`.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None))]
+#[pyo3(signature = (jobs, threads, sink, wanted=None, memory=None, tell=None, pieces=None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
 fn run_many<'py>(
     py: Python<'py>,
     jobs: Bound<'py, PyAny>,
@@ -159,10 +162,13 @@ fn run_many<'py>(
     wanted: Option<Bound<'py, PyAny>>,
     memory: Option<u64>,
     tell: Option<Bound<'py, PyAny>>,
+    pieces: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
     let source = Source::new(&jobs, None, wanted)?;
-    let take = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, memory, take, teller(tell))
+    let pieces = pieces
+        .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
+    let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
+    each_result(py, source, threads, memory, Takers { pieces, tables }, teller(tell))
 }
 
 /// Passes progress on, if somebody wants it.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_world::{Conduct, Failure, Progress, Replication, Scenario, Table};
+use roamlab_world::{Conduct, Failure, Piece, Progress, Replication, Scenario, Stream, Table};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -28,7 +28,24 @@ struct Job {
     wanted: Option<Vec<String>>,
 }
 
-type Finished = (usize, Result<Vec<Table>, PyErr>);
+/// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
+const PIECE_ROWS: usize = 1 << 16;
+
+/// What comes of a job, by its number.
+enum Came {
+    /// A piece of a long table, from a run under way.
+    Piece(usize, Table),
+    /// The run has ended: its other tables.
+    End(usize, Result<Vec<Table>, PyErr>),
+}
+
+/// What takes what comes of jobs, by their numbers.
+pub struct Takers<P, T> {
+    /// Pieces of long tables; `None`: long tables stay in memory and come with the others.
+    pub pieces: Option<P>,
+    /// The tables of a run.
+    pub tables: T,
+}
 
 /// Of the runs under way the one begun last: its instant in nanoseconds, and its events.
 #[derive(Default)]
@@ -80,15 +97,18 @@ impl<'py> Source<'py> {
     }
 }
 
-/// Runs all jobs on `threads` other threads and gives each result to `take` on this one, until all are done, one
-/// fails, `take` fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
+/// Runs all jobs on `threads` other threads and gives what comes of them to `takers` on this one, until all are done, one
+/// fails, a taker fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
 /// under way. `memory`: bytes that the record of one run may take.
 pub fn each_result<'py>(
     py: Python<'py>,
     source: Source<'py>,
     threads: usize,
     memory: Option<u64>,
-    mut take: impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+    mut takers: Takers<
+        impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+        impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+    >,
     tell: impl Fn(u64, u64) -> PyResult<()>,
 ) -> PyResult<()> {
     let threads = threads.clamp(1, MOST_THREADS);
@@ -97,13 +117,14 @@ pub fn each_result<'py>(
     let stop = AtomicBool::new(false);
     let watch = Watch::default();
     let ahead = 2 * threads;
+    let streams = takers.pieces.is_some();
     std::thread::scope(|scope| {
         let (waiting, jobs) = mpsc::sync_channel(ahead);
         let (results, arriving) = mpsc::sync_channel(ahead);
         let arriving = Mutex::new(arriving);
-        scope.spawn(|| pool.install(|| perform(jobs, results, memory, (&stop, &watch))));
+        scope.spawn(|| pool.install(|| perform(jobs, results, (memory, streams), (&stop, &watch))));
         let mut desk = Desk { source, waiting: Some(waiting), ahead, under_way: 0, arriving: &arriving };
-        let outcome = desk.serve(py, &mut take, || {
+        let outcome = desk.serve(py, &mut takers, || {
             tell(watch.now.load(Ordering::Relaxed), watch.events.load(Ordering::Relaxed))
         });
         stop.store(true, Ordering::Relaxed);
@@ -116,8 +137,8 @@ pub fn each_result<'py>(
 /// The threads' side.
 fn perform(
     jobs: mpsc::Receiver<Job>,
-    results: mpsc::SyncSender<Finished>,
-    memory: Option<u64>,
+    results: mpsc::SyncSender<Came>,
+    (memory, streams): (Option<u64>, bool),
     (stop, watch): (&AtomicBool, &Watch),
 ) {
     let keep_going = |progress: Progress| {
@@ -127,10 +148,13 @@ fn perform(
     jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
         if !stop.load(Ordering::Relaxed) {
             let (memory, tables) = (memory.map(Bytes), job.wanted.as_deref());
-            let conduct = Conduct { keep_going: &keep_going, memory, tables };
+            // A piece that nobody takes any more is of a run that is about to be stopped.
+            let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
+            let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
+            let conduct = Conduct { keep_going: &keep_going, memory, tables, stream };
             let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct);
             let outcome = outcome.map_err(|failure| error(&job, &failure));
-            let _ = results.send((job.index, outcome));
+            let _ = results.send(Came::End(job.index, outcome));
         }
     });
 }
@@ -149,17 +173,20 @@ fn error(job: &Job, failure: &Failure) -> PyErr {
 struct Desk<'py, 'a> {
     source: Source<'py>,
     waiting: Option<mpsc::SyncSender<Job>>,
-    /// How many jobs are under way at most: neither channel ever makes its sender wait.
+    /// How many jobs are under way at most. Only pieces that come faster than they are taken make a run wait.
     ahead: usize,
     under_way: usize,
-    arriving: &'a Mutex<mpsc::Receiver<Finished>>,
+    arriving: &'a Mutex<mpsc::Receiver<Came>>,
 }
 
 impl<'py> Desk<'py, '_> {
     fn serve(
         &mut self,
         py: Python<'py>,
-        take: &mut impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+        takers: &mut Takers<
+            impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+            impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
+        >,
         tell: impl Fn() -> PyResult<()>,
     ) -> PyResult<()> {
         loop {
@@ -170,11 +197,16 @@ impl<'py> Desk<'py, '_> {
             }
             let arriving = self.arriving;
             match py.detach(|| next(arriving, Some(PATIENCE))) {
-                Ok((index, outcome)) => {
+                Ok(Came::Piece(index, piece)) => {
+                    if let Some(take) = &takers.pieces {
+                        take(index, &tables_to_python(py, vec![piece])?)?;
+                    }
+                }
+                Ok(Came::End(index, outcome)) => {
                     self.under_way -= 1;
                     let tables = outcome?;
                     self.hand_out()?;
-                    take(index, &tables_to_python(py, tables)?)?;
+                    (takers.tables)(index, &tables_to_python(py, tables)?)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => tell()?,
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
@@ -198,9 +230,9 @@ impl<'py> Desk<'py, '_> {
 
 /// The next result, waited for at most `patience` (`None`: as long as it takes).
 fn next(
-    arriving: &Mutex<mpsc::Receiver<Finished>>,
+    arriving: &Mutex<mpsc::Receiver<Came>>,
     patience: Option<Duration>,
-) -> Result<Finished, mpsc::RecvTimeoutError> {
+) -> Result<Came, mpsc::RecvTimeoutError> {
     let arriving = arriving.lock().unwrap_or_else(PoisonError::into_inner);
     match patience {
         None => arriving.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),

@@ -51,6 +51,10 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
+    /// All, in the order of their codes.
+    pub const ALL: &'static [UnitKind] =
+        &[UnitKind::I, UnitKind::P, UnitKind::B, UnitKind::Object, UnitKind::Segment];
+
     /// The word for it in records.
     pub const fn name(self) -> &'static str {
         match self {

@@ -240,8 +240,8 @@ mod tests {
             buffer.push(packet, HERE, &mut cx);
         }
         assert_eq!(buffer.len(), 2);
-        assert_eq!(cx.probes.drops.serial, [3, 4]);
-        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferOverflow));
+        assert_eq!(cx.probes.drops.serials(), [3, 4]);
+        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
         assert_eq!(inside(&mut buffer, &cx), [(1, 1), (2, 2)]);
         assert!(buffer.is_empty());
     }
@@ -253,13 +253,13 @@ mod tests {
         for original in &sent {
             buffer.keep_copy(original, HERE, &mut cx);
         }
-        assert_eq!(cx.probes.drops.serial, [4], "the copy of packet 1 made room for that of packet 3");
+        assert_eq!(cx.probes.drops.serials(), [4], "the copy of packet 1 made room for that of packet 3");
         for packet in packets(3, &mut cx) {
             buffer.push(packet, HERE, &mut cx);
         }
         use DropReason::{BufferOverflow, CopyReleased};
-        assert_eq!(cx.probes.drops.serial, [4, 5, 6, 9]);
-        assert_eq!(cx.probes.drops.reason, [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
+        assert_eq!(cx.probes.drops.serials(), [4, 5, 6, 9]);
+        assert_eq!(cx.probes.drops.reasons(), [CopyReleased, CopyReleased, CopyReleased, BufferOverflow]);
         assert_eq!(inside(&mut buffer, &cx), [(7, 7), (8, 8)]);
     }
 
@@ -273,7 +273,7 @@ mod tests {
             buffer.push(copy, HERE, &mut cx);
         }
         assert_eq!(inside(&mut buffer, &cx), [(4, 1), (5, 2)]);
-        assert_eq!(cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
+        assert_eq!(cx.probes.drops.reasons().last(), Some(&DropReason::BufferOverflow));
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         buffer.keep_copy(&sent[0], HERE, &mut cx);
         assert_eq!((buffer.len(), cx.pool.census().duplicated), (0, 0));
         sent.drain(..).for_each(|packet| buffer.push(packet, HERE, &mut cx));
-        assert_eq!((buffer.len(), cx.probes.drops.serial.len()), (0, 2));
+        assert_eq!((buffer.len(), cx.probes.drops.rows.len()), (0, 2));
     }
 
     #[test]
@@ -294,8 +294,8 @@ mod tests {
         let last = sent.split_off(3);
         sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
         last.into_iter().for_each(|packet| buffer.push_to_reorder_queue(packet, HERE, &mut cx));
-        assert_eq!(cx.probes.drops.serial, [1, 2, 3]);
-        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferOverflow));
+        assert_eq!(cx.probes.drops.serials(), [1, 2, 3]);
+        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferOverflow));
         let behind: Vec<u64> = buffer.take_reorder_queue().iter().map(|id| cx.pool[id].serial).collect();
         assert_eq!((inside(&mut buffer, &cx), behind), (vec![], vec![4, 5]));
     }
@@ -331,8 +331,8 @@ mod tests {
         assert_eq!(buffer.next_expiry(), Some(ms(15)));
         cx.now = ms(17);
         buffer.expire(HERE, &mut cx);
-        assert_eq!(cx.probes.drops.serial, [4, 1, 2], "the copy, and those of 6 ms and 7 ms");
-        assert!(cx.probes.drops.reason.iter().all(|&reason| reason == DropReason::BufferExpired));
+        assert_eq!(cx.probes.drops.serials(), [4, 1, 2], "the copy, and those of 6 ms and 7 ms");
+        assert!(cx.probes.drops.reasons().iter().all(|&reason| reason == DropReason::BufferExpired));
         assert_eq!((inside(&mut buffer, &cx), buffer.next_expiry()), (vec![(3, 3)], None));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::agents;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
+use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
 use crate::control::Agents;
 use crate::cx::Cx;
@@ -19,6 +20,7 @@ use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, Ways, shortest_paths};
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
+use crate::table::Names;
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
@@ -448,7 +450,18 @@ impl<'a> Builder<'a> {
         network.start_beacons(&mut cx);
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }
+        let names = names(&network, &flows);
+        World { flows, planes: Planes { cx, network, agents }, names, events: 0, packet_hops: 0 }
+    }
+}
+
+fn names(network: &Network, flows: &Flows) -> Names {
+    let nodes = || (0..network.nodes()).map(NodeId);
+    Names {
+        nodes: nodes().map(|node| network.name(node).to_owned()).collect(),
+        links: network.queue_names(),
+        flows: flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
+        addresses: nodes().map(|node| (network.address(node), node)).collect(),
     }
 }
 

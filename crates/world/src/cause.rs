@@ -4,7 +4,7 @@
 //! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
 
 use crate::ids::Location;
-use crate::table::{Cell, Column, Names, table, words};
+use crate::table::{Known, Names, table, vocabulary};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use std::collections::BTreeMap;
@@ -32,84 +32,64 @@ impl Default for CauseId {
     }
 }
 
-impl Cell for CauseId {
-    fn column(values: Vec<CauseId>, _: &Names) -> Column {
-        let number = |id: &CauseId| if *id == CauseId::NONE { -1 } else { i64::from(id.0) };
-        Column::I64(values.iter().map(number).collect())
+impl Known for CauseId {
+    type Kept = i64;
+
+    fn keep(self, _: &Names) -> i64 {
+        if self == CauseId::NONE { -1 } else { i64::from(self.0) }
     }
 }
 
-macro_rules! kinds {
-    ($($(#[doc = $doc:literal])+ $kind:ident => $word:literal;)+) => {
-        /// What a row of [`Causes`] is.
-        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-        pub enum Kind {
-            $($(#[doc = $doc])+ $kind,)+
-        }
-
-        impl Kind {
-            /// All kinds.
-            pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
-
-            /// The word for it in records.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Kind::$kind => $word,)+
-                }
-            }
-        }
-    };
+vocabulary! {
+    /// What a row of [`Causes`] is.
+    Kind {
+        /// Root: the run starts.
+        Start => "start";
+        /// Root: the plan of a host moves it.
+        Motion => "motion";
+        /// Root: what a host measures of its cells has changed, since it moves.
+        Measurement => "measurement";
+        /// Root: a host cannot hear the cell that it is in.
+        OutOfRange => "out-of-range";
+        /// Root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it.
+        OnAir => "on-air";
+        /// Root: the scenario predicts a handover.
+        Prediction => "prediction";
+        /// Root: the scenario changes a link.
+        LinkChange => "link-change";
+        /// Root: a fault of the scenario holds a message back.
+        DelayedMessage => "delayed-message";
+        /// Root: a segment or its acknowledgement is on its way for longer than the sender waits, or than those behind it.
+        Underway => "underway";
+        /// Root: a receiver holds an acknowledgement back.
+        DelayedAck => "delayed-ack";
+        /// Root: a queue has marked congestion (ECN).
+        CongestionMark => "congestion-mark";
+        /// Root: a sender had nothing to send for an RTO.
+        Idle => "idle";
+        /// An agent sends a message.
+        Message => "message";
+        /// A host hears what its cell tells everyone. It leads to the host's entry of the cell.
+        Heard => "heard";
+        /// A timer of an agent goes off. It leads to what set it, or to the loss or delay of a message sent then; a timer that
+        /// sets itself again, to what set it first.
+        Timer => "timer";
+        /// A data packet meets an agent that acts on it. It leads to what set the route, or removed it.
+        Data => "data";
+        /// A phase of a handover.
+        Phase => "phase";
+        /// A buffer begins to hold a host's packets.
+        Buffering => "buffering";
+        /// A buffer lets a host's packets go.
+        Release => "release";
+        /// A packet is lost. A root if its reason is in the network: a full queue, an early drop, a forced loss.
+        Loss => "loss";
+        /// A sender's retransmission timer goes off.
+        Timeout => "timeout";
+        /// A sender infers a loss from acknowledgements.
+        FastRetransmit => "fast-retransmit";
+    }
 }
-
-kinds! {
-    /// Root: the run starts.
-    Start => "start";
-    /// Root: the plan of a host moves it.
-    Motion => "motion";
-    /// Root: what a host measures of its cells has changed, since it moves.
-    Measurement => "measurement";
-    /// Root: a host cannot hear the cell that it is in.
-    OutOfRange => "out-of-range";
-    /// Root: a host of 802.11 hears a beacon, or has had no beacon or acknowledgement from a cell that covers it.
-    OnAir => "on-air";
-    /// Root: the scenario predicts a handover.
-    Prediction => "prediction";
-    /// Root: the scenario changes a link.
-    LinkChange => "link-change";
-    /// Root: a fault of the scenario holds a message back.
-    DelayedMessage => "delayed-message";
-    /// Root: a segment or its acknowledgement is on its way for longer than the sender waits, or than those behind it.
-    Underway => "underway";
-    /// Root: a receiver holds an acknowledgement back.
-    DelayedAck => "delayed-ack";
-    /// Root: a queue has marked congestion (ECN).
-    CongestionMark => "congestion-mark";
-    /// Root: a sender had nothing to send for an RTO.
-    Idle => "idle";
-    /// An agent sends a message.
-    Message => "message";
-    /// A host hears what its cell tells everyone. It leads to the host's entry of the cell.
-    Heard => "heard";
-    /// A timer of an agent goes off. It leads to what set it, or to the loss or delay of a message sent then; a timer that
-    /// sets itself again, to what set it first.
-    Timer => "timer";
-    /// A data packet meets an agent that acts on it. It leads to what set the route, or removed it.
-    Data => "data";
-    /// A phase of a handover.
-    Phase => "phase";
-    /// A buffer begins to hold a host's packets.
-    Buffering => "buffering";
-    /// A buffer lets a host's packets go.
-    Release => "release";
-    /// A packet is lost. A root if its reason is in the network: a full queue, an early drop, a forced loss.
-    Loss => "loss";
-    /// A sender's retransmission timer goes off.
-    Timeout => "timeout";
-    /// A sender infers a loss from acknowledgements.
-    FastRetransmit => "fast-retransmit";
-}
-
-words!(Kind);
 
 table! {
     /// What led to what.

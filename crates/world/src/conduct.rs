@@ -1,5 +1,6 @@
 //! How a run is conducted: which one of its ensemble it is, who may stop it, how much memory it may take, what is kept.
 
+use crate::piece::Piece;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Packet;
 use std::fmt;
@@ -34,11 +35,23 @@ pub struct Conduct<'a> {
     /// What is wanted: tables by their names, columns as `table.column`; `None`: everything. No other tables are
     /// recorded, and of those in which not all columns are wanted the others are left out.
     pub tables: Option<&'a [String]>,
+    /// Who takes long tables in pieces, so that memory does not hold them; `None`: nobody.
+    pub stream: Option<Stream<'a>>,
+}
+
+/// Takes the pieces of a table from the first row to the last, as they come. A table of which a piece has been taken is not
+/// among those of the result. All words of its columns stand in the first piece, in the others none.
+#[derive(Copy, Clone)]
+pub struct Stream<'a> {
+    /// Rows of a piece, at least, but for the last. A table with fewer is not taken.
+    pub rows: usize,
+    /// Takes a piece.
+    pub take: &'a dyn Fn(Piece<'_>),
 }
 
 impl Default for Conduct<'_> {
     fn default() -> Self {
-        Conduct { keep_going: &|_| true, memory: None, tables: None }
+        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None }
     }
 }
 

@@ -3,15 +3,16 @@
 //! Flows see of what carries their packets a [`Carrier`], and nothing else: no node, link, cell or agent.
 
 use crate::cause::CauseId;
+use crate::cause::segment;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::flow::Flow;
 use crate::ids::{LinkId, Location, NodeId, Side};
 use crate::outside::{Datagram, Egress, Payload};
 use crate::probe::{PacketStep, Stop};
-use crate::timeouts::Verdict;
+use crate::table::Names;
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 mod endpoint;
 mod explain;
@@ -65,18 +66,29 @@ impl Flows {
         self.flows.iter()
     }
 
-    /// Writes into the record whether each timeout was genuine; the number of spurious ones by flow.
-    pub fn judge_timeouts(&self, cx: &mut Cx) -> Vec<u64> {
-        let judge = |(flow, id): (&Flow, u32)| {
-            let verdicts = flow.timeouts.verdicts(FlowId(id), &cx.pool);
-            for &(row, verdict) in &verdicts {
-                if let Some(row) = row {
-                    cx.probes.tcp.timeout[row] = Some(verdict);
-                }
+    /// Writes into the record which timeouts were genuine, as far as it is known by now. The first row of the table `tcp` of
+    /// which it is not.
+    pub fn judge_timeouts(&mut self, cx: &mut Cx, names: &Names) -> Option<usize> {
+        if !self.flows.iter().any(|flow| flow.timeouts.is_waiting()) {
+            return None;
+        }
+        let mut underway: BTreeMap<(FlowId, u32), u64> = BTreeMap::new();
+        for packet in cx.pool.inside() {
+            let waits =
+                |flow: FlowId| self.flows.get(flow.0 as usize).is_some_and(|flow| flow.timeouts.is_waiting());
+            if let Some(seq) = segment(packet).filter(|_| waits(packet.flow)) {
+                let original = cx.pool.original(packet);
+                let earliest = underway.entry((packet.flow, seq)).or_insert(original);
+                *earliest = original.min(*earliest);
             }
-            verdicts.iter().filter(|(_, verdict)| *verdict == Verdict::Spurious).count() as u64
-        };
-        self.flows.iter().zip(0..).map(judge).collect()
+        }
+        let tcp = &mut cx.probes.tcp;
+        let waiting = self.flows.iter_mut().zip(0..).filter(|(flow, _)| flow.timeouts.is_waiting());
+        let first = waiting.filter_map(|(flow, id)| {
+            let of = |seq| underway.get(&(FlowId(id), seq)).copied();
+            flow.timeouts.judge(of, |row, verdict| tcp.judged(row, verdict, names))
+        });
+        first.min()
     }
 
     /// Takes an end of a flow out: it sends nothing by itself, and what comes for it comes out.

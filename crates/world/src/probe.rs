@@ -3,7 +3,8 @@
 use crate::cause::{CauseId, Chains, data_seq};
 use crate::conduct::Part;
 use crate::ids::{CellId, DomainId, LinkId, Location, NodeId};
-use crate::table::{table, words};
+use crate::long::{Long, long_table};
+use crate::table::{Known, Names, table, vocabulary};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::Message;
@@ -14,131 +15,81 @@ use roamlab_traffic::UnitKind;
 use roamlab_transport::{TcpFactKind, TcpVariables};
 use rustc_hash::FxHashMap;
 
-/// The stops on the way of a packet, in order, and where it may wait or end.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// The application offers data.
-    AppOffer,
-    /// TCP makes a segment.
-    TcpPollTransmit,
-    /// UDP makes a datagram.
-    UdpDatagram,
-    /// The host sends the packet.
-    NodeSend,
-    /// A node looks up where it goes.
-    NodeForward,
-    /// It enters a tunnel.
-    TunnelEncap,
-    /// It is handed to a link.
-    LinkEnqueue,
-    /// It is handed to the link's queue discipline.
-    QdiscEnqueue,
-    /// It is on the wire.
-    LinkTxDone,
-    /// It comes out at the far end.
-    LinkArrive,
-    /// A node receives it.
-    NodeReceive,
-    /// It leaves a tunnel.
-    TunnelDecap,
-    /// TCP takes the segment.
-    TcpOnSegment,
-    /// UDP takes the datagram.
-    UdpOnDatagram,
-    /// The application gets the data, and what waited for it.
-    AppDeliver,
-    /// It waits in a base station's buffer for its host.
-    BufferHold,
-    /// It leaves that buffer.
-    BufferRelease,
-    /// It is lost.
-    Drop,
-}
-
-impl Stop {
-    /// The word for the stop in traces and documentation.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stop::AppOffer => "app.offer",
-            Stop::TcpPollTransmit => "tcp.poll_transmit",
-            Stop::UdpDatagram => "udp.datagram",
-            Stop::NodeSend => "node.send",
-            Stop::NodeForward => "node.forward",
-            Stop::TunnelEncap => "tunnel.encap",
-            Stop::LinkEnqueue => "link.enqueue",
-            Stop::QdiscEnqueue => "qdisc.enqueue",
-            Stop::LinkTxDone => "link.tx_done",
-            Stop::LinkArrive => "link.arrive",
-            Stop::NodeReceive => "node.receive",
-            Stop::TunnelDecap => "tunnel.decap",
-            Stop::TcpOnSegment => "tcp.on_segment",
-            Stop::UdpOnDatagram => "udp.on_datagram",
-            Stop::AppDeliver => "app.deliver",
-            Stop::BufferHold => "buffer.hold",
-            Stop::BufferRelease => "buffer.release",
-            Stop::Drop => "drop",
-        }
+vocabulary! {
+    /// The stops on the way of a packet, in order, and where it may wait or end.
+    Stop {
+        /// The application offers data.
+        AppOffer => "app.offer";
+        /// TCP makes a segment.
+        TcpPollTransmit => "tcp.poll_transmit";
+        /// UDP makes a datagram.
+        UdpDatagram => "udp.datagram";
+        /// The host sends the packet.
+        NodeSend => "node.send";
+        /// A node looks up where it goes.
+        NodeForward => "node.forward";
+        /// It enters a tunnel.
+        TunnelEncap => "tunnel.encap";
+        /// It is handed to a link.
+        LinkEnqueue => "link.enqueue";
+        /// It is handed to the link's queue discipline.
+        QdiscEnqueue => "qdisc.enqueue";
+        /// It is on the wire.
+        LinkTxDone => "link.tx_done";
+        /// It comes out at the far end.
+        LinkArrive => "link.arrive";
+        /// A node receives it.
+        NodeReceive => "node.receive";
+        /// It leaves a tunnel.
+        TunnelDecap => "tunnel.decap";
+        /// TCP takes the segment.
+        TcpOnSegment => "tcp.on_segment";
+        /// UDP takes the datagram.
+        UdpOnDatagram => "udp.on_datagram";
+        /// The application gets the data, and what waited for it.
+        AppDeliver => "app.deliver";
+        /// It waits in a base station's buffer for its host.
+        BufferHold => "buffer.hold";
+        /// It leaves that buffer.
+        BufferRelease => "buffer.release";
+        /// It is lost.
+        Drop => "drop";
     }
 }
 
-/// What may happen to a packet.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum PacketStep {
-    /// Its endpoint or agent sends it.
-    Send,
-    /// It comes to a queue.
-    Enqueue,
-    /// It leaves a queue with the mark of congestion (ECN's CE).
-    Mark,
-    /// It is lost.
-    Drop,
-}
-
-impl PacketStep {
-    /// The word for it in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PacketStep::Send => "send",
-            PacketStep::Enqueue => "enqueue",
-            PacketStep::Mark => "mark",
-            PacketStep::Drop => "drop",
-        }
+vocabulary! {
+    /// What may happen to a packet.
+    PacketStep {
+        /// Its endpoint or agent sends it.
+        Send => "send";
+        /// It comes to a queue.
+        Enqueue => "enqueue";
+        /// It leaves a queue with the mark of congestion (ECN's CE).
+        Mark => "mark";
+        /// It is lost.
+        Drop => "drop";
     }
 }
 
-/// What a packet carries.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum PacketKind {
-    /// A signalling message.
-    Signal,
-    /// A UDP datagram.
-    Datagram,
-    /// A TCP segment with data.
-    Data,
-    /// An acknowledgement.
-    Ack,
-    /// The request for a connection.
-    Syn,
-}
-
-impl PacketKind {
-    /// The word for it in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PacketKind::Signal => "signal",
-            PacketKind::Datagram => "datagram",
-            PacketKind::Data => "data",
-            PacketKind::Ack => "ack",
-            PacketKind::Syn => "syn",
-        }
+vocabulary! {
+    /// What a packet carries.
+    PacketKind {
+        /// A signalling message.
+        Signal => "signal";
+        /// A UDP datagram.
+        Datagram => "datagram";
+        /// A TCP segment with data.
+        Data => "data";
+        /// An acknowledgement.
+        Ack => "ack";
+        /// The request for a connection.
+        Syn => "syn";
     }
 }
 
-words!(Stop, PacketStep, PacketKind, UnitKind);
-
-table! {
+long_table! {
     /// Data packets that reached their endpoint.
-    Deliveries, Delivery {
+    Deliveries, Delivery, DeliveryColumns {
         /// When.
         time_ns: Time,
         /// Which flow.
@@ -182,9 +133,9 @@ table! {
     }
 }
 
-table! {
+long_table! {
     /// Changes of recorded queues.
-    QueueSamples, QueueSample {
+    QueueSamples, QueueSample, QueueColumns {
         /// When.
         time_ns: Time,
         /// Which queue.
@@ -202,9 +153,9 @@ table! {
     }
 }
 
-table! {
+long_table! {
     /// Packets lost.
-    Drops, Drop {
+    Drops, Drop, DropColumns {
         /// When.
         time_ns: Time,
         /// Where.
@@ -224,9 +175,9 @@ table! {
     }
 }
 
-table! {
+long_table! {
     /// Changes of TCP senders' state.
-    TcpChanges, TcpChange {
+    TcpChanges, TcpChange, TcpColumns {
         /// When.
         time_ns: Time,
         /// Which flow.
@@ -250,9 +201,9 @@ table! {
     }
 }
 
-table! {
+long_table! {
     /// TCP senders' variables, a row for each change.
-    Variables, VariablesRow {
+    Variables, VariablesRow, VariableColumns {
         /// When.
         time_ns: Time,
         /// Which flow.
@@ -280,9 +231,9 @@ table! {
     }
 }
 
-table! {
+long_table! {
     /// What happened to packets.
-    PacketEvents, PacketEvent {
+    PacketEvents, PacketEvent, PacketColumns {
         /// When.
         time_ns: Time,
         /// What happened.
@@ -416,6 +367,33 @@ table! {
     }
 }
 
+#[cfg(test)]
+impl Drops {
+    /// The packets' numbers, of rows that are not settled.
+    pub fn serials(&self) -> Vec<u64> {
+        self.rows.iter().map(|row| row.serial).collect()
+    }
+
+    /// The reasons, of rows that are not settled.
+    pub fn reasons(&self) -> Vec<DropReason> {
+        self.rows.iter().map(|row| row.reason).collect()
+    }
+}
+
+impl TcpChanges {
+    /// The number of the next row.
+    pub fn next_row(&self) -> usize {
+        self.gone + self.settled + self.rows.len()
+    }
+
+    /// The timeout of a settled row has been judged.
+    pub fn judged(&mut self, row: usize, verdict: Verdict, names: &Names) {
+        if let Some(kept) = self.columns.timeout.get_mut(row - self.gone) {
+            *kept = Some(verdict).keep(names);
+        }
+    }
+}
+
 /// What a scenario asks to have recorded.
 #[derive(Copy, Clone, Debug)]
 pub struct Wanted {
@@ -544,6 +522,18 @@ impl Probes {
             signalling,
             self.trace.part("trace", "trace no packet"),
             self.causes.rows.part("causes", fewer),
+        ]
+    }
+
+    /// The tables that may be long.
+    pub fn long(&mut self) -> [(&'static str, &mut dyn Long); 6] {
+        [
+            ("deliveries", &mut self.deliveries),
+            ("queue", &mut self.queues),
+            ("drops", &mut self.drops),
+            ("tcp", &mut self.tcp),
+            ("variables", &mut self.variables),
+            ("packets", &mut self.packets),
         ]
     }
 

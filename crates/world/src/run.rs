@@ -1,11 +1,10 @@
 //! One run: a scenario, a seed and a replication number in, tables out.
 
 use crate::build::build;
-use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
-use crate::table::{Column, Names, Table};
+use crate::table::{Column, Table};
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
@@ -28,39 +27,28 @@ pub(crate) fn last_instant(end: Time) -> Time {
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    let spurious = world.flows.judge_timeouts(&mut world.planes.cx);
-    let mut tables = tables(world, end, spurious, conduct);
+    world.settle_record(conduct);
+    world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
+    let long = world.long_tables(conduct);
+    let mut tables = tables(world, end, long, conduct);
     tables.retain(|table| conduct.wants(table.name));
     tables
 }
 
-fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) -> Vec<Table> {
-    let network = &world.planes.network;
-    let nodes = || (0..network.nodes()).map(NodeId);
-    let names = Names {
-        nodes: nodes().map(|node| network.name(node).to_owned()).collect(),
-        links: network.queue_names(),
-        flows: world.flows.iter().map(|flow| flow.name.clone()).chain([SIGNALLING.to_owned()]).collect(),
-        addresses: nodes().map(|node| (network.address(node), node)).collect(),
-    };
+fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> Vec<Table> {
     let totals = [
-        ("flows", flow_table(&world, &names, end, spurious)),
-        ("links", network.link_table()),
+        ("flows", flow_table(&world, end)),
+        ("links", world.planes.network.link_table()),
         ("census", census_table(&world)),
     ];
     let totals = totals.map(|(name, mut columns)| {
         columns.retain(|(column, _)| conduct.wants_column(name, column));
         Table { name, columns }
     });
-    let probes = world.planes.cx.probes;
-    let rows = [
-        probes.deliveries.into_table("deliveries", &names, conduct),
+    let World { planes, names, .. } = world;
+    let probes = planes.cx.probes;
+    let short = [
         probes.units.into_table("units", &names, conduct),
-        probes.queues.into_table("queue", &names, conduct),
-        probes.drops.into_table("drops", &names, conduct),
-        probes.tcp.into_table("tcp", &names, conduct),
-        probes.variables.into_table("variables", &names, conduct),
-        probes.packets.into_table("packets", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),
         probes.releases.into_table("releases", &names, conduct),
         probes.policing.into_table("policing", &names, conduct),
@@ -68,15 +56,15 @@ fn tables(world: World, end: Time, spurious: Vec<u64>, conduct: &Conduct<'_>) ->
         probes.trace.into_table("trace", &names, conduct),
         probes.causes.rows.into_table("causes", &names, conduct),
     ];
-    totals.into_iter().chain(rows).collect()
+    totals.into_iter().chain(long).chain(short).collect()
 }
 
-fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Vec<(&'static str, Column)> {
+fn flow_table(world: &World, end: Time) -> Vec<(&'static str, Column)> {
     let flows = &world.flows;
     let count = |value: &dyn Fn(&crate::flow::FlowStats) -> u64| {
         Column::U64(flows.iter().map(|flow| value(&flow.stats)).collect())
     };
-    let node = |id: NodeId| names.nodes[id.0 as usize].as_str();
+    let node = |id: NodeId| world.names.nodes[id.0 as usize].as_str();
     let goodput = |flow: &crate::flow::Flow| {
         let span = end.since(flow.stats.started.unwrap_or(end)).as_secs_f64();
         if span > 0.0 { flow.stats.delivered_bytes as f64 * 8.0 / span } else { 0.0 }
@@ -96,7 +84,7 @@ fn flow_table(world: &World, names: &Names, end: Time, spurious: Vec<u64>) -> Ve
         ("reordering_extent_pkts", count(&|stats| u64::from(stats.reordering_extent))),
         ("dropped_pkts", Column::U64(world.planes.cx.probes.losses.clone())),
         ("timeouts", count(&|stats| stats.timeouts)),
-        ("spurious_timeouts", Column::U64(spurious)),
+        ("spurious_timeouts", Column::U64(flows.iter().map(|flow| flow.timeouts.spurious).collect())),
         ("fast_retransmits", count(&|stats| stats.fast_retransmits)),
         ("goodput_bps", Column::F64(flows.iter().map(goodput).collect())),
         ("start_ns", Column::I64(flows.iter().map(|flow| time(flow.stats.started)).collect())),

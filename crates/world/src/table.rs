@@ -1,8 +1,10 @@
 //! Tables: rows in, columns out.
 
 use crate::ids::{LinkId, Location, NodeId};
+use crate::piece::{Piece, Slice};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId};
+use roamlab_traffic::UnitKind;
 use roamlab_transport::TcpFactKind;
 use rustc_hash::FxHashMap;
 
@@ -32,6 +34,22 @@ pub enum Column {
     Words(Vec<u32>, Vec<String>),
 }
 
+impl From<Piece<'_>> for Table {
+    /// A copy that one may keep.
+    fn from(piece: Piece<'_>) -> Table {
+        let column = |slice| match slice {
+            Slice::U64(values) => Column::U64(values.to_vec()),
+            Slice::I64(values) => Column::I64(values.to_vec()),
+            Slice::U32(values) => Column::U32(values.to_vec()),
+            Slice::F64(values) => Column::F64(values.to_vec()),
+            Slice::Bool(values) => Column::Bool(values.to_vec()),
+            Slice::Words(codes, words) => Column::Words(codes.to_vec(), words),
+        };
+        let columns = piece.columns.into_iter().map(|(name, slice)| (name, column(slice))).collect();
+        Table { name: piece.name, columns }
+    }
+}
+
 impl Column {
     /// A column of words; names are listed in order of first appearance.
     pub fn words<'a>(values: impl Iterator<Item = &'a str>) -> Column {
@@ -52,51 +70,33 @@ impl Column {
         Column::Words(codes, names)
     }
 
-    /// A column of words of a short list, in which `place` finds a value's; names are listed in order of first appearance.
-    pub fn coded<T: Copy>(
-        values: Vec<T>,
-        place: impl Fn(T) -> usize,
-        name: impl Fn(T) -> &'static str,
-    ) -> Column {
-        let (mut codes, mut names) = ([u32::MAX; MOST_WORDS], Vec::new());
-        let code = |value: T| {
-            let code = &mut codes[place(value)];
-            if *code == u32::MAX {
-                *code = names.len() as u32;
-                names.push(name(value).to_owned());
-            }
-            *code
-        };
-        let codes = values.into_iter().map(code).collect();
-        Column::Words(codes, names)
-    }
-
     /// A column of words of which no two are equal.
     pub fn unique(values: impl Iterator<Item = String>) -> Column {
         let names: Vec<String> = values.collect();
         Column::Words((0..names.len() as u32).collect(), names)
     }
 
-    /// A column of codes into a list of names. Of a long list only the names that occur are kept: a network of 100,000
-    /// nodes has some twenty such columns, most of them short.
-    fn listed<'a>(mut codes: Vec<u32>, count: usize, name: impl Fn(usize) -> &'a String) -> Column {
-        if count <= LONG_LIST {
-            return Column::Words(codes, (0..count).map(|code| name(code).clone()).collect());
+    /// A column of codes into a list of names. Of a long list only the names that occur are kept: a
+    /// network of 100,000 nodes has some twenty such columns, most of them short.
+    fn listed(mut codes: Vec<u32>, list: Vec<&str>) -> Column {
+        if list.len() <= LONG_LIST {
+            return Column::Words(codes, owned(&list));
         }
-        let mut places = vec![u32::MAX; count];
+        let mut places = vec![u32::MAX; list.len()];
         codes.iter().for_each(|&code| places[code as usize] = 0);
         let mut kept = Vec::new();
-        for (code, place) in places.iter_mut().enumerate().filter(|(_, place)| **place == 0) {
+        for (name, place) in list.into_iter().zip(&mut places).filter(|(_, place)| **place == 0) {
             *place = kept.len() as u32;
-            kept.push(name(code).clone());
+            kept.push(name.to_owned());
         }
         codes.iter_mut().for_each(|code| *code = places[*code as usize]);
         Column::Words(codes, kept)
     }
 }
 
-/// Words of a list for [`Column::coded`], at most.
-const MOST_WORDS: usize = 64;
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
 
 /// Names that a column lists though they do not occur, so that columns of all runs of a scenario are of one type.
 const LONG_LIST: usize = 10_000;
@@ -127,11 +127,64 @@ pub trait Cell: Copy {
     fn column(values: Vec<Self>, names: &Names) -> Column;
 }
 
+/// A value of which it is known before the run how it is kept: if it is a word, the list of words is.
+pub trait Known: Copy {
+    /// What a column keeps of it; of a word its place in the list.
+    type Kept: Kept;
+
+    /// Whether it is a word.
+    const IS_WORD: bool = false;
+
+    /// What is kept of this one.
+    fn keep(self, names: &Names) -> Self::Kept;
+
+    /// The words whose codes are kept; none for what is no word.
+    fn list(_: &Names) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+impl<T: Known> Cell for T {
+    fn column(values: Vec<T>, names: &Names) -> Column {
+        let kept = values.into_iter().map(|value| value.keep(names)).collect();
+        column_of::<T>(kept, names)
+    }
+}
+
+/// The column of what is kept of values of this type.
+pub fn column_of<T: Known>(kept: Vec<T::Kept>, names: &Names) -> Column {
+    match T::Kept::column(kept) {
+        Column::U32(codes) if T::IS_WORD => Column::listed(codes, T::list(names)),
+        column => column,
+    }
+}
+
+/// What columns are made of.
+pub trait Kept: Copy {
+    /// The column of these values.
+    fn column(values: Vec<Self>) -> Column;
+
+    /// The same, lent.
+    fn slice(values: &[Self]) -> Slice<'_>;
+}
+
 macro_rules! plain_cells {
     ($($type:ty => $column:ident),+ $(,)?) => {$(
-        impl Cell for $type {
-            fn column(values: Vec<$type>, _: &Names) -> Column {
+        impl Kept for $type {
+            fn column(values: Vec<$type>) -> Column {
                 Column::$column(values)
+            }
+
+            fn slice(values: &[$type]) -> Slice<'_> {
+                Slice::$column(values)
+            }
+        }
+
+        impl Known for $type {
+            type Kept = $type;
+
+            fn keep(self, _: &Names) -> $type {
+                self
             }
         }
     )+};
@@ -139,9 +192,11 @@ macro_rules! plain_cells {
 
 plain_cells! { u64 => U64, i64 => I64, u32 => U32, f64 => F64, bool => Bool }
 
-impl Cell for Time {
-    fn column(values: Vec<Time>, _: &Names) -> Column {
-        Column::U64(values.into_iter().map(Time::as_nanos).collect())
+impl Known for Time {
+    type Kept = u64;
+
+    fn keep(self, _: &Names) -> u64 {
+        self.as_nanos()
     }
 }
 
@@ -151,56 +206,117 @@ impl Cell for &'static str {
     }
 }
 
-/// Says that values of these types are words of a short list.
+/// Says that values of these types are words of a short list, `ALL`.
 macro_rules! words {
     ($($type:ty),+ $(,)?) => {$(
-        impl $crate::table::Cell for $type {
-            fn column(values: Vec<$type>, _: &$crate::table::Names) -> $crate::table::Column {
-                $crate::table::Column::coded(values, |value| value as usize, <$type>::name)
+        impl $crate::table::Known for $type {
+            type Kept = u32;
+
+            const IS_WORD: bool = true;
+
+            fn keep(self, _: &$crate::table::Names) -> u32 {
+                self as u32
+            }
+
+            fn list(_: &$crate::table::Names) -> Vec<&str> {
+                <$type>::ALL.iter().map(|value| value.name()).collect()
             }
         }
     )+};
 }
 
-pub(crate) use words;
+/// Declares words: what they mean, and how they stand in records.
+macro_rules! vocabulary {
+    ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $doc:literal])+ $value:ident => $word:literal;)+ }) => {
+        $(#[doc = $about])+
+        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+        pub enum $type {
+            $($(#[doc = $doc])+ $value,)+
+        }
 
-words!(DropReason, TcpFactKind);
+        impl $type {
+            /// All, in the order of their codes.
+            pub const ALL: &'static [$type] = &[$($type::$value,)+];
 
-impl Cell for NodeId {
-    fn column(values: Vec<NodeId>, names: &Names) -> Column {
-        Column::listed(values.into_iter().map(|node| node.0).collect(), names.nodes.len(), |code| {
-            &names.nodes[code]
-        })
+            /// The word for it in records.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $word,)+
+                }
+            }
+        }
+
+        $crate::table::words!($type);
+    };
+}
+
+pub(crate) use {vocabulary, words};
+
+words!(DropReason, TcpFactKind, UnitKind);
+
+impl Known for NodeId {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, _: &Names) -> u32 {
+        self.0
+    }
+
+    fn list(names: &Names) -> Vec<&str> {
+        all(&names.nodes).collect()
     }
 }
 
-impl Cell for LinkId {
-    fn column(values: Vec<LinkId>, names: &Names) -> Column {
-        Column::listed(values.into_iter().map(|link| link.0).collect(), names.links.len(), |code| {
-            &names.links[code]
-        })
+impl Known for LinkId {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, _: &Names) -> u32 {
+        self.0
+    }
+
+    fn list(names: &Names) -> Vec<&str> {
+        all(&names.links).collect()
     }
 }
 
-impl Cell for FlowId {
-    fn column(values: Vec<FlowId>, names: &Names) -> Column {
-        let last = names.flows.len().saturating_sub(1) as u32;
-        Column::listed(values.into_iter().map(|flow| flow.0.min(last)).collect(), names.flows.len(), |code| {
-            &names.flows[code]
-        })
+impl Known for FlowId {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, names: &Names) -> u32 {
+        self.0.min(names.flows.len().saturating_sub(1) as u32)
+    }
+
+    fn list(names: &Names) -> Vec<&str> {
+        all(&names.flows).collect()
     }
 }
 
-impl Cell for Location {
-    fn column(values: Vec<Location>, names: &Names) -> Column {
-        let code = |place: Location| place_code(place, names);
-        Column::listed(values.into_iter().map(code).collect(), places(names), |code| place_name(code, names))
+impl Known for Location {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, names: &Names) -> u32 {
+        place_code(self, names)
     }
+
+    fn list(names: &Names) -> Vec<&str> {
+        places(names).collect()
+    }
+}
+
+fn all(names: &[String]) -> impl Iterator<Item = &str> {
+    names.iter().map(String::as_str)
 }
 
 /// Nodes and links.
-fn places(names: &Names) -> usize {
-    names.nodes.len() + names.links.len()
+fn places(names: &Names) -> impl Iterator<Item = &str> {
+    all(&names.nodes).chain(all(&names.links))
 }
 
 fn place_code(place: Location, names: &Names) -> u32 {
@@ -208,10 +324,6 @@ fn place_code(place: Location, names: &Names) -> u32 {
         Location::Node(node) => node.0,
         Location::Link(link) => names.nodes.len() as u32 + link.0,
     }
-}
-
-fn place_name(code: usize, names: &Names) -> &String {
-    names.nodes.get(code).unwrap_or_else(|| &names.links[code - names.nodes.len()])
 }
 
 impl Cell for Addr {
@@ -227,26 +339,34 @@ impl Cell for Option<Addr> {
     }
 }
 
-impl Cell for Option<FlowId> {
-    fn column(values: Vec<Option<FlowId>>, names: &Names) -> Column {
-        let none = names.flows.len() as u32;
-        let code = |flow: Option<FlowId>| flow.map_or(none, |flow| flow.0.min(none.saturating_sub(1)));
-        let name = |code: usize| names.flows.get(code).unwrap_or(&NOTHING);
-        Column::listed(values.into_iter().map(code).collect(), names.flows.len() + 1, name)
+impl Known for Option<FlowId> {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, names: &Names) -> u32 {
+        self.map_or(names.flows.len() as u32, |flow| flow.keep(names))
+    }
+
+    fn list(names: &Names) -> Vec<&str> {
+        all(&names.flows).chain([""]).collect()
     }
 }
 
-impl Cell for Option<Location> {
-    fn column(values: Vec<Option<Location>>, names: &Names) -> Column {
-        let none = places(names);
-        let code = |place: Option<Location>| place.map_or(none as u32, |place| place_code(place, names));
-        let name = |code: usize| if code == none { &NOTHING } else { place_name(code, names) };
-        Column::listed(values.into_iter().map(code).collect(), none + 1, name)
+impl Known for Option<Location> {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, names: &Names) -> u32 {
+        let none = names.nodes.len() + names.links.len();
+        self.map_or(none as u32, |place| place.keep(names))
+    }
+
+    fn list(names: &Names) -> Vec<&str> {
+        places(names).chain([""]).collect()
     }
 }
-
-/// The name of what is not there.
-static NOTHING: String = String::new();
 
 /// Declares a table: a row type, and the columns that keep its rows.
 macro_rules! table {
@@ -305,12 +425,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_stands_in_its_list_at_its_code() {
+        fn check<T: Known<Kept = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
+            let names = Names::default();
+            assert_eq!(T::list(&names).len(), all.len());
+            for &word in all {
+                assert_eq!(T::list(&names)[word.keep(&names) as usize], name(word));
+            }
+        }
+        check(DropReason::ALL, DropReason::name);
+        check(TcpFactKind::ALL, TcpFactKind::name);
+        check(UnitKind::ALL, UnitKind::name);
+        assert_eq!(TcpFactKind::ALL.len(), TcpFactKind::IdleRestart as usize + 1);
+        assert_eq!(UnitKind::ALL.len(), UnitKind::Segment as usize + 1);
+    }
+
+    #[test]
     fn of_a_long_list_of_names_those_that_occur_are_kept() {
         let names: Vec<String> = (0..LONG_LIST + 1).map(|number| format!("n{number}")).collect();
         let words = |words: [&str; 2]| words.map(str::to_owned).to_vec();
-        let long = Column::listed(vec![7, 9_999, 7], names.len(), |code| &names[code]);
+        let long = Column::listed(vec![7, 9_999, 7], all(&names).collect());
         assert_eq!(long, Column::Words(vec![0, 1, 0], words(["n7", "n9999"])));
-        let short = Column::listed(vec![1, 1], 2, |code| &names[code]);
-        assert_eq!(short, Column::Words(vec![1, 1], words(["n0", "n1"])));
+        let short = Column::listed(vec![1, 0, 1], all(&names[..2]).collect());
+        assert_eq!(short, Column::Words(vec![1, 0, 1], words(["n0", "n1"])));
     }
 }

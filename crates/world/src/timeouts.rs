@@ -1,36 +1,33 @@
 //! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
 
 use crate::cause::segment;
-use crate::table::{Cell, Column, Names};
-use roamlab_packet::{FlowId, Packet, PacketPool};
+use crate::table::{Known, Names, vocabulary};
+use roamlab_packet::Packet;
 use std::collections::BTreeMap;
 
-/// What a timeout was.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Every earlier transmission of the segment was lost.
-    Genuine,
-    /// An earlier transmission of it arrived, then or later.
-    Spurious,
-    /// At the end of the run an earlier transmission was still on its way.
-    Undecided,
-}
-
-impl Verdict {
-    /// The verdict as it stands in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Verdict::Genuine => "genuine",
-            Verdict::Spurious => "spurious",
-            Verdict::Undecided => "undecided",
-        }
+vocabulary! {
+    /// What a timeout was.
+    Verdict {
+        /// Every earlier transmission of the segment was lost.
+        Genuine => "genuine";
+        /// An earlier transmission of it arrived, then or later.
+        Spurious => "spurious";
+        /// At the end of the run an earlier transmission was still on its way.
+        Undecided => "undecided";
     }
 }
 
-impl Cell for Option<Verdict> {
-    fn column(values: Vec<Option<Verdict>>, _: &Names) -> Column {
-        let place = |verdict: Option<Verdict>| verdict.map_or(0, |verdict| 1 + verdict as usize);
-        Column::coded(values, place, |verdict| verdict.map_or("", Verdict::name))
+impl Known for Option<Verdict> {
+    type Kept = u32;
+
+    const IS_WORD: bool = true;
+
+    fn keep(self, _: &Names) -> u32 {
+        self.map_or(0, |verdict| 1 + verdict as u32)
+    }
+
+    fn list(_: &Names) -> Vec<&str> {
+        [""].into_iter().chain(Verdict::ALL.iter().map(|verdict| verdict.name())).collect()
     }
 }
 
@@ -49,6 +46,8 @@ pub struct Timeouts {
     cases: BTreeMap<u32, Vec<Case>>,
     /// One above the highest segment among them.
     end: u32,
+    /// How many were spurious of those that have been judged.
+    pub spurious: u64,
 }
 
 impl Timeouts {
@@ -74,25 +73,39 @@ impl Timeouts {
         }
     }
 
-    /// The verdicts at the end of the run, with the rows of the record, given the packets that are still in the pool.
-    pub fn verdicts(&self, flow: FlowId, pool: &PacketPool) -> Vec<(Option<usize>, Verdict)> {
-        if self.cases.is_empty() {
-            return Vec::new();
-        }
-        let mut on_the_way: BTreeMap<u32, u64> = BTreeMap::new();
-        for packet in pool.inside().filter(|packet| packet.flow == flow) {
-            if let Some(seq) = segment(packet) {
-                let original = pool.original(packet);
-                let earliest = on_the_way.entry(seq).or_insert(original);
-                *earliest = original.min(*earliest);
-            }
-        }
-        let judge = |seq: u32, case: &Case| match on_the_way.get(&seq) {
-            _ if case.arrived => Verdict::Spurious,
-            Some(&earliest) if earliest <= case.last_serial => Verdict::Undecided,
-            _ => Verdict::Genuine,
-        };
-        let cases = self.cases.iter().flat_map(|(&seq, cases)| cases.iter().map(move |case| (seq, case)));
-        cases.map(|(seq, case)| (case.row, judge(seq, case))).collect()
+    /// Whether any waits for its verdict.
+    pub fn is_waiting(&self) -> bool {
+        !self.cases.is_empty()
+    }
+
+    /// Judges those that can be judged: nothing more comes of a segment that has arrived, or of which no earlier
+    /// transmission is under way. `underway`: the earliest transmission of a segment that is, by its serial number.
+    /// `tell` learns of verdicts with their rows. The first row that still waits.
+    pub fn judge(
+        &mut self,
+        underway: impl Fn(u32) -> Option<u64>,
+        mut tell: impl FnMut(usize, Verdict),
+    ) -> Option<usize> {
+        let (mut first, spurious) = (None, &mut self.spurious);
+        self.cases.retain(|&seq, cases| {
+            let earliest = underway(seq);
+            cases.retain(|case| {
+                let verdict = match earliest {
+                    _ if case.arrived => Verdict::Spurious,
+                    Some(earliest) if earliest <= case.last_serial => Verdict::Undecided,
+                    _ => Verdict::Genuine,
+                };
+                let waits = verdict == Verdict::Undecided;
+                if waits {
+                    first = first.into_iter().chain(case.row).min();
+                } else if let Some(row) = case.row {
+                    tell(row, verdict);
+                }
+                *spurious += u64::from(verdict == Verdict::Spurious);
+                waits
+            });
+            !cases.is_empty()
+        });
+        first
     }
 }

@@ -12,6 +12,7 @@ use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
 use crate::link::InFlight;
 use crate::network::{Decided, Network, Up};
+use crate::table::Names;
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
 use std::fmt;
@@ -21,6 +22,8 @@ use std::fmt;
 pub struct World {
     pub(crate) flows: Flows,
     pub(crate) planes: Planes,
+    /// What the record calls things.
+    pub(crate) names: Names,
     /// Events that have happened. The end of a transmission behind which nothing waits is none, though a trace
     /// may ask for it.
     pub(crate) events: u64,
@@ -146,7 +149,8 @@ impl World {
         }
     }
 
-    fn may_go_on(&self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
+    fn may_go_on(&mut self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
+        self.settle_record(conduct);
         let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
             check_memory(self.planes.cx.probes.parts(), packets, limit, self.planes.cx.now)?;

@@ -25,8 +25,8 @@ fn a_run_ends_with_an_error_before_its_record_takes_more_than_it_may() {
     let Err(Failure::Memory(found)) = tables(&text, &conduct) else { panic!("it ends otherwise") };
     assert!(found.largest.rows > 10_000 && found.largest.bytes < limit.0, "{found}");
     let report = found.to_string();
-    assert!(report.contains("20 MB") && report.contains("rows of the table `queue`"), "{report}");
-    assert!(report.contains("help: name fewer queues in `record.queues`"), "{report}");
+    assert!(report.contains("20 MB") && report.contains("rows of the table `tcp`"), "{report}");
+    assert!(report.contains("help: write `record.tcp = false`"), "{report}");
 }
 
 #[test]

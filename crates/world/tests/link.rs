@@ -86,7 +86,7 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
         cx.now = time;
         match event {
             Event::App { .. } if offered < BATCHES * PER_BATCH => {
-                let (bytes, lost) = (size(&mut sizes), cx.probes.drops.time_ns.len());
+                let (bytes, lost) = (size(&mut sizes), cx.probes.drops.rows.len());
                 let packet = packet(
                     &mut cx,
                     offered as u32 % 4000,
@@ -94,7 +94,7 @@ fn poisson(load: f64, limit: u32, size: impl Fn(&mut Rng) -> u64) -> Seen {
                     Body::Udp(UdpHeader { seq: offered as u32 }),
                 );
                 link.enqueue(ID, packet, &mut cx);
-                seen.blocked[offered / PER_BATCH] += (cx.probes.drops.time_ns.len() - lost) as f64;
+                seen.blocked[offered / PER_BATCH] += (cx.probes.drops.rows.len() - lost) as f64;
                 offered += 1;
                 let pause = exponential(&mut arrivals) * SERVICE / load;
                 cx.scheduler.push(time + Duration::from_nanos((pause * 1e9) as u64), Event::App { flow: 0 });

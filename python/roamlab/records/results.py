@@ -207,12 +207,7 @@ def from_engine(tables: Tables, manifest: Manifest) -> Results:
     names = tables.get("names", {})
 
     def frame(table: str) -> pl.DataFrame:
-        return pl.DataFrame(
-            [
-                _column(column, values, names.get(f"{table}.{column}"))
-                for column, values in tables[table].items()
-            ]
-        )
+        return frame_of(tables[table], kinds_of(table, names))
 
     return Results(manifest, {table: frame for table in tables if table != "names"}, tables)
 
@@ -222,8 +217,17 @@ def from_frames(manifest: Manifest, frames: Mapping[str, pl.DataFrame]) -> Resul
     return Results(manifest, dict.fromkeys(frames, frames.__getitem__))
 
 
-def _column(name: str, values: Column | list[str], names: Column | list[str] | None) -> pl.Series:
-    series = pl.Series(name, values)
-    if names is None:
-        return series
-    return series.cat.to(pl.Enum(pl.Series(names, dtype=pl.String)))
+def kinds_of(table: str, names: Mapping[str, Column | list[str]]) -> dict[str, pl.Enum]:
+    """The types of a table's columns of names; `names` are those of the engine's tables."""
+    begin = f"{table}."
+    return {
+        full.removeprefix(begin): pl.Enum(pl.Series(listed, dtype=pl.String))
+        for full, listed in names.items()
+        if full.startswith(begin)
+    }
+
+
+def frame_of(columns: Mapping[str, Column | list[str]], kinds: Mapping[str, pl.Enum]) -> pl.DataFrame:
+    """The engine's columns of one table as a frame."""
+    series = (pl.Series(name, values) for name, values in columns.items())
+    return pl.DataFrame([each.cat.to(kinds[each.name]) if each.name in kinds else each for each in series])

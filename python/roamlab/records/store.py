@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -19,12 +20,30 @@ import polars as pl
 from roamlab.base.errors import BadInput
 from roamlab.base.output import draft_folder, sync, write_durably
 from roamlab.records.manifest import Manifest
+from roamlab.records.pieces import Pieces
 from roamlab.records.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run under way, and what of it is written."""
+
+    store: Store
+    draft: Path
+    pieces: Pieces
+
+    def keep(self, results: Results) -> Results:
+        """Put the run in its folder: `results` has the tables of which no piece came.
+
+        The run as it stands there, with tables that are read when they are asked for.
+        """
+        digests = self.store._complete(results, self)
+        return _in_folder(self.store.folder(results.manifest), results.manifest, digests)
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,7 @@ class Store:
         try:
             found, digests = _read_manifest(folder)
             for table, digest in digests.items():
-                _read(folder / f"{table}.parquet", digest)
+                _check(folder / f"{table}.parquet", digest)
         except BadInput:
             return None
         return open_run(folder) if found.key == manifest.key else None
@@ -56,32 +75,42 @@ class Store:
         self._write(results)
         return self.folder(results.manifest)
 
-    def keep(self, results: Results) -> Results:
-        """Put the run in its folder; the run as it stands there, with tables that are read when they are asked for."""
-        return _in_folder(self.folder(results.manifest), results.manifest, self._write(results))
+    @contextmanager
+    def begin(self) -> Iterator[Begun]:
+        """A run whose long tables are written while it goes on. A block that ends before `keep` leaves nothing."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with draft_folder(self.root) as draft, Pieces(draft) as pieces:
+            yield Begun(self, draft, pieces)
 
     def _write(self, results: Results) -> dict[str, str]:
         """Write the run's folder; the digests of its tables."""
-        final = self.folder(results.manifest)
-        self.root.mkdir(parents=True, exist_ok=True)
+        with self.begin() as begun:
+            return self._complete(results, begun)
+
+    def _complete(self, results: Results, begun: Begun) -> dict[str, str]:
+        """Put a run's other tables beside those that are written, and all of it in its place; the tables' digests."""
+        final, draft = self.folder(results.manifest), begun.draft
         digests: dict[str, str] = {}
-        with draft_folder(self.root) as draft:
-            for table, load in sorted(results.loaders.items()):
-                content = _parquet(load(table))  # not kept: those of a large run are large
-                digests[table] = hashlib.sha256(content).hexdigest()
-                write_durably(draft / f"{table}.parquet", [content])
-            write_durably(draft / MANIFEST, _manifest(results.manifest, digests))
-            sync(draft)
-            try:
-                draft.rename(final)
-            except OSError:
-                if not final.is_dir():
-                    raise
-                # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
-                if self.find(results.manifest) is None:
-                    for name in (*(f"{table}.parquet" for table in digests), MANIFEST):
-                        (draft / name).replace(final / name)
-                    sync(final)
+        for table in begun.pieces.finish():
+            sync(draft / f"{table}.parquet")
+            digests[table] = _digest(draft / f"{table}.parquet")
+        for table, load in results.loaders.items():
+            content = _parquet(load(table))  # not kept: those of a large run are large
+            digests[table] = hashlib.sha256(content).hexdigest()
+            write_durably(draft / f"{table}.parquet", [content])
+        digests = dict(sorted(digests.items()))
+        write_durably(draft / MANIFEST, _manifest(results.manifest, digests))
+        sync(draft)
+        try:
+            draft.rename(final)
+        except OSError:
+            if not final.is_dir():
+                raise
+            # Another process made the same run meanwhile (equal origin, equal content), or it is damaged.
+            if self.find(results.manifest) is None:
+                for name in (*(f"{table}.parquet" for table in digests), MANIFEST):
+                    (draft / name).replace(final / name)
+                sync(final)
         sync(self.root)
         return digests
 
@@ -95,8 +124,9 @@ def open_run(folder: str | Path) -> Results:
 def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Results:
     def read(table: str) -> pl.DataFrame:
         path = folder / f"{table}.parquet"
+        _check(path, digests[table])
         try:
-            return pl.read_parquet(BytesIO(_read(path, digests[table])))
+            return pl.read_parquet(path)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
 
@@ -130,14 +160,19 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _read(path: Path, digest: str) -> bytes:
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check(path: Path, digest: str) -> None:
+    """Raise `BadInput` if the file is not there or damaged. A long one is not held in memory."""
     try:
-        content = path.read_bytes()
+        found = _digest(path)
     except OSError as error:
         raise _broken(path, str(error.strerror)) from None
-    if hashlib.sha256(content).hexdigest() != digest:
+    if found != digest:
         raise _broken(path, "the content is not what was written")
-    return content
 
 
 def _read_manifest(folder: Path) -> tuple[Manifest, dict[str, str]]:

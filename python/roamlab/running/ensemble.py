@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from roamlab._roamlab import Tables
-    from roamlab.records.store import Store
+    from roamlab.records.store import Begun, Store
     from roamlab.running.progress import Advance
     from roamlab.scenarios.scenario import Scenario
 
@@ -105,25 +106,53 @@ def _run_many(
     keep: Callable[[int, Tables], None],
     wanted: Callable[[int], list[str] | None] | None = None,
     tell: Callable[[int, int], None] | None = None,
+    pieces: Callable[[int, Tables], None] | None = None,
 ) -> None:
     memory = memory_per_run(threads)
-    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, wanted, memory, tell)
+    _roamlab.run_many((job.as_tuple() for job in jobs), threads, keep, wanted, memory, tell, pieces)
 
 
 def _simulate(work: list[tuple[Job, Manifest]], store: Store, threads: int) -> dict[str, Results]:
     """Make runs and keep them: each by its manifest's key."""
-    kept: dict[str, Results] = {}
     if len(work) == 1:
-        ((job, manifest),) = work
+        ((job, _),) = work
         with simulated_time(job.scenario.outline.duration_ns) as tell:
-            found: list[Tables] = []
-            _run_many([job], 1, lambda _, tables: found.append(tables), tell=tell)
-        return {manifest.key: store.keep(from_engine(found.pop(), manifest))}
+            return _make(work, store, 1, tell=tell)
     with _progress([job for job, _ in work]) as advance:
+        return _make(work, store, threads, lambda job: advance(job.scenario))
+
+
+def _make(
+    work: list[tuple[Job, Manifest]],
+    store: Store,
+    threads: int,
+    ended: Callable[[Job], None] = lambda _: None,
+    tell: Callable[[int, int], None] | None = None,
+) -> dict[str, Results]:
+    """Make runs. Long tables are written while they go on; what ends this leaves nothing of a run under way."""
+    kept: dict[str, Results] = {}
+    with ExitStack() as stack:
+        under_way: dict[int, tuple[ExitStack, Begun]] = {}
+
+        def begun(index: int) -> tuple[ExitStack, Begun]:
+            if index not in under_way:
+                of_run = stack.enter_context(ExitStack())
+                under_way[index] = of_run, of_run.enter_context(store.begin())
+            return under_way[index]
 
         def keep(index: int, tables: Tables) -> None:
-            kept[work[index][1].key] = store.keep(from_engine(tables, work[index][1]))
-            advance(work[index][0].scenario)
+            job, manifest = work[index]
+            of_run, run = begun(index)
+            with of_run:
+                kept[manifest.key] = run.keep(from_engine(tables, manifest))
+            del under_way[index]
+            ended(job)
 
-        _run_many([job for job, _ in work], threads, keep)
+        _run_many(
+            [job for job, _ in work],
+            threads,
+            keep,
+            tell=tell,
+            pieces=lambda index, piece: begun(index)[1].pieces.add(piece),
+        )
     return kept

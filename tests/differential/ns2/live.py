@@ -1,9 +1,9 @@
 """Runs random scenarios through ns-2 and through ours and compares every packet.
 
 `.venv/bin/python tests/differential/ns2/live.py --count 1000 --seed 1` runs the scenarios of the seeds from 1 on,
-until it has compared 1000. It prints each that differs with its first difference, then the counts; exit code 1 if any
-differs. A scenario in which ns-2 sends what the application has not given is counted apart: there is nothing to agree
-with.
+until it has compared 1000. It prints each that differs with its first difference, then the counts, by variant and by
+what the compared scenarios had; exit code 1 if any differs. A scenario in which ns-2 sends what the application has not
+given is counted apart: there is nothing to agree with.
 """
 
 from __future__ import annotations
@@ -58,6 +58,32 @@ def compare(case: Case, phases: list[int], theirs: Events) -> str | None:
     return difference(theirs, mine, case.duration / 1000 - MARGIN)
 
 
+def traits(case: Case) -> list[str]:
+    """What the case has of what not every case has."""
+    delays = [case.delay, *(flow.to_r1 for flow in case.flows), *(flow.from_r2 for flow in case.flows)]
+    delays += [case.second.delay] if case.second else []
+    delays += [case.back[1]] if case.back else []
+    crossed = {
+        (hop, flow.enters < flow.leaves)
+        for flow in case.flows
+        for hop in range(min(flow.enters, flow.leaves), max(flow.enters, flow.leaves))
+    }
+    has = {
+        "a delay of zero": 0 in delays,
+        "data towards r1": any(flow.enters > flow.leaves for flow in case.flows),
+        "data both ways over one bottleneck": any((hop, not on) in crossed for hop, on in crossed),
+        "a second bottleneck": case.second is not None,
+        "more than one variant": len({flow.variant for flow in case.flows}) > 1,
+        "another rate and delay back": case.back is not None,
+        "packets held back": bool(case.late),
+        "RED": case.red is not None,
+        "RED and ECN": case.red is not None and case.ecn,
+        "lost packets or ACKs by number": bool(case.losses or case.ack_losses),
+        "an outage or a change of the rate": bool(case.outage or case.change),
+    }
+    return [name for name, holds in has.items() if holds] + list(case.knobs)
+
+
 class _Checked(NamedTuple):
     case: Case
     events: int
@@ -97,6 +123,7 @@ def main() -> int:
     todo, count = (iter(classic), len(classic)) if arguments.classic else (drawn, arguments.count)
     agree: collections.Counter[str] = collections.Counter()
     total: collections.Counter[str] = collections.Counter()
+    having: collections.Counter[str] = collections.Counter()
     compared, faults = 0, 0
     for case, events, fault, found in _checked(todo, count):
         variants = "+".join(sorted({flow.variant for flow in case.flows}))
@@ -113,12 +140,15 @@ def main() -> int:
         total[group] += 1
         agree[group] += found is None
         compared += events
+        having.update(traits(case))
         if found:
             print(f"{case.name} ({variants}, {case.preset}): {found}", flush=True)
         if total.total() % 50 == 0:
             print(f"{total.total()} of {count}, {agree.total()} agree", flush=True)
     for group in sorted(total):
         print(f"{group}: {agree[group]} of {total[group]} agree")
+    for trait, number in having.most_common():
+        print(f"with {trait}: {number}")
     print(f"all: {agree.total()} of {total.total()} agree, {compared} events of ns-2 compared")
     print(f"ns-2 sent what the application had not given: {faults} more")
     return 0 if agree == total else 1

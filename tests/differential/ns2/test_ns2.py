@@ -13,9 +13,9 @@ import ours
 import recorded
 import reference
 import validation
-from case import draw, draw_wide
+from case import Hop, classic, draw, draw_wide
 from events import Event, difference
-from live import compare, ungiven
+from live import compare, traits, ungiven
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
@@ -93,6 +93,25 @@ def test_what_the_application_has_not_given_is_seen() -> None:
     stopped = replace(case, flows=[replace(flow, packets=None, stop=15_000)])
     assert ungiven(stopped, sent) == sent[1]
     assert ungiven(stopped, [sent[0], sent[1]._replace(detail="1")]) is None, "a retransmission"
+
+
+def test_what_a_case_has_is_counted() -> None:
+    case = replace(classic()[0], losses=[], knobs={"maxburst_": 3})
+    assert traits(case) == ["maxburst_"]
+    there = case.flows[0]
+    back = replace(there, enters=1, leaves=0, variant="sack")
+    found = traits(replace(case, flows=[there, back], losses=[4], delay=0))
+    assert set(found) == {
+        "a delay of zero",
+        "data towards r1",
+        "data both ways over one bottleneck",
+        "more than one variant",
+        "lost packets or ACKs by number",
+        "maxburst_",
+    }
+    apart = [there, replace(there, enters=2, leaves=1)]
+    found = traits(replace(case, flows=apart, second=Hop(800_000, 0, 8)))
+    assert set(found) == {"a delay of zero", "data towards r1", "a second bottleneck", "maxburst_"}
 
 
 def test_differences_are_found() -> None:

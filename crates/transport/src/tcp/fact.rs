@@ -22,6 +22,17 @@ pub enum TcpFactKind {
 }
 
 impl TcpFactKind {
+    /// All, in the order of their codes.
+    pub const ALL: &'static [TcpFactKind] = &[
+        TcpFactKind::Window,
+        TcpFactKind::FastRetransmit,
+        TcpFactKind::Timeout,
+        TcpFactKind::RecoveryExit,
+        TcpFactKind::EcnReduction,
+        TcpFactKind::Spurious,
+        TcpFactKind::IdleRestart,
+    ];
+
     /// The kind as it stands in records.
     pub const fn name(self) -> &'static str {
         match self {

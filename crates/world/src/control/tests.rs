@@ -98,16 +98,16 @@ fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
             send(&mut world, from, &[400, 500, 600, 700]);
             run_until(&mut world, 700).unwrap();
             assert_eq!(held(&mut world, name), 3, "{name}");
-            assert_eq!(world.planes.cx.probes.drops.reason.last(), Some(&DropReason::BufferOverflow));
+            assert_eq!(world.planes.cx.probes.drops.reasons().last(), Some(&DropReason::BufferOverflow));
             let next = address(&world, via);
             let via = if name == "ha" { Via::Tunnel(next) } else { Via::Neighbour(next) };
             act(&mut world, at, Action::Release { host, via, mark: None });
             assert_eq!((held(&mut world, name), released(&world, name)), (0, order.to_vec()));
             run_until(&mut world, 800).unwrap();
             // They belong to no endpoint: where they end, they have arrived.
-            let drops = &world.planes.cx.probes.drops;
-            let arrived = drops.reason.iter().filter(|reason| **reason == DropReason::NoEndpoint).count();
-            assert_eq!(arrived, 3, "{name}: {:?}", drops.reason);
+            let reasons = world.planes.cx.probes.drops.reasons();
+            let arrived = reasons.iter().filter(|reason| **reason == DropReason::NoEndpoint).count();
+            assert_eq!(arrived, 3, "{name}: {reasons:?}");
         }
     }
 }
@@ -123,19 +123,17 @@ fn a_packet_waits_no_longer_than_it_may() {
     send(&mut world, "ch", &[400, 500]);
     run_until(&mut world, 800).unwrap();
     let drops = &world.planes.cx.probes.drops;
-    let expired = drops.reason.iter().zip(&drops.time_ns);
-    let expired: Vec<Time> =
-        expired.filter(|(reason, _)| **reason == DropReason::BufferExpired).map(|(_, time)| *time).collect();
+    let expired = drops.rows.iter().filter(|row| row.reason == DropReason::BufferExpired);
     // They come after 40 ms and 320 µs, and another 400 µs, of transmission.
-    let micros: Vec<u64> = expired.iter().map(|time| time.as_nanos() / 1000).collect();
+    let micros: Vec<u64> = expired.map(|row| row.time_ns.as_nanos() / 1000).collect();
     assert_eq!(micros, [570_320, 570_720]);
 }
 
 /// The copies of packets that reached the host, and what its layer 2 lost.
 fn reached(world: &World) -> (usize, usize) {
     let (drops, host) = (&world.planes.cx.probes.drops, Location::Node(node(world, "mh")));
-    let at_host = drops.reason.iter().zip(&drops.place).filter(|(_, place)| **place == host);
-    let of = |wanted| at_host.clone().filter(|(reason, _)| **reason == wanted).count();
+    let at_host = drops.rows.iter().filter(|row| row.place == host);
+    let of = |wanted| at_host.clone().filter(|row| row.reason == wanted).count();
     (of(DropReason::NoEndpoint), of(DropReason::Duplicate))
 }
 
@@ -193,7 +191,7 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     run_until(&mut world, 650).unwrap();
     act(&mut world, fa1, Action::Release { host, via, mark: None });
     assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
-    assert!(world.planes.cx.probes.drops.reason.iter().all(|reason| *reason != DropReason::BufferExpired));
+    assert!(!world.planes.cx.probes.drops.reasons().contains(&DropReason::BufferExpired));
 }
 /// What the run is ended with after an agent of a node has asked for this.
 fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
@@ -259,6 +257,6 @@ fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
     act(&mut world, bs1, Action::AwaitDrained { host });
     assert_eq!(world.planes.agents.draining.len(), 1, "a packet is on the air");
     run_until(&mut world, 510).unwrap();
-    assert_eq!(world.planes.cx.probes.drops.reason.last(), Some(&DropReason::FrameLoss));
+    assert_eq!(world.planes.cx.probes.drops.reasons().last(), Some(&DropReason::FrameLoss));
     assert_eq!(world.planes.agents.draining.len(), 0);
 }

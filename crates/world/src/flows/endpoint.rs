@@ -335,7 +335,7 @@ impl Flows {
             state.stats.fast_retransmits += u64::from(fact.kind == TcpFactKind::FastRetransmit);
             if is_timeout && let Transport::Tcp { receiver, .. } = &state.transport {
                 state.stats.timeouts += 1;
-                let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.time_ns.len());
+                let row = cx.probes.wanted.tcp.then_some(cx.probes.tcp.next_row());
                 state.timeouts.note(fact.seq, last_serial, receiver.has(fact.seq), row);
             }
             let opens = fact.kind == TcpFactKind::Window && fact.cwnd >= state.cwnd;

@@ -171,10 +171,9 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         run_until(world, millis + 100);
         let drops = std::mem::take(&mut world.planes.cx.probes.drops);
         let at_link = |place: &Location| matches!(place, Location::Link(_));
-        let on_the_way = drops.place.iter().filter(|place| at_link(place)).count();
-        assert!(
-            drops.reason.iter().all(|reason| [DropReason::Detached, DropReason::NoEndpoint].contains(reason))
-        );
+        let on_the_way = drops.rows.iter().filter(|row| at_link(&row.place)).count();
+        let reasons = drops.reasons();
+        assert!(reasons.iter().all(|reason| [DropReason::Detached, DropReason::NoEndpoint].contains(reason)));
         on_the_way
     };
     assert_eq!(lost(&mut world, 3300), 0, "heard: both reach a node that has no use for them");

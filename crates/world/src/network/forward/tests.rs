@@ -76,12 +76,12 @@ fn marked(world: &mut World, from: &str, to: &str) -> PacketId {
 /// Where and why a packet ended, and whether it still bore the mark.
 fn end(world: &mut World) -> (String, DropReason, bool) {
     run_until(world, 900_000);
-    let drops = &world.planes.cx.probes.drops;
-    let place = match drops.place.last().unwrap() {
-        Location::Node(node) => world.planes.network.nodes[*node].name.clone(),
-        Location::Link(link) => world.planes.network.links[*link].name.clone(),
+    let lost = world.planes.cx.probes.drops.rows.last().unwrap();
+    let place = match lost.place {
+        Location::Node(node) => world.planes.network.nodes[node].name.clone(),
+        Location::Link(link) => world.planes.network.links[link].name.clone(),
     };
-    (place, *drops.reason.last().unwrap(), *drops.forwarded.last().unwrap())
+    (place, lost.reason, lost.forwarded)
 }
 
 fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
