@@ -11,6 +11,7 @@
 //! Nothing here knows what a packet is.
 
 pub mod input;
+mod ring;
 mod rng;
 mod scheduler;
 pub mod tagged;
@@ -18,6 +19,7 @@ mod time;
 mod units;
 
 pub use input::{BadLine, InputFile, Recording, Refused};
+pub use ring::Ring;
 pub use rng::{RandomNumbers, Rng, Streams};
 pub use scheduler::EventScheduler;
 pub use time::{Duration, Time};

@@ -12,6 +12,7 @@
 //! lane at nearly the same distance, since every doubling of the lanes is one more match for each event: its events are put
 //! in a few steps before the tail. A guest for which that is too far gets a lane of its own.
 
+use crate::ring::Ring;
 use crate::time::Time;
 
 /// Bits of a key that name the lane.
@@ -55,13 +56,11 @@ impl<E> Entry<E> {
     }
 }
 
-/// A FIFO of events in order: a ring whose size is a power of two; before its first event it has none.
+/// A FIFO of events in order.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Lane<E> {
-    ring: Vec<Entry<E>>,
-    head: usize,
-    tail: usize,
+    events: Ring<Entry<E>>,
     /// The time of the last event.
     last: Time,
     /// How far ahead its events are pushed, guests' left out.
@@ -70,70 +69,17 @@ struct Lane<E> {
 
 impl<E> Default for Lane<E> {
     fn default() -> Self {
-        Lane { ring: Vec::new(), head: 0, tail: 0, last: Time::ZERO, distance: 0 }
+        Lane { events: Ring::default(), last: Time::ZERO, distance: 0 }
     }
 }
 
 impl<E: Copy> Lane<E> {
-    fn len(&self) -> usize {
-        self.tail.wrapping_sub(self.head)
-    }
-
-    fn place(&self, at: usize) -> usize {
-        at & self.ring.len().wrapping_sub(1)
-    }
-
-    fn first(&self) -> &Entry<E> {
-        &self.ring[self.place(self.head)]
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
-        (0..self.len()).map(|step| &self.ring[self.place(self.head.wrapping_add(step))])
-    }
-
-    #[inline(always)]
-    fn push(&mut self, entry: Entry<E>) {
-        self.last = entry.time;
-        if self.len() == self.ring.len() {
-            self.grow(entry);
-        }
-        let place = self.place(self.tail);
-        self.ring[place] = entry;
-        self.tail = self.tail.wrapping_add(1);
-    }
-
     /// Puts in an event that may not be the last; how many are before it. `None`: too many would be behind it.
     fn insert(&mut self, entry: Entry<E>) -> Option<usize> {
-        let (waiting, last) = (self.len(), self.last);
-        let is_before =
-            |&steps: &usize| entry.rank() < self.ring[self.place(self.tail.wrapping_sub(steps))].rank();
-        let behind = (1..=waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
-        if behind > STEPS_BACK {
-            return None;
-        }
-        self.push(entry);
-        self.last = last.max(entry.time);
-        let mut hole = self.tail.wrapping_sub(1);
-        for _ in 0..behind {
-            let (here, ahead) = (self.place(hole), self.place(hole.wrapping_sub(1)));
-            self.ring[here] = self.ring[ahead];
-            hole = hole.wrapping_sub(1);
-        }
-        if behind > 0 {
-            let here = self.place(hole);
-            self.ring[here] = entry;
-        }
-        Some(waiting - behind)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, filler: Entry<E>) {
-        let waiting = self.len();
-        let start = self.place(self.head);
-        self.ring.rotate_left(start);
-        self.ring.resize((2 * waiting).max(16), filler);
-        (self.head, self.tail) = (0, waiting);
+        let rank = entry.rank();
+        let before = self.events.insert(entry, STEPS_BACK, |other| rank < other.rank())?;
+        self.last = self.last.max(entry.time);
+        Some(before)
     }
 }
 
@@ -283,7 +229,7 @@ impl<E: Copy> EventScheduler<E> {
 
     /// The number of pending events.
     pub fn len(&self) -> usize {
-        self.heap.len() + self.lanes.iter().map(Lane::len).sum::<usize>()
+        self.heap.len() + self.lanes.iter().map(|lane| lane.events.len()).sum::<usize>()
     }
 
     /// Whether nothing is pending.
@@ -293,17 +239,21 @@ impl<E: Copy> EventScheduler<E> {
 
     /// The pending events, in no order that means anything.
     pub fn pending(&self) -> impl Iterator<Item = &E> {
-        self.heap.iter().chain(self.lanes.iter().flat_map(Lane::iter)).map(|entry| &entry.event)
+        self.heap
+            .iter()
+            .chain(self.lanes.iter().flat_map(|lane| lane.events.iter()))
+            .map(|entry| &entry.event)
     }
 
     #[inline(always)]
     fn push_to_lane(&mut self, place: usize, number: usize, entry: Entry<E>) {
         let lane = &mut self.lanes[number];
-        let is_empty = lane.head == lane.tail;
+        let is_empty = lane.events.is_empty();
         if !is_empty && entry.time <= lane.last {
             return self.push_out_of_order(place, number, entry);
         }
-        lane.push(entry);
+        lane.last = entry.time;
+        lane.events.push(entry);
         if is_empty {
             self.bring_forward_here(number, key(entry.time, number));
         }
@@ -365,7 +315,7 @@ impl<E: Copy> EventScheduler<E> {
     /// The first event of a lane that has one.
     #[inline(always)]
     fn first_of(&self, lane: usize) -> &Entry<E> {
-        if lane == 0 { &self.heap[0] } else { self.lanes[lane].first() }
+        if lane == 0 { &self.heap[0] } else { self.lanes[lane].events.peek() }
     }
 
     /// Takes the first event of a lane that has one.
@@ -381,11 +331,11 @@ impl<E: Copy> EventScheduler<E> {
 
     #[inline(always)]
     fn pop_lane(&mut self, number: usize) -> Entry<E> {
-        let lane = &mut self.lanes[number % MAX_LANES];
-        let entry = *lane.first();
-        lane.head = lane.head.wrapping_add(1);
-        let next = lane.first().time;
-        let next_key = if lane.head == lane.tail { NEVER } else { key(next, number) };
+        let events = &mut self.lanes[number % MAX_LANES].events;
+        let entry = *events.peek();
+        events.advance();
+        let next = events.peek().time;
+        let next_key = if events.is_empty() { NEVER } else { key(next, number) };
         self.put_back(number, next_key);
         entry
     }
@@ -488,8 +438,7 @@ impl<E: Copy> EventScheduler<E> {
         match (taken & LANE_MASK) as usize {
             0 => self.push_to_heap(entry),
             lane => {
-                // Its place in the ring is as it was.
-                self.lanes[lane].head = self.lanes[lane].head.wrapping_sub(1);
+                self.lanes[lane].events.retreat();
                 self.bring_forward(lane, taken);
             }
         }

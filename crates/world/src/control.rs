@@ -70,8 +70,10 @@ pub struct Agents {
     draining: BTreeMap<(NodeId, Served), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
     deadlines: Vec<Time>,
-    /// The law that an action has violated.
-    broken: Option<String>,
+    /// A list of actions, kept for the next input: none is allocated for each.
+    actions: Vec<Action>,
+    /// The first law that an action has violated, and when.
+    broken: Option<(String, Time)>,
 }
 
 impl Listener for Agents {
@@ -102,6 +104,7 @@ impl Agents {
             delayed: Vec::new(),
             draining: BTreeMap::new(),
             deadlines: Vec::new(),
+            actions: Vec::new(),
             broken: None,
         }
     }
@@ -119,13 +122,8 @@ impl Agents {
         }
     }
 
-    /// Whether an action has violated a law.
-    pub fn is_broken(&self) -> bool {
-        self.broken.is_some()
-    }
-
-    /// The law that was violated.
-    pub fn violation(&mut self) -> Option<String> {
+    /// The first law that was violated, and when.
+    pub fn violation(&mut self) -> Option<(String, Time)> {
         self.broken.take()
     }
 
@@ -148,22 +146,23 @@ impl Agents {
         net: &mut Network,
         cx: &mut Cx,
     ) {
-        let mut actions = Vec::new();
+        let mut actions = std::mem::take(&mut self.actions);
         let agent = self.agent(node, slot);
         agent.machine.on(input, cx.now, &mut actions);
         agent.deadline = agent.machine.next_deadline();
         self.arm(node, cx);
         self.note_timers(node, slot, set_by, cx);
-        for action in actions {
+        for action in actions.drain(..) {
             self.act(node, slot, action, net, cx);
         }
+        self.actions = actions;
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
     fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
         if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
-            self.broken.get_or_insert_with(|| format!("an agent at \"{name}\" {problem}"));
+            self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
     }
 

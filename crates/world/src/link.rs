@@ -15,8 +15,8 @@ use crate::event::Event;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
-use roamlab_engine::{Bytes, Duration, Rate, Time};
-use roamlab_packet::{DropReason, PacketId, PacketQueue};
+use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
+use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked};
 use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -39,14 +39,14 @@ pub enum End {
 }
 
 /// A packet on its way over a link that keeps track of them.
-#[derive(Debug)]
+#[derive(Copy, Clone, Debug)]
 pub struct InFlight {
     /// When its transmission began.
     pub started: Time,
     /// The insertion number of its arrival.
     insertion: u64,
     /// The packet.
-    pub packet: PacketId,
+    pub packet: Parked,
 }
 
 /// The sending end of a link whose medium it shares with others.
@@ -179,7 +179,7 @@ pub struct Link {
     forwarded: u64,
     /// Signalling that overtakes data.
     overtaking: VecDeque<PacketId>,
-    in_flight: VecDeque<InFlight>,
+    in_flight: Ring<InFlight>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
     /// Its place on a medium; `None`: it sends by itself, from point to point.
@@ -260,7 +260,7 @@ impl Links {
             remainder: 0,
             forwarded: 0,
             overtaking: VecDeque::new(),
-            in_flight: VecDeque::new(),
+            in_flight: Ring::default(),
             last_arrival: Time::ZERO,
             station: None,
             members: None,

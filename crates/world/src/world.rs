@@ -128,19 +128,25 @@ impl World {
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
     fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
-            let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else { return Ok(happened) };
+            let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
+                return self.intact(happened);
+            };
             self.planes.cx.now = time;
             self.events += 1;
             self.dispatch(event);
-            if self.planes.agents.is_broken() {
-                let law = self.planes.agents.violation().unwrap_or_default();
-                return Err(self.violation(law));
-            }
             if cfg!(debug_assertions) {
                 self.check_conservation()?;
             }
         }
-        Ok(EVENTS_BETWEEN_LOOKS)
+        self.intact(EVENTS_BETWEEN_LOOKS)
+    }
+
+    /// So many events have happened; unless an agent has violated a law meanwhile. What happened after that is of no account.
+    fn intact(&mut self, happened: u64) -> Result<u64, LawViolation> {
+        match self.planes.agents.violation() {
+            None => Ok(happened),
+            Some((law, time)) => Err(LawViolation { law, time }),
+        }
     }
 
     fn may_go_on(&mut self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
@@ -200,6 +206,7 @@ impl World {
         let Planes { cx, network, agents } = &mut self.planes;
         let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
+        let packet = packet.retrieve();
         let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
         let up = network.arrive_generally(link, packet, started, agents, cx);
         self.hand_up(up);

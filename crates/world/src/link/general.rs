@@ -74,7 +74,7 @@ impl Links {
         if self.hot(id).flags & flag::TRACE != 0
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id));
+            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id));
         }
         self.start_next(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
@@ -140,11 +140,11 @@ impl Links {
             && end == cx.now
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet, Stop::LinkTxDone, Location::Link(id)); // its end comes, but is no event before
+            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id)); // its end comes, but is no event before
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
-        if is_first { in_flight.pop_front() } else { None }
+        if is_first { in_flight.pop() } else { None }
     }
 
     /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
@@ -162,11 +162,12 @@ impl Links {
         taken.extend(self.withdraw(id, wanted, cx));
         let link = &mut self.cold[id.0 as usize];
         if in_flight_too {
-            for flying in std::mem::take(&mut link.in_flight) {
-                if wanted(&cx.pool[&flying.packet], &cx.pool) {
-                    taken.push(flying.packet);
+            for flying in std::mem::take(&mut link.in_flight).iter() {
+                let packet = flying.packet.retrieve();
+                if wanted(&cx.pool[&packet], &cx.pool) {
+                    taken.push(packet);
                 } else {
-                    link.in_flight.push_back(flying);
+                    link.in_flight.push(*flying);
                 }
             }
         }
@@ -192,9 +193,9 @@ impl Links {
     /// Copies, in order, of what `wanted` selects among the packets in flight.
     pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
         let mut copies = Vec::new();
-        for flying in &self[id].in_flight {
-            if wanted(&cx.pool[&flying.packet], &cx.pool) {
-                copies.push(cx.pool.duplicate(&flying.packet));
+        for packet in self[id].in_flight.iter().map(|flying| flying.packet.retrieve()) {
+            if wanted(&cx.pool[&packet], &cx.pool) {
+                copies.push(cx.pool.duplicate(&packet));
             }
         }
         copies
@@ -203,7 +204,7 @@ impl Links {
     /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
     pub fn has_for(&self, id: LinkId, host: Addr, cx: &Cx) -> bool {
         let flies = |flying: &InFlight| {
-            let packet = &cx.pool[&flying.packet];
+            let packet = &cx.pool[&flying.packet.retrieve()];
             packet.header.dst == host && !packet.is_signal()
         };
         let waiting = match &self[id].queue {
@@ -350,7 +351,7 @@ impl Links {
     #[inline(always)]
     fn show_end(&mut self, id: LinkId, cx: &mut Cx) {
         let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
-        let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet));
+        let is_traced = || cold.in_flight.back().is_some_and(|sent| cx.traces(&sent.packet.retrieve()));
         if link.flags & flag::TRACE != 0 && is_traced() {
             link.await_end(id, cx);
         }
@@ -393,7 +394,7 @@ impl Links {
             arrival = link.last_arrival + sent.since(started);
         }
         link.last_arrival = arrival;
-        link.in_flight.push_back(InFlight { started, insertion, packet });
+        link.in_flight.push(InFlight { started, insertion, packet: packet.park() });
         cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
     }
 }
