@@ -27,6 +27,7 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
+    "demo": (["demo"], "demo.png", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),

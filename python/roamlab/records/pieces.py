@@ -95,7 +95,8 @@ class _File:
 
     def _write(self, schema: pl.Schema) -> None:
         try:
-            register_io_source(self._pieces, schema=schema).sink_parquet(self._path)
+            with self._path.open("wb") as file:  # a path must be UTF-8 for Polars
+                register_io_source(self._pieces, schema=schema).sink_parquet(file)
         except BaseException as error:  # noqa: BLE001 (Polars' interrupts too: it is raised where pieces are added)
             self._error = error
         while not self._taken_all:  # nobody who adds may wait for ever

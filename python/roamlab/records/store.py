@@ -126,7 +126,8 @@ def _in_folder(folder: Path, manifest: Manifest, digests: dict[str, str]) -> Res
         path = folder / f"{table}.parquet"
         _check(path, digests[table])
         try:
-            return pl.read_parquet(path)
+            with path.open("rb") as file:  # Polars takes a path for a pattern
+                return pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise _broken(path, f"not a Parquet file ({error})") from None
 
