@@ -41,7 +41,7 @@ fn step(links: &mut Links, event: Event, cx: &mut Cx) -> Option<PacketId> {
             links.landed(ID);
             Some(packet.retrieve())
         }
-        _ => links.arrived(ID, cx).map(|arrived| arrived.packet),
+        _ => links.arrived(ID, cx).map(|arrived| arrived.packet.retrieve()),
     }
 }
 

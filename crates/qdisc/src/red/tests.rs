@@ -52,7 +52,7 @@ fn a_remembered_power_has_the_bits_of_one_worked_out() {
             let missed = step * 37 % 128;
             let now = Time::ZERO + Duration::from_micros(2048 * missed + 2047);
             (detector.average, detector.idle_since) = (17.3, Some(Time::ZERO));
-            detector.end_idle(&Arrival { now: now, ..arrival(0.0) });
+            detector.end_idle(&Arrival { now, ..arrival(0.0) });
             let expected = 17.3 * libm::pow(1.0 - weight, missed as f64);
             assert_eq!(detector.average.to_bits(), expected.to_bits(), "{missed} packets at weight {weight}");
         }
@@ -477,7 +477,7 @@ fn it_decides_as_ns2_did_draw_for_draw() {
         if link_free < now {
             detector.on_dequeue(false, false, link_free);
         }
-        let verdict = detector.decide(&Arrival { now: now, size, waiting: waiting as f64, rate }, || {
+        let verdict = detector.decide(&Arrival { now, size, waiting: waiting as f64, rate }, || {
             draws += 1;
             stream.uniform()
         });
