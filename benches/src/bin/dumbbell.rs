@@ -1,4 +1,4 @@
-//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]`: one run, its totals as a line of JSON. The caller takes the time.
+//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets] [fused]`: one run, its totals as a line of JSON. The caller takes the time.
 
 use roamlab_benches::{Network, Recorded, Totals};
 use roamlab_world::Scenario;
@@ -19,7 +19,11 @@ fn main() -> ExitCode {
 }
 
 fn measure(words: &[String]) -> Result<String, String> {
-    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets]".to_owned();
+    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets] [fused]".to_owned();
+    let (words, is_fused) = match words {
+        [words @ .., last] if last == "fused" => (words, true),
+        words => (words, false),
+    };
     let (words, recorded) = match words {
         [words @ .., recorded] if words.len() == 3 => (words, recorded.as_str()),
         words => (words, "totals"),
@@ -29,7 +33,8 @@ fn measure(words: &[String]) -> Result<String, String> {
     let network = Network::named(network).ok_or_else(usage)?;
     let flows = flows.parse().map_err(|_| usage())?;
     let seconds = seconds.parse().map_err(|_| usage())?;
-    let text = network.scenario(flows, seconds, recorded);
+    let fused = if is_fused { "\n[engine]\nfusion = true\n" } else { "" };
+    let text = network.scenario(flows, seconds, recorded) + fused;
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
     let Totals { sent, packet_hops, events } = Totals::of(&scenario, network.wanted().as_deref())?;
     let peak = peak_kib().map_or_else(|| "null".to_owned(), |kib| kib.to_string());

@@ -448,7 +448,7 @@ impl<'a> Builder<'a> {
         network.start_beacons(&mut cx);
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0 }
+        World { flows, planes: Planes { cx, network, agents }, events: 0, packet_hops: 0, fused: false }
     }
 }
 
