@@ -59,7 +59,7 @@ def run(
     name: str,
     seed: int,
     run: int,
-    trace: int | None,
+    trace: int | None = None,
     memory: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> Tables:

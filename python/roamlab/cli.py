@@ -243,6 +243,29 @@ def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_
 
 
 @cli.command()
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/demo"), show_default=True, help="Folder for the figure."
+)
+@click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
+def demo(out: Path, store: Path) -> None:
+    """Draw a first figure: a download around a move, under four mobility protocols. Takes seconds.
+
+    Its scenarios stand beside it, to be run and changed.
+    """
+    from roamlab.base.errors import shown
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.running.ensemble import processors
+    from roamlab.studies import demo as showing
+
+    refuse_foreign(out, store)
+    with whole_folder(out) as draft:
+        lines, first = showing.demonstrate(store, processors(), draft)
+    click.echo("\n".join(lines))
+    click.echo(f"figure: {shown(out / showing.FIGURE)}")
+    click.echo(f"next: roamlab run {shown(out / first)}, then roamlab chart")
+
+
+@cli.command()
 @click.argument("scenario", type=_ANY_PATH)
 @click.option("--seed", type=_NUMBER, default=1, show_default=True, help="Seed of every random stream.")
 @click.option(

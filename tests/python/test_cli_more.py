@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -29,6 +30,7 @@ from roamlab.scenarios.scenario import Scenario
 from roamlab.showing import terminal
 from roamlab.showing.report import Measured, Table
 from roamlab.statistics.stats import student
+from roamlab.studies import demo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,3 +257,17 @@ def test_csv_files_have_intervals_in_columns(tmp_path: Path) -> None:
     assert frame["lost [pkt] low"].to_list() == [pytest.approx(2 - 2.4841, abs=1e-4), None, None]
     assert frame["lost [pkt] n"].to_list() == [3, 1, None]
     assert str(rows[0][1]).startswith("2 (-0.48")
+
+
+def test_a_first_figure_with_its_scenarios(roamlab: Roamlab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "RUNS", 2)
+    done = roamlab("demo")
+    assert done.code == 0
+    *lines, figure, following = done.out.splitlines()
+    assert {line.partition(":")[0] for line in lines} == set(demo.SHOWN)
+    assert Path(figure.removeprefix("figure: ")).read_bytes().startswith(b"\x89PNG")
+    first = following.removeprefix("next: roamlab run ").partition(",")[0]
+    assert roamlab("run", first).code == 0
+
+    received = {line.partition(":")[0]: float(re.findall(r": (\d+) kB", line)[0]) for line in lines}
+    assert received["X2, fast path switch"] > 2 * received["Cellular IP hard"], "nothing is lost"

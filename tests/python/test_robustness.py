@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import space_rows
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness
@@ -185,28 +186,22 @@ def _listed(data: Path) -> str:
     return (data / "papers" / "CLAIMS.md").read_text(encoding="utf-8")
 
 
-_NOT_ON_RECORD = {
-    *("ipf.alg", "ipf.arq", "ipf.police", "ipf.fig15"),
-    *("lte.chart", "lte.double", "lte.model", "lte.ecn", "lte.mispredict"),
-    *("ripple.blocks", "bcmp.login", "bcmp.nomove"),
-}
-"""Claims that no shipped record has; a search decides them."""
-
-
-_STOPPED = {"bcmp": 124, "ripple": 141}
-"""Searches on record that were stopped before 200 settings."""
-
-
 def test_records_shipped_are_what_searches_write() -> None:
-    """Of so many settings, with a line and a map for each claim that is not known to be missing."""
+    """Of 200 settings, with a line and a map for each claim."""
     on_record = set()
     for path in Path(papers.__path__[0]).glob(f"*/{robustness.RECORD}"):
         known = robustness.Known.of(json.loads(path.read_text(encoding="utf-8")))
-        assert known.settings == _STOPPED.get(path.parent.name, 200)
+        assert known.settings == 200
         assert set(known.lines) == set(known.shares)
         assert {len(shares) for shares in known.shares.values()} == {len(known.axes)}
         on_record |= set(known.lines)
-    assert {claim for paper in PAPERS for claim in _claims_of(paper)} - on_record == _NOT_ON_RECORD
+    assert {claim for paper in PAPERS for claim in _claims_of(paper)} == on_record
+
+
+@pytest.mark.parametrize("page", space_rows.PAGES, ids=lambda page: page.parent.name)
+def test_a_page_has_what_the_record_has(page: Path) -> None:
+    stands, found = space_rows.of_page(page)
+    assert stands == found, "write it with `python tests/python/space_rows.py`"
 
 
 def test_data_files_are_toml() -> None:

@@ -226,7 +226,7 @@ macro_rules! tcp_knobs {
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
             /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
-            /// `bugfix_ss_`).
+            /// `bugfix_ss_`, which also lets a lost SYN reduce the initial window to one segment).
             first_loss_unguarded: bool,
             /// Reno: new duplicate ACKs in a window that duplicate ACKs have cut may cut it again.
             ///

@@ -110,8 +110,11 @@ impl TcpSender {
             self.answer = true;
             return;
         }
-        if !header.flags.has(TcpFlags::ACK) || header.ack < state.una || header.ack > state.snd_max {
+        if !header.flags.has(TcpFlags::ACK) || header.ack > state.snd_max {
             return;
+        }
+        if header.ack < state.una {
+            return self.recovery.on_late_ack(state, header, now);
         }
         self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
         self.answer |= header.flags.has(TcpFlags::SYN) && state.end == 1;

@@ -191,8 +191,11 @@ def anatomy(
     reading: Reading = DEFAULT,
     gaps: Sequence[float] = GAPS_S,
 ) -> Anatomy:
-    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough."""
-    few, some = (min(runs, 2), alternative_runs(runs)) if isinstance(runs, int) else (runs, runs)
+    """Fig. 6, sections II-A and III, and the plan of fig. 15 at these points: a few of so many runs are enough.
+
+    Of a range of runs the first, where each run shows all that is asked.
+    """
+    few, some = (min(runs, 2), alternative_runs(runs)) if isinstance(runs, int) else (runs[:1], runs)
     unmarked = {queue: (experiments.unmarked(queue, reading), few) for queue in QUEUES}
     full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", reading), few)}
     ways = {on: (experiments.transfer(on, reading), some) for on in (True, False)}

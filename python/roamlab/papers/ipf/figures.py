@@ -52,8 +52,8 @@ def draw(default: Evidence, sweep: Sweep, traces: dict[str, QueueTrace], folder:
             partial(_arrivals, traces, folder),
             partial(_visits, traces["red"], folder),
             partial(_fifth, traces, folder),
-            partial(_utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
-            partial(_utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
+            partial(utilisation, sweep, [(count, HOSTS) for count in VISIT_COUNTS], 0, folder),
+            partial(utilisation, sweep, [(VISITS, hosts) for hosts in HOST_COUNTS], 1, folder),
             partial(_around, default, folder),
             partial(_plan, folder),
             partial(_planned, sweep, "red", folder),
@@ -157,7 +157,7 @@ def _errorbars(
     )
 
 
-def _utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, folder: Path) -> SavedFigure:
+def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, folder: Path) -> SavedFigure:
     """Fig. 12 (`axis_of` 0: visits) or 13 (1: hosts): both queues, and the paired differences below."""
     what = ("visits of each host", "hosts that visit")[axis_of]
     where = [point[axis_of] for point in points]
@@ -177,7 +177,8 @@ def _utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, 
             axis.ticklabel_format(axis="y", useOffset=False)
             axis.margins(y=0.25)
         top.set_ylim(min(98.0, top.get_ylim()[0]), 100.0)
-        reach = max(0.1, *(abs(bound) for mean in differences for bound in (mean.low, mean.high)))
+        bounds = np.abs([bound for mean in differences for bound in (mean.low, mean.effect, mean.high)])
+        reach = max(0.1, *bounds[np.isfinite(bounds)])
         bottom.set_ylim(-1.2 * reach, 1.2 * reach)
         bottom.set_xticks(where)
         label(top, (what, "1"), ("utilisation", "%"))

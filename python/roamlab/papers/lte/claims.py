@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from roamlab.papers.lte import model, modelfit
 from roamlab.papers.lte.evidence import PEAKS
 from roamlab.papers.lte.experiments import TARGETS
 from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less
-from roamlab.statistics.stats import Interval, exact, largest, p_value, paired, proportion, student, unpaired
+from roamlab.statistics.stats import Interval, exact, largest, paired, proportion, student, unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,38 +29,22 @@ CURVE = range(8, 101, 2)
 """Fig. 4: the values of cwnd_MAX at which the model is drawn."""
 
 
-@dataclass(frozen=True)
-class Tested:
-    """A comparison of random runs: a measure, and the two-sided p-value against no difference."""
-
-    measure: Measure
-    p: float
-
-
-def _more_often(what: str, often: int, seldom: int) -> Tested:
+def _more_often(what: str, often: int, seldom: int) -> Measure:
     """Whether one case is at least as frequent as another: its share of the runs that are either."""
-    from scipy import stats as scipy_stats
-
     runs = often + seldom
     share = proportion(often, runs) if runs else Interval(0.5, 0.0, 1.0, 0)
-    p = float(scipy_stats.binomtest(often, runs).pvalue) if runs else 1.0
-    return Tested(Measure(what, share, "1", at_least(0.5)), p)
+    return Measure(what, share, "1", at_least(0.5))
 
 
 def _compared(
     what: str, after: Sequence[float], before: Sequence[float], unit: str, claimed: Claimed
-) -> Tested:
+) -> Measure:
     """Run by run, under the same seeds."""
-    differences = [one - other for one, other in zip(after, before, strict=True)]
-    return Tested(Measure(what, paired(after, before), unit, claimed), p_value(differences))
+    return Measure(what, paired(after, before), unit, claimed)
 
 
 def _is(case: Case, runs: Sequence[Handover]) -> list[float]:
     return [float(run.congestion.outcome == case) for run in runs]
-
-
-def _measures(tests: Sequence[Tested]) -> tuple[Measure, ...]:
-    return tuple(test.measure for test in tests)
 
 
 def share_of(case: Case, runs: Sequence[Handover]) -> Interval:
@@ -188,7 +172,7 @@ def _model(anatomy: Anatomy) -> Claim:
     )
 
 
-def _fig8_tests(found: Evidence) -> list[Tested]:
+def _fig8_compared(found: Evidence) -> list[Measure]:
     tests = []
     for n in TARGETS:
         runs = found.forwarding["standard", n]
@@ -208,7 +192,7 @@ def _fig8(found: Evidence) -> Claim:
     return Claim(
         "lte.fig8",
         "With the standard procedure and 2 to 5 mobiles in the target cell, P(ideal) ≤ P(halving) ≤ P(timeout).",
-        _measures(_fig8_tests(found)),
+        tuple(_fig8_compared(found)),
         reading=str(found.reading),
         why="The forwarded window meets a queue that the target cell's flows fill: it either fits, which leaves the "
         "flow untouched, or loses several packets of one window, which Reno's fast retransmit cannot repair, so that "
@@ -216,7 +200,7 @@ def _fig8(found: Evidence) -> Claim:
     )
 
 
-def _fig9_tests(found: Evidence) -> list[Tested]:
+def _fig9_compared(found: Evidence) -> list[Measure]:
     standard, fast = found.forwarding["standard", 5], found.forwarding["fast", 5]
     return [
         _compared(
@@ -241,7 +225,7 @@ def _fig9(found: Evidence) -> Claim:
         "prediction: no spurious timeout, one window halving at most.",
         (
             Measure("standard: spurious ones among all timeouts", share, "1", at_least(0.5)),
-            *_measures(_fig9_tests(found)),
+            *_fig9_compared(found),
             Measure(
                 "fast path switch: runs with a timeout",
                 share_of("timeout", fast),
@@ -272,7 +256,7 @@ def _fig9(found: Evidence) -> Claim:
     )
 
 
-def _fig11_tests(found: Evidence) -> list[Tested]:
+def _fig11_compared(found: Evidence) -> list[Measure]:
     def pooled(scheme: Scheme, case: Case) -> list[float]:
         by_n = [_is(case, found.forwarding[scheme, n]) for n in TARGETS]
         return [float(np.mean(values)) for values in zip(*by_n, strict=True)]
@@ -297,7 +281,7 @@ def _fig11(found: Evidence) -> Claim:
     return Claim(
         "lte.fig11",
         "With prediction there are fewer timeouts and more halvings than with the standard procedure.",
-        _measures(_fig11_tests(found)),
+        tuple(_fig11_compared(found)),
         reading=str(found.reading),
         why="Prediction spares a packet the second wait, not the crowded queue: for the time between path switch and "
         "attachment the flow keeps sending its window at the rate of its old cell into the target's queue. That drops "
@@ -306,7 +290,7 @@ def _fig11(found: Evidence) -> Claim:
     )
 
 
-def _tab4_tests(found: Evidence) -> list[Tested]:
+def _tab4_compared(found: Evidence) -> list[Measure]:
     def rates(case: Active12) -> list[float]:
         return [run.drops.rate["r->enb2"] for run in found.active[case]]
 
@@ -324,7 +308,7 @@ def _tab4(found: Evidence) -> Claim:
         "lte.tab4",
         "The drop rate of the link to the target is higher with drop-tail than with RED that drops, and higher with "
         "that than with RED that marks.",
-        _measures(_tab4_tests(found)),
+        tuple(_tab4_compared(found)),
         reading=str(found.reading),
         why="Three or four windows of 44 hardly exceed a queue of 90 and the 22 packets on the way, so drop-tail drops "
         "seldom, when several windows peak together; RED drops before that, one packet at a time and all the time, and "
@@ -370,7 +354,7 @@ def _ecn(anatomy: Anatomy) -> Claim:
     )
 
 
-def _fig12_tests(found: Evidence) -> list[Tested]:
+def _fig12_compared(found: Evidence) -> list[Measure]:
     def kilobytes(case: Active12) -> list[float]:
         return [run.handover.handover_bytes / 1e3 for run in found.active[case]]
 
@@ -391,7 +375,7 @@ def _fig12(found: Evidence) -> Claim:
         "lte.fig12",
         "From the handover command to one round trip after attachment, prediction with AQM delivers more than "
         "prediction, that more than AQM, and that more than the standard procedure.",
-        _measures(_fig12_tests(found)),
+        tuple(_fig12_compared(found)),
         reading=str(found.reading),
         why="AQM keeps queues and windows short: the round trip after attachment, which ends the count, is some 50 ms "
         "shorter, and there are fewer packets on the way; prediction has packets waiting at the target, which go out "
@@ -425,14 +409,6 @@ def _mispredict(anatomy: Anatomy) -> Claim:
 
 
 BY_EVIDENCE = (_fig8, _fig9, _fig11, _tab4, _fig12)
-TESTS = {
-    "lte.fig8": _fig8_tests,
-    "lte.fig9": _fig9_tests,
-    "lte.fig11": _fig11_tests,
-    "lte.tab4": _tab4_tests,
-    "lte.fig12": _fig12_tests,
-}
-"""The comparisons of random runs, whose p-values are adjusted together."""
 
 
 def alone(anatomy: Anatomy) -> list[Claim]:

@@ -32,10 +32,8 @@ impl Algorithm for Reno {
             (Loss::Timeout, _) => 1.0, // RFC 5681 §3.1: the loss window
             (Loss::DupAcks, Halving::Real) => window.ssthresh,
             (Loss::Echo, Halving::Real) => half.max(1.0), // RFC 3168 §6.1.2: bounded by a segment
-            // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, by an echo of
-            // congestion even below a segment. Then the idle clock opens it again, if it runs.
-            (_, _) if params.slow_start_restart => half,
-            (_, _) => half.max(1.0),
+            // DEVIATION (as ns-2): cwnd keeps its fraction, and may fall below ssthresh's floor, even below a segment.
+            (_, _) => half,
         };
     }
 }

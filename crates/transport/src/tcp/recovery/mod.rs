@@ -22,6 +22,9 @@ pub(crate) trait LossRecovery {
     /// One more ACK arrived that expects `state.una`. Whether it counts in `state.dup_acks` is the recovery's say.
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
+    /// An ACK arrived that expects less than `state.una`: later ones have overtaken it.
+    fn on_late_ack(&mut self, _state: &mut SendState, _header: &TcpHeader, _now: Time) {}
+
     /// The retransmission timer went off with data outstanding.
     fn on_timeout(&mut self, state: &mut SendState, now: Time);
 
@@ -69,6 +72,12 @@ macro_rules! recoveries {
             fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
                 match self {
                     $(Recovery::$kind(algorithm) => algorithm.on_dup_ack(state, header, now),)+
+                }
+            }
+
+            fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+                match self {
+                    $(Recovery::$kind(algorithm) => algorithm.on_late_ack(state, header, now),)+
                 }
             }
 

@@ -35,8 +35,9 @@ impl LossRecovery for NewReno {
         state.window.inflation = 0;
         state.advance(header.ack, now);
         if exits && state.params.cap_cwnd_on_exit {
-            // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS).
-            let in_flight = f64::from(state.flight_size().max(1) + 1);
+            // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS); ns-2 has no SMSS for the least.
+            let least = u32::from(by_rfc);
+            let in_flight = f64::from(state.flight_size().max(least) + 1);
             state.window.cwnd = state.window.ssthresh.min(in_flight);
         }
         if !exits || state.params.grow_on_recovery_exit {

@@ -1,11 +1,11 @@
 //! Forward acknowledgement as ns-2's `Agent/TCP/Fack` has it, which differs from Mathis & Mahdavi 1996 in much.
 //!
 //! Recovery begins when fack, the forward-most segment reported, is a threshold above the first hole, whatever was cut
-//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, and lasts until an ACK without
-//! blocks covers one segment more than had been sent when it began; a timeout does not end it. Outside a recovery an ACK
-//! with blocks lets nothing go, even if it advances. Whatever is no plain new ACK is measured by the time it echoes, and
-//! restarts the timer with the RTO from before that. A retransmission overtaken by what was sent after it stops all
-//! sending until the timer.
+//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, even one that others have
+//! overtaken, and lasts until an ACK without blocks covers one segment more than had been sent when it began; a timeout
+//! does not end it. Outside a recovery an ACK with blocks lets nothing go, even if it advances. Whatever is no plain new
+//! ACK is measured by the time it echoes, and restarts the timer with the RTO from before that. A retransmission
+//! overtaken by what was sent after it stops all sending until the timer.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
@@ -51,6 +51,14 @@ impl LossRecovery for Ns2Fack {
         state.dup_acks += 1;
         state.ece = false;
         self.on_old_ack(state, header, now);
+    }
+
+    fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
+        // DEVIATION: in ns-2 what is acknowledged goes back with it, until the next ACK.
+        if self.recovering {
+            state.ece = false;
+            self.on_old_ack(state, &TcpHeader { ack: state.una, ..*header }, now);
+        }
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {

@@ -65,6 +65,10 @@ impl SendState {
         self.ecn_backoff = narrow;
         self.waits_for_timer = !self.params.ns2_quirks && self.window.cwnd <= 1.0;
         self.reduce(Loss::Echo);
+        // DEVIATION: behind a window below a segment, with no timer that could open it, ns-2 stays silent for ever.
+        if ack >= self.snd_max && !self.params.slow_start_restart {
+            self.window.cwnd = self.window.cwnd.max(1.0);
+        }
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
         self.record(TcpFactKind::EcnReduction, ack, now);
@@ -78,7 +82,9 @@ impl SendState {
         // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
         let already_reduced = self.params.ns2_quirks && reduced_by_echo;
         let ssthresh = self.window.ssthresh;
-        if self.una == 0 && self.params.handshake != Handshake::SlowData {
+        // ns-2 reduces it by the same switch that lets the first segment's loss be found.
+        let reduces_first = !self.params.ns2_quirks || self.params.first_loss_unguarded;
+        if self.una == 0 && self.params.handshake != Handshake::SlowData && reduces_first {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         let idle = self.flight_size() == 0;

@@ -1,0 +1,90 @@
+"""`roamlab demo`: the first figure. A download around one move, under a few schemes of the study."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import tomli_w
+
+from roamlab.base.figures import label, new_figure, save
+from roamlab.papers.drawing import TIME, band, mark
+from roamlab.papers.records import reads
+from roamlab.papers.runs import Batch
+from roamlab.records import metrics
+from roamlab.statistics.stats import student
+from roamlab.studies.scenarios import MOVE_S, scenario, schemes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from roamlab.records.results import Results
+    from roamlab.scenarios.scenario import Scenario
+
+FIGURE = "demo.png"
+RUNS = 20
+SHOWN = ("Cellular IP hard", "Mobile IP, drop-tail", "X2, fast path switch", "HAWAII MSF")
+"""Names of schemes.toml."""
+_SPAN_S = (MOVE_S - 0.5, MOVE_S + 2.5)
+_MOVE = 50
+"""Where the grid has the move."""
+_GRID_S = np.linspace(*_SPAN_S, 301)
+
+
+def scenarios() -> dict[str, Scenario]:
+    """The schemes shown, each with a download."""
+    return {each.name: scenario(each, "download") for each in schemes() if each.name in SHOWN}
+
+
+@reads(
+    flows="flow source destination",
+    deliveries="flow time_ns sent_ns fresh bytes",
+    handovers="host phase time_ns",
+)
+def received(results: Results) -> dict[str, list[float]]:
+    """What a download has received since half a second before the move, in kB each 10 ms; its silence in ms."""
+    rows = results.columns("deliveries")
+    new = rows.where("flow", "download") & rows["fresh"]
+    at, sizes = metrics.seconds(rows, chosen=new), rows["bytes"][new]
+    whole = np.concatenate(([0.0], np.cumsum(sizes) / 1e3))
+    course = whole[np.searchsorted(at, _GRID_S, "right")] - whole[np.searchsorted(at, _SPAN_S[0])]
+    return {
+        "course": course.tolist(),
+        "silence": [1e3 * max(metrics.flow_disruptions_s(results, "download"))],
+    }
+
+
+def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str]:
+    """Make the runs; write the figure and the scenarios into `folder`.
+
+    Gives a line for each scheme, and the name of the first scenario's file.
+    """
+    shown = scenarios()
+    batch = Batch()
+    found = batch.each({name: (each, RUNS) for name, each in shown.items()}, received)
+    batch.make(store, threads)
+    caption = (
+        f"What a download receives around a move at {MOVE_S:g} s into a cell with three others, by the scheme that "
+        f"follows the host: mean of {RUNS} runs, with 95 % intervals. Wires, cells and move are the same for all."
+    )
+    with new_figure() as (figure, (axes,)):
+        for name, runs in found.items():
+            band(axes, _GRID_S, [run["course"] for run in runs], name)
+        mark(axes, [MOVE_S])
+        axes.legend(loc="upper left")
+        label(axes, TIME, ("received", "kB"))
+        save(figure, folder, FIGURE.partition(".")[0], caption)
+    files = {name: f"{re.sub('[^a-z0-9]+', '-', name.lower())}.toml" for name in shown}
+    for name, each in shown.items():
+        (folder / files[name]).write_text(tomli_w.dumps(each.tables), encoding="utf-8")
+    return [_line(name, runs) for name, runs in found.items()], files[SHOWN[0]]
+
+
+def _line(name: str, runs: list[dict[str, list[float]]]) -> str:
+    silence = student([run["silence"][0] for run in runs])
+    after = student([run["course"][-1] - run["course"][_MOVE] for run in runs])
+    return (
+        f"{name}: {after.effect:.0f} kB ({after.low:.0f} … {after.high:.0f}) in the {_SPAN_S[1] - MOVE_S:g} s after "
+        f"the move, after a silence of {silence.effect:.0f} ms ({silence.low:.0f} … {silence.high:.0f})"
+    )

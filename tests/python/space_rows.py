@@ -1,0 +1,75 @@
+"""The tables "Over the whole space" of the papers' pages, written from the records that ship with the package.
+
+    python tests/python/space_rows.py
+
+puts them there again. Needs the package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roamlab import papers
+from roamlab.papers.robustness import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{RECORD}"))
+_TABLE = re.compile(r"(?<=\n)\| claim \| default \| holds in .*?\n(?=\n)", re.DOTALL)
+_COLUMNS = (
+    "claim",
+    "default",
+    "holds in [%]",
+    "contradicted in [%]",
+    "what decides [% of the margin's variance]",
+    "the other verdict",
+)
+_MOST = 2
+
+
+def table(record: dict[str, Any]) -> str:
+    """For each claim its verdict by default, its shares of the settings drawn, what decides, and where it turns."""
+    rows = (
+        _row(
+            (
+                name.partition(".")[2],
+                claim["default"],
+                _share(claim["shares"]["holds"]),
+                _share(claim["shares"]["contradicted"]),
+                _deciding(claim["deciding"]),
+                claim["robustness"].partition("; ")[2],
+            )
+        )
+        for name, claim in record["claims"].items()
+    )
+    return _row(_COLUMNS) + _row(["---"] * len(_COLUMNS)) + "".join(rows)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _share(share: list[float]) -> str:
+    effect, low, high = (round(part * 100) for part in share)
+    return f"{effect} ({low} … {high})"
+
+
+def _deciding(deciding: list[dict[str, Any]]) -> str:
+    told = [f"{' with '.join(each['axes'])}: {_share(each['share'])}" for each in deciding[:_MOST]]
+    return "; ".join(told) or "nothing"
+
+
+def of_page(page: Path) -> tuple[str, str]:
+    """The table that stands on a paper's page, and that of its record."""
+    (stands,) = _TABLE.findall(page.read_text(encoding="utf-8"))
+    record = json.loads((page.parent / RECORD).read_text(encoding="utf-8"))
+    return stands, table(record)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(page.read_text(encoding="utf-8").replace(*of_page(page)), encoding="utf-8")
