@@ -220,16 +220,17 @@ impl<E: Copy> EventScheduler<E> {
         [self.inserted - 1, self.inserted]
     }
 
-    /// Lets insertion numbers tell the times at which they are taken, in a run until `end` whose every event calls
-    /// [`tell_time`](Self::tell_time): so a number of a later time can be taken now, by [`reserve_for`](Self::reserve_for).
+    /// Lets insertion numbers tell the times at which they are taken, in a run until `end` before whose every event
+    /// [`tell_time`](Self::tell_time) is called: so a number of a later time can be taken now, by [`reserve_for`](Self::reserve_for).
     pub fn number_by_time(&mut self, end: Time) {
         self.bits = end.as_nanos().min(END).leading_zeros();
     }
 
-    /// Numbers that are taken from now on are those of the event popped last.
-    #[inline(always)]
+    /// Numbers that are taken from now on are those of the time of the next event.
+    #[inline]
     pub fn tell_time(&mut self) {
-        let least = (2 * self.now.0.as_nanos() + 1) << (self.bits - 1);
+        let time = (self.tree[1] >> LANE_BITS).min(u64::MAX >> self.bits);
+        let least = (2 * time + 1) << (self.bits - 1);
         self.inserted = self.inserted.max(least);
     }
 

@@ -249,12 +249,12 @@ fn a_number_taken_ahead_stands_before_those_of_its_time_and_behind_earlier_ones(
         let mut scheduler = EventScheduler::default();
         scheduler.number_by_time(time(10));
         (1..=2).for_each(|event| scheduler.push(time(event), event));
-        scheduler.pop();
         scheduler.tell_time();
+        scheduler.pop();
         let number = scheduler.reserve_for(time(ahead));
         scheduler.push_at(time(5), number, 3);
-        scheduler.pop();
         scheduler.tell_time();
+        scheduler.pop();
         scheduler.push(time(5), 4);
         let order: Vec<u64> = std::iter::from_fn(|| scheduler.pop().map(|(_, event)| event)).collect();
         assert_eq!(order, expected, "a number of {ahead} s");
