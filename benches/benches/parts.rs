@@ -81,7 +81,7 @@ fn enqueue_dequeue(bencher: Bencher, name: &str) {
         now += Duration::from_micros(2208);
         let packet = pool.create(packet.clone());
         let rate = Rate::from_bps(2_000_000);
-        let mut cx = QdiscCx { now, seconds: None, pool: &mut pool, rate, dropped: &mut dropped };
+        let mut cx = QdiscCx { now, pool: &mut pool, rate, dropped: &mut dropped };
         queue.enqueue(packet, &mut cx);
         if let Some(served) = out.then(|| queue.dequeue(&mut cx)).flatten() {
             pool.deliver(served);

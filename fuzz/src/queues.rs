@@ -74,7 +74,7 @@ fn case(dice: &mut Dice, spec: &QueueSpec) {
         let pause = pauses[dice.below(pauses.len() as u32) as usize];
         now += Duration::from_nanos(pause);
         let packet = dice.chance(60).then(|| pool.create(packet(dice, now)));
-        let mut cx = QdiscCx { now, seconds: None, rate, pool: &mut pool, dropped: &mut dropped };
+        let mut cx = QdiscCx { now, rate, pool: &mut pool, dropped: &mut dropped };
         match packet {
             Some(packet) => queue.enqueue(packet, &mut cx),
             None => {

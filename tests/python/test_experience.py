@@ -85,7 +85,7 @@ def test_jitter_by_hand() -> None:
 
 def test_delay_variance_is_what_the_fixed_delay_does_not_explain() -> None:
     # 1500 B: 12 000 bit at 10 Mbit/s and 2 ms, at 100 Mbit/s and 1 ms, at 2 Mbit/s and 3 ms: 3.2 + 1.12 + 9 = 13.32 ms.
-    network = {
+    network: dict[str, Any] = {
         "links": [{"between": ["ch", "r"], "rate": "10 Mbit/s", "delay": "2 ms"}],
         "hosts": [{"name": "mh"}],
         "cells": {
@@ -99,6 +99,9 @@ def test_delay_variance_is_what_the_fixed_delay_does_not_explain() -> None:
     }
     path = ["ch", "r", "bs", "mh"]
     assert experience.fixed_delay_s(network, path, 1500) == pytest.approx(0.01332)
+    network["links"][0] |= {"reverse_rate": "1 Mbit/s", "reverse_delay": "7 ms"}
+    assert experience.fixed_delay_s(network, path, 1500) == pytest.approx(0.01332)
+    assert experience.fixed_delay_s(network, path[::-1], 1500) == pytest.approx(0.01332 + 0.0108 + 0.005)
     deliveries = {
         "flow": ["a"],
         "seq": [0],

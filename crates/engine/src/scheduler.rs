@@ -2,9 +2,10 @@
 //!
 //! A network pushes most of its events at a few distances from now: a transmission and a delay ahead. Events pushed at one
 //! distance come in order, so they stand in a FIFO ring, a *lane*. A tournament over the lanes' first events finds the
-//! earliest; a key is one `u64`, the time with the lane in its last bits, so that a match is a compare and a move. Equal
-//! times are settled by the insertion number. What comes at a distance that has no lane, or would break a lane's order,
-//! goes into a 4-ary heap, which takes part in the tournament as lane 0.
+//! earliest, four in a match; a key is one `u64`, the time with the lane in its last bits, so that the winner of two is a
+//! compare and a move. Whether another lane has an event at the same time is asked once, when the winner leaves: it is then
+//! the next winner. The insertion number settles that. What comes at a distance that has no lane, or would break a lane's
+//! order, goes into a 4-ary heap, which takes part in the tournament as lane 0.
 //!
 //! A distance gets a lane when it is seen again and again at its place of a hash table, so that random distances do not use
 //! the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
@@ -18,14 +19,16 @@ const LANE_BITS: u32 = 6;
 /// Lanes at most, the heap included.
 const MAX_LANES: usize = 1 << LANE_BITS;
 const LANE_MASK: u64 = MAX_LANES as u64 - 1;
-/// Places of the smallest tournament.
+/// Lanes from which on a distance may be a guest.
 const FEW_LANES: usize = 8;
 /// Lanes up to which a distance gets one for the asking; more only while [`CROWDED`] events wait in the heap, since one more
 /// round of matches costs each event more than a heap of a few costs those that go there.
 const SOME_LANES: usize = 16;
 const CROWDED: usize = 64;
-/// The time of [`EventScheduler::END`], from which on keys say that a lane has no event.
+/// The time of [`EventScheduler::END`].
 const END: u64 = (u64::MAX >> LANE_BITS) - MAX_LANES as u64;
+/// The key of a lane without an event.
+const NEVER: u64 = u64::MAX;
 /// Places of the hash table of distances.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
@@ -47,8 +50,8 @@ struct Entry<E> {
 }
 
 impl<E> Entry<E> {
-    fn rank(&self) -> (Time, u64) {
-        (self.time, self.number)
+    fn rank(&self) -> u128 {
+        u128::from(self.time.as_nanos()) << 64 | u128::from(self.number)
     }
 }
 
@@ -101,18 +104,24 @@ impl<E: Copy> Lane<E> {
 
     /// Puts in an event that may not be the last; how many are before it. `None`: too many would be behind it.
     fn insert(&mut self, entry: Entry<E>) -> Option<usize> {
-        let from_tail = |lane: &Self, steps: usize| lane.place(lane.tail.wrapping_sub(1 + steps));
-        let is_before = |&steps: &usize| entry.rank() < self.ring[from_tail(self, steps)].rank();
         let (waiting, last) = (self.len(), self.last);
-        let behind = (0..waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
+        let is_before =
+            |&steps: &usize| entry.rank() < self.ring[self.place(self.tail.wrapping_sub(steps))].rank();
+        let behind = (1..=waiting.min(STEPS_BACK + 1)).take_while(is_before).count();
         if behind > STEPS_BACK {
             return None;
         }
         self.push(entry);
         self.last = last.max(entry.time);
-        for steps in 0..behind {
-            let (here, ahead) = (from_tail(self, steps), from_tail(self, steps + 1));
-            self.ring.swap(here, ahead);
+        let mut hole = self.tail.wrapping_sub(1);
+        for _ in 0..behind {
+            let (here, ahead) = (self.place(hole), self.place(hole.wrapping_sub(1)));
+            self.ring[here] = self.ring[ahead];
+            hole = hole.wrapping_sub(1);
+        }
+        if behind > 0 {
+            let here = self.place(hole);
+            self.ring[here] = entry;
         }
         Some(waiting - behind)
     }
@@ -131,10 +140,12 @@ impl<E: Copy> Lane<E> {
 /// A priority queue of events in the order `(time, insertion number)`.
 #[derive(Clone, Debug)]
 pub struct EventScheduler<E> {
-    /// Place 1 holds the earliest key, place n the earlier one of 2n and 2n + 1; the second half are the lanes.
-    tree: [u64; 2 * MAX_LANES],
-    /// Half of the tree that is in use: a power of two, and at least the lanes.
-    leaves: usize,
+    /// The keys of the lanes' first events.
+    keys: [u64; MAX_LANES],
+    /// The least key of each four lanes, of each sixteen, and of all.
+    fours: [u64; MAX_LANES / 4],
+    sixteens: [u64; MAX_LANES / 16],
+    first: u64,
     /// Lane 0 is empty: its place in the tournament is the heap's. An array, so that the number of a lane needs no test.
     lanes: Box<[Lane<E>; MAX_LANES]>,
     /// Lanes in use, the heap's place included.
@@ -156,8 +167,10 @@ pub struct EventScheduler<E> {
 impl<E: Copy> Default for EventScheduler<E> {
     fn default() -> Self {
         EventScheduler {
-            tree: empty_tree(FEW_LANES),
-            leaves: FEW_LANES,
+            keys: [NEVER; MAX_LANES],
+            fours: [NEVER; MAX_LANES / 4],
+            sixteens: [NEVER; MAX_LANES / 16],
+            first: NEVER,
             lanes: Box::new(std::array::from_fn(|_| Lane::default())),
             used: 1,
             heap: Vec::new(),
@@ -171,24 +184,22 @@ impl<E: Copy> Default for EventScheduler<E> {
     }
 }
 
-/// The key of a lane without an event. No two lanes have the same.
-const fn never(lane: usize) -> u64 {
-    (END + 1 + lane as u64) << LANE_BITS | lane as u64
-}
-
 /// The place of a distance in the hash table.
 fn place_of(distance: u64) -> usize {
     (distance.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACE_BITS)) as usize & (PLACES - 1)
 }
 
-/// The tournament of so many lanes without events. Each place holds a key of its own half of the tree: so none meets itself,
-/// which would be taken for two events at one time.
-fn empty_tree(leaves: usize) -> [u64; 2 * MAX_LANES] {
-    let mut tree = [never(0); 2 * MAX_LANES];
-    for place in (1..2 * leaves).rev() {
-        tree[place] = if place < leaves { tree[2 * place] } else { never(place - leaves) };
-    }
-    tree
+/// The least of four keys, of which `at` is one.
+#[inline(always)]
+fn least<const KEYS: usize>(keys: &[u64; KEYS], at: usize) -> u64 {
+    let from = at & (KEYS - 4);
+    keys[from].min(keys[from + 1]).min(keys[from + 2]).min(keys[from + 3])
+}
+
+/// Whether two keys have one time.
+#[inline(always)]
+fn are_tied(left: u64, right: u64) -> bool {
+    left ^ right <= LANE_MASK
 }
 
 fn key(time: Time, lane: usize) -> u64 {
@@ -266,25 +277,21 @@ impl<E: Copy> EventScheduler<E> {
     /// Removes the earliest event, unless it is due after `end`.
     #[inline(always)]
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
-        let key = self.tree[1];
-        if key >> LANE_BITS > end.as_nanos().min(END - 1) {
+        let key = self.first;
+        if key > end.as_nanos().min(END - 1) << LANE_BITS | LANE_MASK {
             return None;
         }
-        let lane = (key & LANE_MASK) as usize;
-        let entry = if lane == 0 {
-            let first = self.heap[0];
-            self.pop_heap();
-            first
-        } else {
-            self.pop_lane(lane)
-        };
-        self.now = entry.rank();
+        let mut entry = self.take((key & LANE_MASK) as usize);
+        if are_tied(self.first, key) {
+            entry = self.settle(key, entry);
+        }
+        self.now = (entry.time, entry.number);
         Some((entry.time, entry.event))
     }
 
     /// When the earliest event is due.
     pub fn next_time(&self) -> Option<Time> {
-        let time = self.tree[1] >> LANE_BITS;
+        let time = self.first >> LANE_BITS;
         (time < END).then(|| Time::from_nanos(time))
     }
 
@@ -379,22 +386,24 @@ impl<E: Copy> EventScheduler<E> {
         let lane = self.used;
         self.used += 1;
         self.lanes[lane].distance = distance;
-        if lane == self.leaves {
-            self.double();
-        }
         lane
     }
 
-    /// Makes room for twice as many lanes.
-    fn double(&mut self) {
-        let keys = self.tree;
-        let old = self.leaves;
-        self.leaves *= 2;
-        self.tree = empty_tree(self.leaves);
-        for (lane, &key) in keys[old..2 * old].iter().enumerate().filter(|(_, key)| **key >> LANE_BITS < END)
-        {
-            self.bring_forward(lane, key);
+    /// The first event of a lane that has one.
+    #[inline(always)]
+    fn first_of(&self, lane: usize) -> &Entry<E> {
+        if lane == 0 { &self.heap[0] } else { self.lanes[lane].first() }
+    }
+
+    /// Takes the first event of a lane that has one.
+    #[inline(always)]
+    fn take(&mut self, lane: usize) -> Entry<E> {
+        if lane != 0 {
+            return self.pop_lane(lane);
         }
+        let first = self.heap[0];
+        self.pop_heap();
+        first
     }
 
     #[inline(always)]
@@ -403,7 +412,7 @@ impl<E: Copy> EventScheduler<E> {
         let entry = *lane.first();
         lane.head = lane.head.wrapping_add(1);
         let next = lane.first().time;
-        let next_key = if lane.head == lane.tail { never(number) } else { key(next, number) };
+        let next_key = if lane.head == lane.tail { NEVER } else { key(next, number) };
         self.put_back(number, next_key);
         entry
     }
@@ -433,7 +442,7 @@ impl<E: Copy> EventScheduler<E> {
         {
             self.sink(last);
         }
-        self.put_back(0, self.heap.first().map_or(never(0), |first| key(first.time, 0)));
+        self.put_back(0, self.heap.first().map_or(NEVER, |first| key(first.time, 0)));
     }
 
     /// Puts an entry in place of the heap's first.
@@ -461,61 +470,57 @@ impl<E: Copy> EventScheduler<E> {
     /// changes.
     #[inline(always)]
     fn bring_forward_here(&mut self, lane: usize, key: u64) {
-        let mut at = (self.leaves | lane) % (2 * MAX_LANES);
-        self.tree[at] = key;
-        at /= 2;
-        while at > 0 && self.earlier(self.tree[at], key) == key {
-            self.tree[at] = key;
-            at /= 2;
+        let lane = lane % MAX_LANES;
+        self.keys[lane] = key;
+        if key < self.fours[lane / 4] {
+            self.fours[lane / 4] = key;
+            self.sixteens[lane / 16] = key.min(self.sixteens[lane / 16]);
+            self.first = key.min(self.first);
         }
     }
 
-    /// Gives the lane that was first a later key: all its matches are played again. This is a tenth of a run, so the number
-    /// of rounds is known when this is compiled: a third of the instructions of a loop.
+    /// Gives the lane that was first a later key: all its matches are played again.
     #[inline(always)]
     fn put_back(&mut self, lane: usize, key: u64) {
-        match self.leaves {
-            FEW_LANES => self.put_back_among::<FEW_LANES>(lane, key),
-            SOME_LANES => self.put_back_among::<SOME_LANES>(lane, key),
-            _ => self.put_back_among_many(lane, key),
+        let lane = lane % MAX_LANES;
+        self.keys[lane] = key;
+        self.fours[lane / 4] = least(&self.keys, lane);
+        if self.used <= SOME_LANES {
+            self.first = least(&self.fours, 0);
+            self.sixteens[0] = self.first;
+        } else {
+            self.sixteens[lane / 16] = least(&self.fours, lane / 4);
+            self.first = least(&self.sixteens, 0);
         }
     }
 
-    #[inline(never)]
-    fn put_back_among_many(&mut self, lane: usize, key: u64) {
-        match self.leaves {
-            32 => self.put_back_among::<32>(lane, key),
-            _ => self.put_back_among::<MAX_LANES>(lane, key),
-        }
-    }
-
-    #[inline(always)]
-    fn put_back_among<const LEAVES: usize>(&mut self, lane: usize, key: u64) {
-        let mut at = lane & (LEAVES - 1);
-        let mut earlier = key;
-        self.tree[LEAVES | at] = key;
-        let mut round = LEAVES;
-        while round > 1 {
-            earlier = self.earlier(earlier, self.tree[round | (at ^ 1)]);
-            (round, at) = (round / 2, at / 2);
-            self.tree[round | at] = earlier;
-        }
-    }
-
-    #[inline(always)]
-    fn earlier(&self, left: u64, right: u64) -> u64 {
-        // Equal times: they differ in the lane alone.
-        if left ^ right <= LANE_MASK { self.settle(left, right) } else { left.min(right) }
-    }
-
+    /// The first of the events at one time: the one that was taken, whose key was `taken`, or that of another lane, for which
+    /// it goes back.
     #[cold]
     #[inline(never)]
-    fn settle(&self, left: u64, right: u64) -> u64 {
-        let first = |key: u64| match (key & LANE_MASK) as usize {
-            0 => &self.heap[0],
-            lane => self.lanes[lane].first(),
-        };
-        if first(right).number < first(left).number { right } else { left }
+    fn settle(&mut self, taken: u64, entry: Entry<E>) -> Entry<E> {
+        let (mut number, mut earliest) = (entry.number, None);
+        for four in 0..self.used.div_ceil(4).min(self.fours.len()) {
+            if !are_tied(self.fours[four], taken) {
+                continue;
+            }
+            for lane in 4 * four..4 * four + 4 {
+                if are_tied(self.keys[lane], taken) && self.first_of(lane).number < number {
+                    (number, earliest) = (self.first_of(lane).number, Some(lane));
+                }
+            }
+        }
+        let Some(lane) = earliest else { return entry };
+        let first = self.take(lane);
+        match (taken & LANE_MASK) as usize {
+            0 => self.push_to_heap(entry),
+            lane => {
+                // Its place in the ring is as it was.
+                self.lanes[lane].head = self.lanes[lane].head.wrapping_sub(1);
+                self.bring_forward(lane, taken);
+            }
+        }
+        first
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};
 use crate::drop_reason::DropReason;
-use crate::header::{BareTcpHeader, Dscp, IpHeader, TcpHeader, Tos};
+use crate::header::{BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
 use std::ops::{Index, IndexMut};
@@ -183,7 +183,7 @@ impl PacketPool {
             return false;
         }
         if packet.side == NONE {
-            let side = self.place_side(Side::of(&self[id]));
+            let side = self.place_tunnel_side(id);
             self[id].set_tunnel_side(side, true);
         }
         let packet = &mut self.slots[id.0 as usize];
@@ -265,6 +265,20 @@ impl PacketPool {
         let nobody = IpHeader::new(Addr::BROADCAST, Addr::BROADCAST, Tos::default());
         self.free = self.slots.len() as u32;
         self.slots.push(Packet::blank(FlowId::CONTROL, nobody, Bytes(0), Time::ZERO, (0, 0)));
+    }
+
+    /// A side slot for a packet's tunnels alone. A slot that is used again keeps what headers it has.
+    #[inline(always)]
+    fn place_tunnel_side(&mut self, id: &PacketId) -> u32 {
+        match self.free_sides.pop() {
+            Some(slot) => {
+                let side = &mut self.sides[slot as usize];
+                (side.sacks, side.timestamps) = (SackBlocks::default(), None);
+                side.original = self.slots[id.0 as usize].serial;
+                slot
+            }
+            None => self.place_side(Side::of(&self[id])),
+        }
     }
 
     fn place_side(&mut self, side: Side) -> u32 {

@@ -29,7 +29,6 @@ impl<D: QueueDisc> Bench<D> {
     fn with_cx<R>(&mut self, act: impl FnOnce(&mut D, &mut QdiscCx<'_>) -> R) -> R {
         let mut cx = QdiscCx {
             now: self.now,
-            seconds: None,
             pool: &mut self.pool,
             rate: Rate::from_bps(2_000_000),
             dropped: &mut self.dropped,

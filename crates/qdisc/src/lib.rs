@@ -26,25 +26,10 @@ use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A point in time.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub(crate) struct Instant {
-    pub time: Time,
-    /// The clock in seconds, where that is a double.
-    pub seconds: Option<f64>,
-}
-
-impl Instant {
-    /// The beginning of the run, by both clocks.
-    pub(crate) const ZERO: Instant = Instant { time: Time::ZERO, seconds: Some(0.0) };
-}
-
 /// What a discipline may touch while it works: the clock, the packets, and the list of its losses.
 pub struct QdiscCx<'a> {
     /// Now.
     pub now: Time,
-    /// The clock in seconds, in a simulator that keeps it as a double and rounds it to `now`; `None`: `now` is exact.
-    pub seconds: Option<f64>,
     /// All packets of the run.
     pub pool: &'a mut PacketPool,
     /// Rate of the link behind the queue (RED's typical transmission time).
@@ -54,11 +39,6 @@ pub struct QdiscCx<'a> {
 }
 
 impl QdiscCx<'_> {
-    #[inline(always)]
-    fn instant(&self) -> Instant {
-        Instant { time: self.now, seconds: self.seconds }
-    }
-
     /// Gives `packet` up.
     pub fn drop(&mut self, packet: PacketId, reason: DropReason) {
         self.dropped.push((packet, reason));

@@ -95,14 +95,14 @@ impl Mred {
     fn enqueue_priority(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>) {
         let size = cx.pool[&packet].wire_size();
         let was_idle = self.detector.is_idle();
-        self.note_priority(&Arrival { now: cx.instant(), size, waiting: self.q_size_np(), rate: cx.rate });
+        self.note_priority(&Arrival { now: cx.now, size, waiting: self.q_size_np(), rate: cx.rate });
         let lost = self.priority_fails(size, cx);
         match lost {
             Some(reason) => cx.drop(packet, reason),
             None => self.fifo.push(packet, cx.pool),
         }
         if was_idle && (lost.is_some() || self.params.np_idle == NpIdle::NonPriorityEmpty) {
-            self.detector.resume_idle(cx.instant());
+            self.detector.resume_idle(cx.now);
         }
     }
 
@@ -129,7 +129,7 @@ impl Mred {
             cx.drop(evicted, DropReason::QueueOverflow);
             self.detector.on_overflow();
             if self.params.np_idle == NpIdle::NonPriorityEmpty && self.fifo.ordinary() == 0 {
-                self.detector.resume_idle(cx.instant());
+                self.detector.resume_idle(cx.now);
             }
         }
         if !self.is_full(size) || self.params.forwarded_at_full == ForwardedAtFull::OverflowAllow {
@@ -147,7 +147,7 @@ impl Mred {
             NpIdle::QueueEmpty => (packets, self.fifo.packets()),
             NpIdle::NonPriorityEmpty => (ordinary, self.fifo.ordinary()),
         };
-        self.detector.on_dequeue(before > 0, after > 0, cx.instant());
+        self.detector.on_dequeue(before > 0, after > 0, cx.now);
     }
 
     fn waiting(&self) -> (usize, usize) {

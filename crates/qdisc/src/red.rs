@@ -13,7 +13,7 @@ pub(crate) mod params;
 pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 
 use crate::fifo::Fifo;
-use crate::{Gauges, Instant, Matching, QdiscCx, QueueDisc};
+use crate::{Gauges, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
 use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{DropReason, PacketId};
@@ -38,7 +38,7 @@ pub(crate) fn admit(
     cx: &mut QdiscCx<'_>,
 ) -> Option<PacketId> {
     let size = cx.pool[&packet].wire_size();
-    let arrival = Arrival { now: cx.instant(), size, waiting, rate: cx.rate };
+    let arrival = Arrival { now: cx.now, size, waiting, rate: cx.rate };
     let was_idle = detector.is_idle();
     let stays = match detector.decide(&arrival, || rng.uniform()) {
         Verdict::Pass => true,
@@ -54,7 +54,7 @@ pub(crate) fn admit(
         cx.drop(packet, DropReason::EarlyDrop);
     }
     if was_idle {
-        detector.resume_idle(cx.instant());
+        detector.resume_idle(cx.now);
     }
     None
 }
@@ -88,24 +88,24 @@ impl QueueDisc for Red {
     #[inline]
     fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         if let Some(time) = fell_idle {
-            self.detector.on_dequeue(false, false, Instant { time, ..cx.instant() });
+            self.detector.on_dequeue(false, false, time);
         }
         let admitted = self.admit(packet, cx);
-        self.detector.on_dequeue(admitted.is_some(), false, cx.instant());
+        self.detector.on_dequeue(admitted.is_some(), false, cx.now);
         admitted
     }
 
     #[inline]
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         let packet = self.fifo.pop(cx.pool);
-        self.detector.on_dequeue(packet.is_some(), !self.fifo.is_empty(), cx.instant());
+        self.detector.on_dequeue(packet.is_some(), !self.fifo.is_empty(), cx.now);
         packet
     }
 
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId> {
         let taken = self.fifo.take_matching(wanted, cx.pool);
         if !taken.is_empty() {
-            self.detector.on_dequeue(true, !self.fifo.is_empty(), cx.instant());
+            self.detector.on_dequeue(true, !self.fifo.is_empty(), cx.now);
         }
         taken
     }

@@ -228,7 +228,7 @@ fn ce_is_set_on_the_outermost_header_if_its_sender_understands_it() {
     let outer = roamlab_packet::IpHeader { tos: PLAIN, ..pool[&tunnelled].header };
     assert!(pool.encapsulate(&tunnelled, outer));
     let rate = Rate::from_bps(1);
-    let mut cx = QdiscCx { now: Time::ZERO, seconds: None, pool: &mut pool, rate, dropped: &mut dropped };
+    let mut cx = QdiscCx { now: Time::ZERO, pool: &mut pool, rate, dropped: &mut dropped };
     assert!(cx.mark_ce(&plain_packet));
     assert!(!cx.mark_ce(&tunnelled), "the outer header is not ECN-capable");
     assert_eq!(pool[&plain_packet].inner_tos().ecn(), Ecn::Ce);

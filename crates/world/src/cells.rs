@@ -119,11 +119,24 @@ impl Cells {
 
     /// Whether a packet on an uplink, whose transmission began at `started`, was cut off when its host left, or its
     /// host is out of hearing. With 802.11 the medium has decided that, but for frames that nobody acknowledges (`for_all`).
+    #[inline(always)]
     pub fn is_cut_off(&self, host: NodeId, cell: CellId, (started, for_all): (Time, bool)) -> bool {
-        let Some(mobile) = self.host(host) else { return false };
-        if mobile.is_in(cell) {
-            return false;
+        match self.host(host) {
+            Some(mobile) if !mobile.is_in(cell) => {
+                self.is_cut_off_outside(mobile, (host, cell), (started, for_all))
+            }
+            _ => false,
         }
+    }
+
+    /// The same of a host that is not in the cell, or cannot hear it.
+    #[inline(never)]
+    fn is_cut_off_outside(
+        &self,
+        mobile: &Mobile,
+        (host, cell): (NodeId, CellId),
+        (started, for_all): (Time, bool),
+    ) -> bool {
         if mobile.roaming.is_some() {
             return for_all && !self.receives(host, cell, started, false);
         }
@@ -186,6 +199,12 @@ impl Cells {
     #[inline]
     pub fn uplink(&self, host: NodeId) -> Option<LinkId> {
         self.host(host)?.uplink
+    }
+
+    /// The uplink that a host's packets take, if no copies of them take others.
+    #[inline]
+    pub fn only_uplink(&self, host: NodeId) -> Option<LinkId> {
+        self.host(host).filter(|mobile| mobile.uplink_choice != UplinkChoice::All)?.uplink
     }
 
     /// Whether a host sends copies of its packets on further uplinks while it is in several cells.

@@ -32,6 +32,8 @@ struct SetBy {
 struct Agent {
     domain: DomainId,
     machine: MobilityAgent,
+    /// The first of its pending deadlines, which an input alone changes.
+    deadline: Option<Time>,
     /// What set its pending deadlines.
     timers: BTreeMap<Time, SetBy>,
 }
@@ -85,7 +87,10 @@ impl Agents {
         faults: Vec<Fault>,
         predictions: Vec<Prediction>,
     ) -> Agents {
-        let agent = |(domain, machine)| Agent { domain, machine, timers: BTreeMap::new() };
+        let agent = |(domain, machine): (DomainId, MobilityAgent)| {
+            let deadline = machine.next_deadline();
+            Agent { domain, machine, deadline, timers: BTreeMap::new() }
+        };
         let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
             agents: machines.into_iter().map(agent).collect(),
             armed: Vec::new(),
@@ -144,7 +149,9 @@ impl Agents {
         cx: &mut Cx,
     ) {
         let mut actions = Vec::new();
-        self.agent(node, slot).machine.on(input, cx.now, &mut actions);
+        let agent = self.agent(node, slot);
+        agent.machine.on(input, cx.now, &mut actions);
+        agent.deadline = agent.machine.next_deadline();
         self.arm(node, cx);
         self.note_timers(node, slot, set_by, cx);
         for action in actions {
@@ -187,9 +194,18 @@ impl Agents {
         let Said::Agent(domain, message) = cx.probes.received(cx.now, id) else { return };
         for index in 0..net.cells().count_in(cell) {
             let Some((host, moved)) = net.cells().hearer(cell, index) else { continue };
+            if !self.is_heeded(host, (domain, from), &message) {
+                continue;
+            }
             let led = cx.probes.causes.heard(id, net.address(host), moved);
             cx.because(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
         }
+    }
+
+    /// Whether a message may change anything at a node.
+    fn is_heeded(&self, node: NodeId, (domain, from): (DomainId, Addr), message: &Message) -> bool {
+        let agents = &self.at[node.0 as usize].agents;
+        agents.iter().any(|agent| agent.domain == domain && agent.machine.heeds(from, message))
     }
 
     fn hand_over(
@@ -214,8 +230,7 @@ impl Agents {
         self.at[node.0 as usize].armed.pop();
         let mut is_armed = false;
         for slot in self.slots(node) {
-            let deadline = self.agent(node, slot).machine.next_deadline();
-            if deadline.is_some_and(|deadline| deadline <= cx.now) {
+            if self.agent(node, slot).deadline.is_some_and(|deadline| deadline <= cx.now) {
                 let (row, set_by) = self.timer(node, slot, cx);
                 let input = (Input::Deadline, set_by);
                 cx.because(Led::ByThis(row), |cx| self.input_set_by(node, slot, input, net, cx));
@@ -265,7 +280,7 @@ impl Agents {
     /// for good.
     fn arm(&mut self, node: NodeId, cx: &mut Cx) {
         let AtNode { agents, armed } = &mut self.at[node.0 as usize];
-        let deadline = agents.iter().filter_map(|agent| agent.machine.next_deadline()).min();
+        let deadline = agents.iter().filter_map(|agent| agent.deadline).min();
         let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
         if armed.last().is_none_or(|&pending| deadline < pending) {
             armed.push(deadline);

@@ -10,7 +10,7 @@ use crate::cx::Cx;
 use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
 use crate::link::{End, InFlight, Links};
 use crate::node::{Domain, Node, Nodes, Resident};
-use crate::route::Ways;
+use crate::route::{Lead, Ways};
 use crate::table::Column;
 use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Duration, Time};
@@ -270,6 +270,24 @@ impl Network {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
         self.links[link].changed = cx.add_cause(row);
         self.links.change(link, index);
+    }
+
+    /// The link that a packet of a node's own takes at once: the uplink of a host, or the way towards a host that no agent of
+    /// the node leads elsewhere. `None`: look closer.
+    #[inline(always)]
+    fn first_link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
+        let here = &self.nodes[node];
+        if here.looks_at_packets {
+            return None;
+        }
+        if here.is_host() {
+            return self.cells.only_uplink(node);
+        }
+        match here.routes.lead(dst) {
+            Lead::Straight(link) => Some(link),
+            Lead::Home if self.ways.home(dst) != Some(node) => self.ways.link(node, dst),
+            Lead::Home | Lead::Elsewhere => None,
+        }
     }
 
     /// A packet sets out from a node over this link.

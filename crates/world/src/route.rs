@@ -73,11 +73,22 @@ impl Taken {
 struct Place {
     /// Their place in [`RouteTable::hosts`]; [`NOWHERE`], if it has had none.
     routes: u32,
-    /// See [`RouteTable::straight`]; or [`NOWHERE`].
-    straight: u32,
+    /// The link of [`Lead::Straight`]; else [`HOME`] or [`NOWHERE`].
+    lead: u32,
 }
 
-const NO_PLACE: Place = Place { routes: NOWHERE, straight: NOWHERE };
+const NO_PLACE: Place = Place { routes: NOWHERE, lead: HOME };
+
+/// Where the routes of a node lead the packets of a host.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Lead {
+    /// Over this link, tunnels or none: it has one route, that is for packets from anywhere, and no agent is told of them.
+    Straight(LinkId),
+    /// Towards its home: it has no route.
+    Home,
+    /// Look closer.
+    Elsewhere,
+}
 
 /// The host routes of one node.
 #[derive(Clone, Debug, Default)]
@@ -92,12 +103,14 @@ pub struct RouteTable {
 }
 
 impl RouteTable {
-    /// The link that packets for a host take from here, tunnels or none: of its only route, if that is for packets from
-    /// anywhere, without an agent that is told of them. `None`: look closer.
+    /// Where packets for a host are led from here, as far as that does not depend on where they come from.
     #[inline]
-    pub fn straight(&self, host: Addr) -> Option<LinkId> {
-        let place = self.places.get(host.number().wrapping_sub(self.first))?;
-        (place.straight != NOWHERE).then_some(LinkId(place.straight))
+    pub fn lead(&self, host: Addr) -> Lead {
+        match self.places.get(host.number().wrapping_sub(self.first)) {
+            Some(&Place { lead, .. }) if lead < HOME => Lead::Straight(LinkId(lead)),
+            None | Some(Place { lead: HOME, .. }) => Lead::Home,
+            Some(_) => Lead::Elsewhere,
+        }
     }
 
     /// The host route for `dst` for a packet that left a tunnel from `tunnel` here, or else came from the adjacent node
@@ -195,11 +208,12 @@ impl RouteTable {
 
     /// The routes of a host have changed.
     fn straighten(&mut self, host: Addr) {
-        let straight = match self.all(host) {
+        let lead = match self.all(host) {
             [HostRoute { from: None, watch: false, link: Some(link), .. }] => link.0,
+            [] => HOME,
             _ => NOWHERE,
         };
-        self.places[host.number() - self.first].straight = straight;
+        self.places[host.number() - self.first].lead = lead;
     }
 
     /// Makes a place for the routes of a host.
@@ -276,6 +290,8 @@ pub struct Ways {
 const ROW: u32 = 1 << 31;
 /// In a row: no link leads there. Among places of hosts: it has none.
 const NOWHERE: u32 = u32::MAX;
+/// See [`Lead::Home`].
+const HOME: u32 = u32::MAX - 1;
 
 impl Ways {
     /// Link from `node` towards `dst`; for a mobile host, towards its home.

@@ -89,7 +89,7 @@ impl Queue {
 }
 
 fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
-    QdiscCx { now, seconds: None, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
+    QdiscCx { now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }
 
 /// What waits for a link.

@@ -49,7 +49,7 @@ impl Carrier for Planes {
     fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId) {
         match first_link {
             Some(link) => self.network.send_over(link, packet, &mut self.cx),
-            None => self.network.send(from, packet, &mut self.agents, &mut self.cx),
+            None => self.network.send_own(from, packet, &mut self.agents, &mut self.cx),
         }
     }
 

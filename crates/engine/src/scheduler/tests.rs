@@ -81,9 +81,9 @@ fn repeated_distances_take_lanes() {
     assert_eq!(scheduler.pending().count(), 60);
 }
 
-/// A guest that did not fit gets a lane of its own, which may stay empty until there are twice as many.
+/// A guest that did not fit gets a lane of its own, which may stay empty while others are added.
 #[test]
-fn lanes_may_be_empty_when_their_number_doubles() {
+fn lanes_may_be_empty_when_others_are_added() {
     let mut scheduler = EventScheduler::default();
     while scheduler.used < MAX_LANES {
         scheduler.add_lane(1);
@@ -103,15 +103,33 @@ fn with_lanes(lanes: usize) -> (EventScheduler<u64>, Vec<u64>) {
     (scheduler, distances)
 }
 
-/// The last lane loses its only event beside lanes that never had one: each match is between different lanes, or one would
-/// be asked for an event that it does not have.
+/// The last lane loses its only event beside lanes that never had one, in tournaments of every size.
 #[test]
-fn lanes_without_events_play_no_match_against_themselves() {
-    for lanes in [FEW_LANES, SOME_LANES, 32, MAX_LANES] {
+fn the_last_lane_may_run_empty() {
+    for lanes in [4, FEW_LANES, SOME_LANES, SOME_LANES + 1, 32, MAX_LANES] {
         let (mut scheduler, distances) = with_lanes(lanes - 1);
         scheduler.push(at(distances[lanes - 2]), 7);
         assert_eq!(scheduler.pop(), Some((at(distances[lanes - 2]), 7)));
         assert_eq!(scheduler.pop(), None);
+    }
+}
+
+/// Events of all lanes and of the heap at one time, the last lane's first: they pop in the order of their numbers.
+#[test]
+fn events_of_many_lanes_at_one_time_pop_in_insertion_order() {
+    for lanes in [2, FEW_LANES, SOME_LANES, SOME_LANES + 1, MAX_LANES] {
+        let (mut scheduler, distances) = with_lanes(lanes - 1);
+        let time = distances[lanes - 2];
+        for (step, &distance) in distances.iter().enumerate().rev() {
+            // As if it were so late that this distance leads to that time.
+            scheduler.now = (at(time - distance), 0);
+            scheduler.push(at(time), step as u64);
+            let once = scheduler.reserve();
+            scheduler.push_once(at(time), once, 100 + step as u64);
+        }
+        let expected = (0..lanes as u64 - 1).rev().flat_map(|step| [step, 100 + step]);
+        let popped: Vec<u64> = std::iter::from_fn(|| scheduler.pop()).map(|(_, event)| event).collect();
+        assert_eq!(popped, expected.collect::<Vec<_>>(), "{lanes} lanes");
     }
 }
 

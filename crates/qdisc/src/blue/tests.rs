@@ -120,6 +120,18 @@ fn b3_the_buffer_is_empty_by_one_of_four_readings() {
 }
 
 #[test]
+fn b3_asking_an_idle_queue_again_is_no_event() {
+    let mut bench = full(&Params { idle_mode: IdleMode::Event, d1: 0.5, ..params() });
+    bench.offer_many(1, PLAIN);
+    bench.wait(MILLISECOND * 10);
+    bench.drain();
+    assert_eq!(p_m(&bench), 0.375);
+    bench.wait(MILLISECOND * 10);
+    assert_eq!(bench.serve(), None);
+    assert_eq!(p_m(&bench), 0.375);
+}
+
+#[test]
 fn b3_an_idle_second_takes_a_hundredth_in_continuous_mode() {
     // Table III: d2 = 0.00001 each ms. A frozen event at the beginning delays the first step.
     let params = Params { idle_mode: IdleMode::Continuous, d1: 0.5, limit: Packets(10), ..Params::default() };

@@ -1,9 +1,9 @@
 //! RED without its queue: average, spacing and idle clock. M-RED shows it other arrivals.
 
 use super::params::{ByteScaling, CountArrivals, IdleStart, Params, Unit};
+use crate::Gauges;
 use crate::fifo::Fifo;
-use crate::{Gauges, Instant};
-use roamlab_engine::{Bytes, Duration, Packets, Rate};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Time};
 
 /// What RED decides for an arriving packet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum Verdict {
 /// An arrival as the detector sees it.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Arrival {
-    pub now: Instant,
+    pub now: Time,
     /// Size on the wire.
     pub size: Bytes,
     /// Queue length before it joins, in the unit of the average.
@@ -39,7 +39,7 @@ pub(crate) struct Detector {
     pub(crate) count: i64,
     count_bytes: u64,
     pub(super) above_min: bool,
-    pub(crate) idle_since: Option<Instant>,
+    pub(crate) idle_since: Option<Time>,
     /// The link's rate at the beginning.
     initial_rate: Option<Rate>,
     /// `(1 − w_q)^m` of the first whole numbers `m`, as far as they have been asked for: a power costs as much as the
@@ -56,7 +56,7 @@ impl Detector {
             CountArrivals::InBand => -1,
             CountArrivals::All => 0,
         };
-        let idle_since = Some(Instant::ZERO);
+        let idle_since = Some(Time::ZERO);
         let thresholds = (params.in_unit(params.min_threshold), params.in_unit(params.max_threshold));
         Detector {
             params,
@@ -131,14 +131,14 @@ impl Detector {
 
     /// The link took a packet, or asked for one in vain, and `waiting` says whether others remain.
     #[inline(always)]
-    pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Instant) {
+    pub(crate) fn on_dequeue(&mut self, found: bool, waiting: bool, now: Time) {
         if !found || !waiting && self.params.idle_start == IdleStart::QueueEmpty {
             self.idle_since.get_or_insert(now);
         }
     }
 
     /// An arrival ended the idle period but did not stay.
-    pub(crate) fn resume_idle(&mut self, now: Instant) {
+    pub(crate) fn resume_idle(&mut self, now: Time) {
         self.idle_since = Some(now);
     }
 
@@ -172,7 +172,7 @@ impl Detector {
         self.average *= if self.params.whole_idle_packets {
             self.decay(whole_packets(since, arrival.now, self.initial_rate.unwrap_or(arrival.rate), bits))
         } else {
-            let idle_s = arrival.now.time.since(since.time).as_secs_f64();
+            let idle_s = arrival.now.since(since).as_secs_f64();
             libm::pow(1.0 - self.params.queue_weight, idle_s / (bits as f64 / arrival.rate.as_bps() as f64))
         };
     }
@@ -247,15 +247,11 @@ impl Detector {
 
 /// Whole packets of `bits` that fit between two instants at `rate`.
 ///
-/// Under ACK clocking the span often *is* a whole number of packets. Where the clock is a double, its rounding errors
-/// and those of ns-2's order of operations decide between m and m − 1; otherwise the count is exact.
+/// Under ACK clocking the span often *is* a whole number of packets. The count is exact; with ns-2's double clock
+/// rounding errors decide between m and m − 1.
 #[inline]
-pub(super) fn whole_packets(since: Instant, now: Instant, rate: Rate, bits: u64) -> u64 {
-    if let (Some(since), Some(now)) = (since.seconds, now.seconds) {
-        let per_second = rate.as_bps() as f64 / bits as f64;
-        return libm::trunc(per_second * (now - since)) as u64;
-    }
-    let span = now.time.since(since.time).as_nanos();
+pub(super) fn whole_packets(since: Time, now: Time, rate: Rate, bits: u64) -> u64 {
+    let span = now.since(since).as_nanos();
     // In 64 bits wherever they do: a division in 128 costs as much as a power.
     if let (Some(bit_nanoseconds), Some(bits)) =
         (span.checked_mul(rate.as_bps()), bits.checked_mul(1_000_000_000))

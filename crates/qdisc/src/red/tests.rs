@@ -1,7 +1,6 @@
 //! Numbers from the paper of 1993, from [mblue] table II, and from a recording of ns-2.35.
 
 use super::*;
-use crate::Instant;
 use crate::Parameters;
 use crate::conformance::{Bench, PLAIN, check, packet};
 use roamlab_engine::{Duration, Packets, Rate, Time};
@@ -22,12 +21,8 @@ fn without_memory(rules: Rules) -> Params {
     }
 }
 
-fn exactly(time: Time) -> Instant {
-    Instant { time, seconds: None }
-}
-
 fn arrival(waiting: f64) -> Arrival {
-    Arrival { now: Instant::ZERO, size: Bytes(512), waiting, rate: Rate::from_bps(2_000_000) }
+    Arrival { now: Time::ZERO, size: Bytes(512), waiting, rate: Rate::from_bps(2_000_000) }
 }
 
 /// Lets a packet arrive whose draw is `draw`; the verdict, and whether the draw was taken.
@@ -56,8 +51,8 @@ fn a_remembered_power_has_the_bits_of_one_worked_out() {
         for step in 0..1000u64 {
             let missed = step * 37 % 128;
             let now = Time::ZERO + Duration::from_micros(2048 * missed + 2047);
-            (detector.average, detector.idle_since) = (17.3, Some(Instant::ZERO));
-            detector.end_idle(&Arrival { now: exactly(now), ..arrival(0.0) });
+            (detector.average, detector.idle_since) = (17.3, Some(Time::ZERO));
+            detector.end_idle(&Arrival { now: now, ..arrival(0.0) });
             let expected = 17.3 * libm::pow(1.0 - weight, missed as f64);
             assert_eq!(detector.average.to_bits(), expected.to_bits(), "{missed} packets at weight {weight}");
         }
@@ -69,8 +64,8 @@ fn a_power_is_forgotten_with_its_weight() {
     let params = Params { queue_weight: 0.0, whole_idle_packets: true, ..without_memory(Rules::Ns2) };
     let mut detector = Detector::new(params);
     let after_one = |detector: &mut Detector| {
-        (detector.average, detector.idle_since) = (1.0, Some(Instant::ZERO));
-        let now = exactly(Time::ZERO + Duration::from_micros(2048));
+        (detector.average, detector.idle_since) = (1.0, Some(Time::ZERO));
+        let now = Time::ZERO + Duration::from_micros(2048);
         detector.end_idle(&Arrival { now, ..arrival(0.0) });
         detector.average
     };
@@ -88,8 +83,8 @@ fn idle_packets_are_counted_exactly_beyond_64_bits() {
     for (span, whole) in
         [(Duration::from_secs(100), 10_000_000_000), (Duration::from_nanos(99_999_999_999), 9_999_999_999)]
     {
-        let now = exactly(Time::ZERO + span);
-        assert_eq!(detector::whole_packets(Instant::ZERO, now, rate, 4000), whole);
+        let now = Time::ZERO + span;
+        assert_eq!(detector::whole_packets(Time::ZERO, now, rate, 4000), whole);
     }
 }
 
@@ -206,8 +201,26 @@ fn ns2_draws_only_when_a_probability_is_tested() {
     assert_eq!(detector.count, 1, "all arrivals count");
 
     let outright = Params { use_mark_p: false, gentle: false, ..without_memory(Rules::Ns2) };
-    let mut detector = Detector::new(outright);
+    let mut detector = Detector::new(outright.clone());
     assert_eq!(test(&mut detector, arrival(80.0), 1.0), (Verdict::Drop, false));
+
+    // Gentle: nothing is certain below twice max_threshold.
+    for (average, expected) in [(159.9, (Verdict::Pass, true)), (160.0, (Verdict::Drop, false))] {
+        let mut detector = Detector::new(Params { gentle: true, ..outright.clone() });
+        detector.above_min = true;
+        assert_eq!(test(&mut detector, arrival(average), 1.0), expected);
+    }
+}
+
+#[test]
+fn bytes_are_counted_from_the_last_drop() {
+    let params = Params { probability_unit: Unit::Bytes, ..without_memory(Rules::Ns2) };
+    let mut detector = Detector::new(params);
+    detector.above_min = true;
+    // p_b = 0.01: nothing is dropped before 100 packets of 512 B.
+    let large = Arrival { size: Bytes(512 * 150), ..arrival(60.0) };
+    assert_eq!(test(&mut detector, large, 0.0001), (Verdict::Notify, true));
+    assert_eq!(test(&mut detector, arrival(60.0), 0.0001), (Verdict::Pass, true));
 }
 
 #[test]
@@ -253,7 +266,7 @@ fn an_idle_period_decays_the_average() {
     let after = |rules| {
         let mut detector = Detector::new(Params { mean_packet: Bytes(512), ..Params::of(rules) });
         detector.average = 10.0;
-        let now = exactly(Time::ZERO + Duration::from_micros(21_504));
+        let now = Time::ZERO + Duration::from_micros(21_504);
         detector.decide(&Arrival { now, ..arrival(0.0) }, || 1.0);
         detector.average / 10.0
     };
@@ -265,16 +278,16 @@ fn an_idle_period_decays_the_average() {
 }
 
 #[test]
-fn whole_idle_packets_are_counted_with_the_clock_there_is() {
+fn whole_idle_packets_are_counted() {
     // 552 B at 2 Mbit/s: 2208 us. The sample of 0 that the arrival adds counts as one more.
-    let counted = |since: Instant, now: Instant| {
+    let counted = |since: Time, now: Time| {
         let params = Params { mean_packet: Bytes(552), queue_weight: 0.5, ..Params::of(Rules::Ns2) };
         let mut detector = Detector::new(params);
         (detector.average, detector.idle_since) = (1.0, Some(since));
         detector.decide(&Arrival { now, ..arrival(0.0) }, || 1.0);
         -libm::log2(detector.average) - 1.0
     };
-    let at = |micros| exactly(Time::ZERO + Duration::from_micros(micros));
+    let at = |micros| Time::ZERO + Duration::from_micros(micros);
     for (length, whole) in [(0, 0.0), (2207, 0.0), (2208, 1.0), (6623, 2.0), (6624, 3.0)] {
         assert_eq!(counted(at(1_000_000), at(1_000_000 + length)), whole, "{length} us");
     }
@@ -285,13 +298,6 @@ fn whole_idle_packets_are_counted_with_the_clock_there_is() {
     let faster = Arrival { now: at(6624), rate: Rate::from_bps(4_000_000), ..arrival(0.0) };
     detector.decide(&faster, || 1.0);
     assert!((detector.average - libm::pow(0.998, 4.0)).abs() < 1e-12, "three packets and the sample");
-    // Three packets later by a double's sums, and as ns-2 multiplies and divides: 2.9999… or 3.
-    let slot = 552.0 * 8.0 / 2e6;
-    let double = |seconds| Instant { seconds: Some(seconds), ..at(0) };
-    for (since, whole) in [(1.988821, 2.0), (7.600418, 3.0)] {
-        let now: f64 = since + slot + slot + slot;
-        assert_eq!(counted(double(since), double(now)), whole, "until {now} s");
-    }
 }
 
 #[test]
@@ -306,7 +312,7 @@ fn the_idle_clock_starts_by_its_rule() {
         assert_eq!(bench.serve(), None);
         bench.wait(Duration::from_millis(4));
         assert_eq!(bench.serve(), None);
-        bench.queue.detector.idle_since.map(|since| since.time.as_nanos())
+        bench.queue.detector.idle_since.map(|since| since.as_nanos())
     };
     assert_eq!(idle_since(Rules::Floyd1993), Some(1_000_000), "when the last one went into service");
     assert_eq!(idle_since(Rules::Ns2), Some(3_000_000), "when the link first asked in vain");
@@ -321,7 +327,7 @@ fn a_lost_arrival_does_not_end_the_idle_period() {
     bench.queue.detector.params.queue_weight = 1e-9;
     assert_eq!(bench.offer_many(1, PLAIN), 1);
     assert_eq!(bench.last_reason(), Some(DropReason::EarlyDrop));
-    assert_eq!(bench.queue.detector.idle_since, Some(exactly(bench.now)));
+    assert_eq!(bench.queue.detector.idle_since, Some(bench.now));
 }
 
 #[test]
@@ -332,7 +338,7 @@ fn extraction_changes_neither_average_nor_probability() {
     assert_eq!(before.average, 29.0, "the length before the last arrival");
     assert_eq!(bench.take_matching(roamlab_packet::FlowId(0)).len(), 30);
     assert_eq!(bench.queue.gauges(), before);
-    assert_eq!(bench.queue.detector.idle_since, Some(exactly(Time::ZERO)), "nothing waits any more");
+    assert_eq!(bench.queue.detector.idle_since, Some(Time::ZERO), "nothing waits any more");
 }
 
 #[test]
@@ -394,7 +400,20 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
     assert_eq!(outcome(beyond, Ecn::Ect0), Err(DropReason::EarlyDrop), "RFC 3168 §7");
     let ns2 = Params { mark_ecn: true, ..without_memory(Rules::Ns2) };
     assert_eq!(outcome(Params { max_p: 0.18, ..ns2.clone() }, Ecn::Ect0), Ok(Ecn::Ce), "p_b = 0.0945");
-    assert_eq!(outcome(Params { max_p: 0.2, ..ns2 }, Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = 0.105");
+    assert_eq!(
+        outcome(Params { max_p: 0.2, ..ns2.clone() }, Ecn::Ect0),
+        Err(DropReason::EarlyDrop),
+        "p_b = 0.105"
+    );
+    // 61 of 41 to 121: p_b is the quarter that may be marked below.
+    let bound = Params {
+        min_threshold: Packets(41),
+        max_threshold: Packets(121),
+        max_p: 1.0,
+        mark_p_max: 0.25,
+        ..ns2
+    };
+    assert_eq!(outcome(bound, Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = mark_p_max");
 }
 
 #[test]
@@ -456,13 +475,12 @@ fn it_decides_as_ns2_did_draw_for_draw() {
         let now = Time::ZERO + Duration::from_micros(at);
         let size = Bytes(size);
         if link_free < now {
-            detector.on_dequeue(false, false, exactly(link_free));
+            detector.on_dequeue(false, false, link_free);
         }
-        let verdict =
-            detector.decide(&Arrival { now: exactly(now), size, waiting: waiting as f64, rate }, || {
-                draws += 1;
-                stream.uniform()
-            });
+        let verdict = detector.decide(&Arrival { now: now, size, waiting: waiting as f64, rate }, || {
+            draws += 1;
+            stream.uniform()
+        });
         assert_eq!(verdict != Verdict::Pass, dropped == 1, "{line}");
         lost += dropped;
         if dropped == 0 {

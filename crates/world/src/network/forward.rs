@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::ids::{CellId, LinkId, Location, NodeId, Served, Slot};
 use crate::link::{End, Link};
 use crate::probe::Stop;
-use crate::route::Taken;
+use crate::route::{Lead, Taken};
 use crate::tunnel::{self, Exit};
 use roamlab_engine::Time;
 use roamlab_mobility::{Direction, Via};
@@ -42,18 +42,6 @@ impl Network {
         }
     }
 
-    #[inline(never)]
-    fn come_to_special(
-        &mut self,
-        node: NodeId,
-        packet: PacketId,
-        link: LinkId,
-        listener: &mut impl Listener,
-        cx: &mut Cx,
-    ) -> Up {
-        self.come_to::<true>(node, packet, link, listener, cx)
-    }
-
     /// A packet comes over a link to a node that is no mobile host. A plain packet passes even a special node here, as long
     /// as nobody there looks at packets and a route for its host leads straight on.
     #[inline(always)]
@@ -80,8 +68,8 @@ impl Network {
             };
         }
         let next = if SPECIAL && dst.is_mobile() {
-            match self.nodes[node].routes.straight(dst) {
-                Some(next) if !cx.pool.is_copy(arriving) => Some(next),
+            match self.nodes[node].routes.lead(dst) {
+                Lead::Straight(next) if !cx.pool.is_copy(arriving) => Some(next),
                 _ => return self.receive(node, packet, self.links[link].from, listener, cx),
             }
         } else {
@@ -129,7 +117,7 @@ impl Network {
                 if self.cells.roam() && self.is_stranger(cell, from, &packet, cx) {
                     return Up::Stranger(link, packet);
                 }
-                self.come_to_special(node, packet, link, listener, cx)
+                self.come_to::<true>(node, packet, link, listener, cx)
             }
             End::Cell(cell) if cx.pool[&packet].header.dst == Addr::BROADCAST => Up::Broadcast(cell, packet),
             End::Cell(cell) => match self.cross_air((link, cell), packet, started, listener, cx) {
@@ -257,6 +245,15 @@ impl Network {
         }
         cx.pool.clear_dscp(&packet);
         Some(packet)
+    }
+
+    /// A node sends a packet of a flow.
+    #[inline(never)]
+    pub fn send_own(&mut self, node: NodeId, packet: PacketId, listener: &mut impl Listener, cx: &mut Cx) {
+        match self.first_link(node, cx.pool[&packet].header.dst) {
+            Some(link) => self.links.enqueue(link, packet, cx),
+            None => self.send(node, packet, listener, cx),
+        }
     }
 
     /// A node sends a packet of its own.

@@ -176,24 +176,28 @@ fn only_a_lone_route_that_nobody_watches_leads_straight_on() {
         cause: CauseId::NONE,
     };
     let mut table = RouteTable::default();
-    assert_eq!(table.straight(host), None);
+    assert_eq!(table.lead(host), Lead::Home);
     table.set_host(host, to(0, 3));
-    assert_eq!(table.straight(host), Some(LinkId(3)));
-    assert_eq!(table.straight(Addr::mobile(5)), None);
+    assert_eq!(table.lead(host), Lead::Straight(LinkId(3)));
+    assert_eq!(table.lead(Addr::mobile(5)), Lead::Home);
     table.set_host(Addr::mobile(5), to(0, 4));
-    assert_eq!(table.straight(host), Some(LinkId(3)), "places have moved");
+    assert_eq!(table.lead(host), Lead::Straight(LinkId(3)), "places have moved");
     table.set_host(host, to(1, 4));
-    assert_eq!(table.straight(host), None, "a second agent has a route");
+    assert_eq!(table.lead(host), Lead::Elsewhere, "a second agent has a route");
     table.clear_host(host, Slot(0), None);
-    assert_eq!(table.straight(host), Some(LinkId(4)));
+    assert_eq!(table.lead(host), Lead::Straight(LinkId(4)));
     table.add_branch(host, to(1, 5));
-    assert_eq!(table.straight(host), None, "a branch");
+    assert_eq!(table.lead(host), Lead::Elsewhere, "a branch");
     for other in
         [HostRoute { watch: true, ..to(1, 4) }, HostRoute { link: None, via: Via::Buffer, ..to(1, 4) }]
     {
         table.set_host(host, other);
-        assert_eq!(table.straight(host), None, "{other:?}");
+        assert_eq!(table.lead(host), Lead::Elsewhere, "{other:?}");
     }
     table.set_host(host, HostRoute { from: Some(Addr::node(1)), ..to(1, 4) });
-    assert_eq!(table.straight(host), None, "nor one for an origin");
+    assert_eq!(table.lead(host), Lead::Elsewhere, "nor one for an origin");
+    table.clear_host(host, Slot(1), None);
+    assert_eq!(table.lead(host), Lead::Elsewhere, "that for an origin is left");
+    table.clear_host(host, Slot(1), Some(Addr::node(1)));
+    assert_eq!(table.lead(host), Lead::Home, "it has no route any more");
 }

@@ -132,6 +132,24 @@ mod tests {
     }
 
     #[test]
+    fn more_than_gamma_ends_slow_start() {
+        let after = |queued| {
+            let params = TcpSpec {
+                variant: Some(Variant::Vegas),
+                vegas_gamma: Some(Packets(4)),
+                ..TcpSpec::default()
+            };
+            let params = params.resolve(Profile::Ns2_2009).unwrap();
+            let mut window = Window { cwnd: 16.0, ssthresh: 64.0, inflation: 0 };
+            let mut vegas = Vegas { started: true, ..Vegas::default() };
+            vegas.adjust(&mut window, queued, &params);
+            (window.cwnd, window.ssthresh, vegas.increment)
+        };
+        assert_eq!(after(4), (16.0, 64.0, 1.0));
+        assert_eq!(after(5), (14.0, 2.0, 0.0));
+    }
+
+    #[test]
     fn a_tipping_round_is_rounded_as_in_ns2() {
         // A round trip of two base RTTs: 3.5 + 0.5 segments are just below 4 in ns-2's order of operations.
         assert_eq!(after_round(TcpSpec::default(), 42_779_023, 85_558_046), (10.0, 0.0));
