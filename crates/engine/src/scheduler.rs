@@ -240,7 +240,7 @@ impl<E: Copy> EventScheduler<E> {
     /// Numbers that are taken from now on are those of the time of the next event.
     #[inline]
     pub fn tell_time(&mut self) {
-        let time = (self.tree[1] >> LANE_BITS).min(u64::MAX >> self.bits);
+        let time = (self.first >> LANE_BITS).min(u64::MAX >> self.bits);
         let least = (2 * time + 1) << (self.bits - 1);
         self.inserted = self.inserted.max(least);
     }
