@@ -113,10 +113,7 @@ impl World {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
-            let happened = match self.fused {
-                false => self.run_some(end, EVENTS_BETWEEN_LOOKS)?,
-                true => self.run_telling_time(end)?,
-            };
+            let happened = self.run_some(end)?;
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
                 return Ok(());
             }
@@ -141,22 +138,12 @@ impl World {
         self.packet_hops += self.planes.network.take_back(next.map_or(end, |next| next.min(end)));
     }
 
-    /// Lets events happen whose insertion numbers tell the time; how many did. One by one, for a second copy of the loop
-    /// would make every run slower.
-    fn run_telling_time(&mut self, end: Time) -> Result<u64, LawViolation> {
+    /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
+    fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
-            self.planes.cx.scheduler.tell_time();
-            if self.run_some(end, 1)? == 0 {
-                return Ok(happened);
+            if self.fused {
+                self.planes.cx.scheduler.tell_time();
             }
-        }
-        Ok(EVENTS_BETWEEN_LOOKS)
-    }
-
-    /// Lets so many events happen, or fewer if no more are due until `end`; how many did.
-    #[inline(never)]
-    fn run_some(&mut self, end: Time, most: u64) -> Result<u64, LawViolation> {
-        for happened in 0..most {
             let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else { return Ok(happened) };
             self.planes.cx.now = time;
             self.events += 1;
@@ -169,7 +156,7 @@ impl World {
                 self.check_conservation()?;
             }
         }
-        Ok(most)
+        Ok(EVENTS_BETWEEN_LOOKS)
     }
 
     fn may_go_on(&self, conduct: &Conduct<'_>) -> Result<bool, Failure> {
