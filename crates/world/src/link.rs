@@ -21,11 +21,13 @@ use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
+mod fusion;
 mod general;
 mod medium;
 mod members;
 mod recorded;
 
+use fusion::Fusion;
 pub use medium::Settled;
 use members::Members;
 
@@ -113,6 +115,8 @@ mod flag {
     pub(super) const TRACKED: u8 = 1 << 4;
     /// What arrives takes the general path.
     pub(super) const END: u8 = 1 << 5;
+    /// Links behind it are computed with it.
+    pub(super) const FEEDS: u8 = 1 << 7;
 }
 
 /// Whether a link is sending.
@@ -124,6 +128,8 @@ enum Sending {
     Unawaited,
     /// Until its end, which is an event.
     Awaited,
+    /// It is computed with the link that feeds it, ahead of time.
+    Ahead,
 }
 
 /// What every packet touches of a link.
@@ -200,6 +206,8 @@ pub struct Links {
     signalling_priority: bool,
     /// Packets that pending arrivals hold.
     in_flight: u64,
+    /// What is known of links that are computed ahead, if there are any.
+    fusion: Option<Box<Fusion>>,
 }
 
 impl Index<LinkId> for Links {
@@ -274,6 +282,7 @@ impl Links {
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let entering = &cx.pool[&packet];
+        debug_assert!(link.sending != Sending::Ahead, "a packet that its feeder did not send on");
         if link.flags & flag::GENERAL != 0 || entering.is_unusual() {
             return self.enqueue_generally(id, packet, cx);
         }
@@ -332,8 +341,11 @@ impl Links {
         // its transmitter free.
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
-        if link.flags & flag::TRACKED != 0 {
-            return self.track(id, packet, (cx.now, insertion), cx);
+        if link.flags & (flag::TRACKED | flag::FEEDS) != 0 {
+            return match link.flags & flag::FEEDS {
+                0 => self.track(id, packet, (cx.now, insertion), cx),
+                _ => self.fly_on(id, packet, insertion, cx),
+            };
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
@@ -348,7 +360,7 @@ impl HotLink {
         match self.sending {
             Sending::Idle => true,
             Sending::Unawaited => cx.scheduler.is_past(self.end, self.insertion),
-            Sending::Awaited => false,
+            Sending::Awaited | Sending::Ahead => false,
         }
     }
 
