@@ -299,7 +299,7 @@ impl Links {
     }
 
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
-    #[inline]
+    #[inline(always)]
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         let link = &mut self.hot[id.0 as usize];
         if link.flags & flag::GENERAL != 0 {
