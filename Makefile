@@ -57,7 +57,7 @@ fuzz: .venv/.dev .venv/.extension
 	cargo build --locked --profile fuzz -p roamlab-fuzz
 	for target in tcp queues scenarios; do target/fuzz/roamlab-fuzz $$target $(SECONDS) $(SEED); done
 	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte --test micro reached_again
-	for target in sweep manifest trace; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
+	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
 # Fails where a packet-hop takes more than 3 % more instructions than benches/instructions.toml says.
 bench-instructions:

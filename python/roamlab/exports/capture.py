@@ -117,4 +117,14 @@ def capture(results: Results, places: Sequence[str] | None, network: Network) ->
     if places is None:
         places = [queue for link in network.links for queue in network.queues(link)] + sorted(network.nodes)
     again = run(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, capture=list(places))
+    if (
+        made.build_hash == again.manifest.build_hash
+        and made.parameters_text != again.manifest.parameters_text
+    ):
+        raise BadInput(
+            made.scenario_name,
+            "a file that the scenario names has changed since the run was made",
+            expected="the same content, by its digest",
+            remedy="restore the file, or run the scenario again",
+        )
     return Captured(again, network)
