@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import roamlab as rl
+from conftest import ROOT
 from roamlab.base.errors import BadInput
 from roamlab.cli import cli
 from roamlab.exports import ns2_trace, pcapng
@@ -96,6 +97,9 @@ path = ["a", "b"]
 transport = { kind = "tcp", variant = "newreno", window = "20 pkt", segment = "1000 B" }
 app = { kind = "ftp", size = "300 kB" }
 """
+
+
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.toml") if "[run]" in path.read_text())
 
 
 class Packet(NamedTuple):
@@ -218,6 +222,18 @@ def test_every_header_is_whole(moved: Results) -> None:
     assert {"ha->fa1", "fa2->ha", "bs1/air", "mh->bs2", "mh"} <= set(interfaces)
     assert {"ch", "mh", "ha", "bs1"} <= set(names.values())
     assert all(one.time_ns <= other.time_ns for one, other in pairwise(packets))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_can_be_captured(name: str) -> None:
+    """Protocols, media and applications of all kinds, on every link."""
+    results = rl.run(rl.load(ROOT / "examples" / f"{name}.toml").set("run.duration", "2 s"))
+    _, _, packets = read(
+        pcapng.write(results, [], results.links["link"].cast(pl.String).to_list(), payload=True)[0]
+    )
+    assert len(packets) > 100
+    assert all(layers(packet.data)[-1] in {"tcp", "udp"} for packet in packets)
+    assert all(packet.length >= len(packet.data) for packet in packets)
 
 
 @pytest.mark.parametrize(("overhead", "outer"), [(36, "gtp"), (40, "ipv6")])
