@@ -31,8 +31,8 @@ def run(
 
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
     is to be recorded; `capture` names nodes and links whose packets are to stand in the tables `frames` and
-    `frame_bytes`, names of others are passed over. Raises `MemoryLimitError` before the run's record takes more than `memory` bytes, as a rule a
-    quarter of what the machine has left. A run that takes long shows its progress.
+    `frame_bytes`, names of others are passed over. Raises `MemoryLimitError` before the run's record takes more than
+    `memory` bytes, as a rule a quarter of what the machine has left. A run that takes long shows its progress.
     """
     scenario = of(scenario)
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
