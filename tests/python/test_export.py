@@ -361,7 +361,10 @@ def test_the_ns2_trace_is_read_back_and_equal(moved: Results, tmp_path: Path) ->
     folder = store.write(moved)
     written = export(folder, Request("ns2", [], [], [], payload=False), tmp_path / "out")
     trace = tmp_path / "out/trace.tr"
-    assert written["trace.tr"] == len(trace.read_text().splitlines()) - 3
+    assert written["trace.tr"] == len(trace.read_text().splitlines())
+    assert (tmp_path / "out/flows.csv").read_text() == "number,flow\n1,download\n2,call\n"
+    nodes = pl.read_csv(tmp_path / "out/nodes.csv")
+    assert nodes["node"].to_list() == ["bs1", "bs2", "ch", "fa1", "fa2", "ha", "mh"]
     assert open_trace(trace).format == "ns2"
     call = ["compare-trace", str(folder), str(trace), "--tolerance", "0 s"]
     for flow, events in (("download=1", "S,K,A,D,B"), ("call=2", "S,A,D")):
@@ -371,9 +374,19 @@ def test_the_ns2_trace_is_read_back_and_equal(moved: Results, tmp_path: Path) ->
         assert int(done.output.split("equal: ")[1].split()[0]) > 300
 
 
+def test_a_copy_that_a_host_lets_go_does_not_arrive(tmp_path: Path) -> None:
+    wanted = {"run.duration": "3 s", "record.packets": True}
+    results = rl.run(rl.load(ROOT / "examples/lte.toml").set_all(wanted))
+    assert "duplicate" in results.drops["reason"].cast(pl.String)
+    folder = Store(tmp_path / "runs").write(results)
+    export(folder, Request("ns2", [], [], [], payload=False), tmp_path / "out")
+    call = ["compare-trace", str(folder), str(tmp_path / "out/trace.tr"), "--tolerance", "0 s"]
+    done = CliRunner().invoke(cli, [*call, "--flow", "ref=1", "--events", "S,K,A,D,B"])
+    assert done.exit_code == 0, done.output
+
+
 def test_lines_of_the_trace_balance(moved: Results) -> None:
-    text, _ = ns2_trace.write(moved)
-    lines = [line.split() for line in text.splitlines() if line[0] != "#"]
+    lines = [line.split() for line in ns2_trace.write(moved)[ns2_trace.TRACE].splitlines()]
     steps = Counter(line[0] for line in lines)
     assert set(steps) == {"+", "-", "r", "d"}
     times = [float(line[1]) for line in lines]

@@ -66,9 +66,10 @@ def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
         (draft / "capture.pcapng").write_bytes(content)
         return {"capture.pcapng": packets}
     if request.form == "ns2":
-        text, count = ns2_trace.write(results)
-        (draft / "trace.tr").write_text(text, encoding="utf-8")
-        return {"trace.tr": count}
+        files = ns2_trace.write(results)
+        for file, text in files.items():
+            (draft / file).write_text(text, encoding="utf-8")
+        return {file: text.count("\n") for file, text in files.items()}
     written = {}
     for name in dict.fromkeys(request.tables or results.loaders):
         table = results.table(name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from roamlab.records.results import Results
 
+TRACE = "trace.tr"
 _TYPES = {"data": "tcp", "syn": "syn", "ack": "ack", "datagram": "udp", "signal": "signal"}
 _STEPS = {CAME: (0, "r"), HANDED: (1, "+"), LOST: (2, "d"), SENT: (3, "-")}
 """The order of a packet's steps at one time, and their letters."""
@@ -26,11 +27,19 @@ _NO_LOSS = ("copy-released", "duplicate")
 """Reasons for which a copy is let go: what it carries is not lost."""
 
 
-def write(results: Results) -> tuple[str, int]:
-    """The trace, and how many lines it has."""
+def write(results: Results) -> dict[str, str]:
+    """The trace, and what its numbers of flows and nodes stand for: files by their names."""
     captured = capture(results, None, Network.of(results))
-    made = list(_lines(captured, results))
-    return "\n".join([*_legend(captured, results), *made, ""]), len(made)
+    return {
+        TRACE: "".join(f"{line}\n" for line in _lines(captured, results)),
+        "flows.csv": _listed("flow", _flows(results)),
+        "nodes.csv": _listed("node", _nodes(captured)),
+    }
+
+
+def _listed(what: str, numbers: dict[str, int]) -> str:
+    rows = (f"{number},{name}\n" for name, number in numbers.items())
+    return f"number,{what}\n{''.join(rows)}"
 
 
 def _flows(results: Results) -> dict[str, int]:
@@ -42,21 +51,16 @@ def _nodes(captured: Captured) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(captured.network.nodes))}
 
 
-def _legend(captured: Captured, results: Results) -> list[str]:
-    made = results.manifest
-    flows = ", ".join(f"{number} {name}" for name, number in _flows(results).items())
-    nodes = ", ".join(f"{number} {name}" for name, number in _nodes(captured).items())
-    about = f"# {made.scenario_name}, seed {made.seed}, run {made.run}".replace("\n", " ")
-    return [about, f"# flows: {flows}; below 0: signalling", f"# nodes: {nodes}"]
-
-
 def _lines(captured: Captured, results: Results) -> Iterator[str]:
     network, nodes, flows = captured.network, _nodes(captured), _flows(results)
     ranks = {stop: rank for stop, (rank, _) in _STEPS.items()}
-    is_loss = (pl.col("stop") != LOST) | ~pl.col("reason").is_in(_NO_LOSS)
+    spare = (pl.col("stop") == LOST) & pl.col("reason").is_in(_NO_LOSS)
+    released = captured.frames.filter(spare).select("time_ns", "serial")
+    # A host takes a copy of what it has off the air only to let it go: to its endpoint it does not arrive.
+    spared = captured.frames.filter(captured.received).filter(~spare)
+    came = spared.filter(pl.col("stop") == CAME).join(released, on=["time_ns", "serial"], how="semi")
     rows = (
-        captured.frames.filter(captured.received)
-        .filter(is_loss)
+        spared.join(came, on=["time_ns", "serial", "stop"], how="anti", maintain_order="left")
         .with_columns(
             at=pl.when(pl.col("stop") == SENT).then("started_ns").otherwise("time_ns"),
             rank=pl.col("stop").replace_strict(ranks, return_dtype=pl.UInt8),
