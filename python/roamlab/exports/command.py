@@ -67,9 +67,9 @@ def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
         return {"capture.pcapng": packets}
     if request.form == "ns2":
         files = ns2_trace.write(results)
-        for file, text in files.items():
-            (draft / file).write_text(text, encoding="utf-8")
-        return {file: text.count("\n") for file, text in files.items()}
+        for name, text in files.items():
+            (draft / name).write_text(text, encoding="utf-8")
+        return {name: text.count("\n") for name, text in files.items()}
     written = {}
     for name in dict.fromkeys(request.tables or results.loaders):
         table = results.table(name)
