@@ -324,7 +324,8 @@ def test_what_a_host_did_not_hear_is_not_among_what_it_got(moved: Results) -> No
     assert not lost & set(got)
 
 
-def test_tshark_finds_nothing_wrong(moved: Results, tmp_path: Path) -> None:
+@pytest.mark.parametrize("payload", [True, False])
+def test_tshark_finds_nothing_wrong(moved: Results, tmp_path: Path, *, payload: bool) -> None:
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed: `apt-get install tshark` brings it")
     plain = rl.run(rl.Scenario(PLAIN, "plain.toml"))
@@ -336,7 +337,7 @@ def test_tshark_finds_nothing_wrong(moved: Results, tmp_path: Path) -> None:
         (tunnel, [], ["ha->fa1"]),
     ):
         file = tmp_path / "capture.pcapng"
-        content, count = pcapng.write(results, nodes, links, payload=True)
+        content, count = pcapng.write(results, nodes, links, payload=payload)
         file.write_bytes(content)
         fields = [f"-e{name}" for name in ("_ws.expert.severity", "_ws.expert.message", "_ws.malformed")]
         done = subprocess.run(
