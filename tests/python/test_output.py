@@ -25,18 +25,17 @@ SHORT = ["--runs", "2", "--metric", "flows.*.goodput_bps"]
 
 WRITES: dict[str, tuple[list[str], str, bool]] = {
     "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
+    "export": (["export", "made", "--format", "csv"], "flows.csv", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "demo": (["demo"], "demo.png", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
-    "export": (["export", "made", "--format", "csv"], "flows.csv", True),
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
 
-_NO_STORE = ("run", "export")
 _ONE_FILE = ("chart", "draw")
 """Those that make one file and no folder."""
 
@@ -90,13 +89,10 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     arguments, made, refuses = WRITES[name]
     out = tmp_path / (made if name in _ONE_FILE else "out")
-    call = [
-        *arguments,
-        "--out",
-        str(out),
-        *(["--store", str(tmp_path / "store")] if name not in _NO_STORE else []),
-    ]
+    call = [*arguments, "--out", str(out), *(["--store", str(tmp_path / "store")] if name != "run" else [])]
     if name in _ONE_FILE:
+        call = call[:-2]
+    if name == "export":  # it keeps no runs
         call = call[:-2]
     mine = out if name in _ONE_FILE else out / made
     mine.parent.mkdir(exist_ok=True)
