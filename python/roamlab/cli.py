@@ -467,6 +467,55 @@ def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 
 
 @cli.command()
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["pcapng", "ns2", "csv", "parquet", "arrow"]),
+    required=True,
+    help="Packets for Wireshark, ns-2's trace, or tables.",
+)
+@click.option(
+    "--node", "nodes", multiple=True, metavar="NAME", help="(pcapng) What this node sends and gets."
+)
+@click.option("--link", "links", multiple=True, metavar="NAME", help="(pcapng) What goes over this link.")
+@click.option("--payload", is_flag=True, help="(pcapng) Write the zeros that payloads are, too.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="(tables) Only this one.  [default: all]"
+)
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/export"), show_default=True, help="Folder for the files."
+)
+@_JSON
+def export(
+    run_folder: Path | None,
+    form: str,
+    nodes: tuple[str, ...],
+    links: tuple[str, ...],
+    tables: tuple[str, ...],
+    out: Path,
+    *,
+    payload: bool,
+    as_json: bool,
+) -> None:
+    """Write a run's packets or tables for other programs.
+
+    RUN is a run folder; without one it is the newest in out/runs. Packets are those of the run made again from its
+    manifest. --node, --link and --table may be given more than once.
+    """
+    from roamlab.base.errors import shown
+    from roamlab.exports import command
+
+    request = command.Request(form, nodes, links, tables, payload)
+    written = command.export(_run_folder(run_folder), request, out)
+    if as_json:
+        _print_json({"result": shown(out), "files": written})
+        return
+    what = {"pcapng": "packets", "ns2": "lines"}.get(form, "rows")
+    click.echo("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
+
+
+@cli.command()
 def schema() -> None:
     """Print the JSON Schema of scenarios, for editors."""
     from roamlab import _roamlab

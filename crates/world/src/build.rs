@@ -1,6 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
+use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
@@ -52,7 +53,7 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     let cells = builder.cells();
     builder.routes();
     builder.hosts(&cells);
-    builder.finish(cells)
+    builder.finish(cells, conduct.capture)
 }
 
 /// Columns that lead to the causes, or are read off what is kept for them.
@@ -421,7 +422,7 @@ impl<'a> Builder<'a> {
         faults.collect()
     }
 
-    fn finish(mut self, cells: Vec<Cell>) -> World {
+    fn finish(mut self, cells: Vec<Cell>, capture: Option<&[String]>) -> World {
         let bearers = self.bearers(&cells);
         let scenario = self.scenario;
         let flows = self.flows();
@@ -448,9 +449,13 @@ impl<'a> Builder<'a> {
         let links = (self.links, bearers, self.ways);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
         network.start_beacons(&mut cx);
+        let names = names(&network, &flows);
+        if let Some(places) = capture {
+            cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
+            cx.probes.traced = Some(u64::MAX);
+        }
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        let names = names(&network, &flows);
         World { flows, planes: Planes { cx, network, agents }, names, events: 0, packet_hops: 0 }
     }
 }

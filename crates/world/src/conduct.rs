@@ -37,6 +37,8 @@ pub struct Conduct<'a> {
     pub tables: Option<&'a [String]>,
     /// Who takes long tables in pieces, so that memory does not hold them; `None`: nobody.
     pub stream: Option<Stream<'a>>,
+    /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
+    pub capture: Option<&'a [String]>,
 }
 
 /// Takes the pieces of a table from the first row to the last, as they come. A table of which a piece has been taken is not
@@ -51,7 +53,7 @@ pub struct Stream<'a> {
 
 impl Default for Conduct<'_> {
     fn default() -> Self {
-        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None }
+        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
     }
 }
 

@@ -87,6 +87,21 @@ vocabulary! {
     }
 }
 
+impl PacketKind {
+    /// The kind of a packet, its number (of an acknowledgement the segment expected next), and whether it was sent before.
+    #[inline]
+    pub fn of(packet: &Packet) -> (PacketKind, u32, bool) {
+        let (seq, again) = (packet.seq(), packet.is_retransmission());
+        match () {
+            () if packet.is_signal() => (PacketKind::Signal, seq, false),
+            () if packet.is_udp() => (PacketKind::Datagram, seq, false),
+            () if packet.payload() > 0 => (PacketKind::Data, seq, again),
+            () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
+            () => (PacketKind::Syn, seq, again),
+        }
+    }
+}
+
 long_table! {
     /// Data packets that reached their endpoint.
     Deliveries, Delivery, DeliveryColumns {
@@ -470,7 +485,7 @@ pub struct Probes {
     pub causes: Chains,
     /// What the scenario wants recorded.
     pub wanted: Wanted,
-    /// The packet to trace.
+    /// The packet to trace; with a capture every packet is.
     pub traced: Option<u64>,
     /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
     pub odd_ecn: u64,
@@ -628,14 +643,7 @@ impl Probes {
         place: Location,
         (waiting, cause): (usize, CauseId),
     ) {
-        let (seq, again) = (packet.seq(), packet.is_retransmission());
-        let (kind, number, retransmission) = match () {
-            () if packet.is_signal() => (PacketKind::Signal, seq, false),
-            () if packet.is_udp() => (PacketKind::Datagram, seq, false),
-            () if packet.payload() > 0 => (PacketKind::Data, seq, again),
-            () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
-            () => (PacketKind::Syn, seq, again),
-        };
+        let (kind, number, retransmission) = PacketKind::of(packet);
         self.packets.push(PacketEvent {
             time_ns: now,
             event,
@@ -693,6 +701,11 @@ impl Probes {
             probability: gauges.probability,
             forwarded: gauges.forwarded as u32,
         });
+    }
+
+    /// The name of the message that a packet carries; empty: none.
+    pub fn message_name(&self, packet: &Packet) -> &'static str {
+        packet.message().map_or("", |MessageId(id)| self.signalling.message[id as usize])
     }
 
     /// The traced packet came by.

@@ -2,6 +2,7 @@
 
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
+use crate::cx::Cx;
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
@@ -46,7 +47,7 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         Table { name, columns }
     });
     let World { planes, names, .. } = world;
-    let probes = planes.cx.probes;
+    let Cx { probes, capture, .. } = planes.cx;
     let short = [
         probes.units.into_table("units", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),
@@ -56,7 +57,8 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         probes.trace.into_table("trace", &names, conduct),
         probes.causes.rows.into_table("causes", &names, conduct),
     ];
-    totals.into_iter().chain(long).chain(short).collect()
+    let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
+    totals.into_iter().chain(long).chain(short).chain(captured).collect()
 }
 
 fn flow_table(world: &World, end: Time) -> Vec<(&'static str, Column)> {

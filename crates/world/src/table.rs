@@ -30,6 +30,8 @@ pub enum Column {
     F64(Vec<f64>),
     /// Yes or no.
     Bool(Vec<bool>),
+    /// Bytes.
+    U8(Vec<u8>),
     /// Words, as codes into a list of names.
     Words(Vec<u32>, Vec<String>),
 }
@@ -317,6 +319,14 @@ fn all(names: &[String]) -> impl Iterator<Item = &str> {
 /// Nodes and links.
 fn places(names: &Names) -> impl Iterator<Item = &str> {
     all(&names.nodes).chain(all(&names.links))
+}
+
+impl Location {
+    /// All places with their names.
+    pub fn all(names: &Names) -> impl Iterator<Item = (Location, &str)> {
+        let nodes = (0..).map(|number| Location::Node(NodeId(number))).zip(all(&names.nodes));
+        nodes.chain((0..).map(|number| Location::Link(LinkId(number))).zip(all(&names.links)))
+    }
 }
 
 fn place_code(place: Location, names: &Names) -> u32 {

@@ -74,7 +74,7 @@ impl Links {
         if self.hot(id).flags & flag::TRACE != 0
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id));
+            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
         }
         self.start_next(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
@@ -140,7 +140,8 @@ impl Links {
             && end == cx.now
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id)); // its end comes, but is no event before
+            // Its end comes, but is no event before.
+            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
