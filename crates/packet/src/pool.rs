@@ -372,6 +372,11 @@ impl PacketQueue {
         Some(PacketId(head))
     }
 
+    /// All packets, from the head on.
+    pub fn drain(mut self, pool: &PacketPool) -> Vec<PacketId> {
+        std::iter::from_fn(|| self.pop(pool)).collect()
+    }
+
     /// Packets in the line.
     #[inline]
     pub fn len(&self) -> u32 {

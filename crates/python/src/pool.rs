@@ -31,7 +31,7 @@ struct Job {
 }
 
 /// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
-const PIECE_ROWS: usize = 1 << 16;
+const PIECE_ROWS: usize = 1 << 14;
 
 /// What comes of a job, by its number.
 enum Came {

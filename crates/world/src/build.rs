@@ -22,7 +22,7 @@ use crate::probe::Wanted;
 use crate::route::{Edge, Ways, shortest_paths};
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
 use crate::table::Names;
-use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, RecordedLine, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -80,6 +80,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         queues: conduct.wants("queue") || packets,
         units: conduct.wants("units"),
         drops: conduct.wants("drops"),
+        signalling: conduct.wants("signalling"),
         causes: conduct.wants("causes")
             || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
     }
@@ -118,11 +119,18 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let is_recorded = self.is_recorded(&name, own_queue);
-        let plain = queue.plain_limit().filter(|_| !is_recorded);
-        let other = plain.is_none().then(|| self.queue(&name, queue, (rate, delay), is_recorded));
-        let id = self.links.add(name, ends, (rate, delay), plain.unwrap_or(0));
+        let limit = queue.plain_limit();
+        let other = match limit {
+            Some(_) if !is_recorded => None,
+            Some(limit) => Some(TxQueue::Line(Box::new(RecordedLine::new(limit)))),
+            None => {
+                let queue = self.queue(&name, queue, (rate, delay), is_recorded);
+                Some(TxQueue::Shared(Box::new(queue)))
+            }
+        };
+        let id = self.links.add(name, ends, (rate, delay), limit.unwrap_or(0));
         if let Some(queue) = other {
-            self.links.set_queue(id, TxQueue::Shared(Box::new(queue)));
+            self.links.set_queue(id, queue);
         }
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to].addr;

@@ -131,11 +131,11 @@ fn megabytes(bytes: u64) -> String {
 const PACKETS: &str = "packets under way";
 
 /// More rows than a table gets between two looks at it, as a rule.
-const SLACK: usize = 1 << 16;
+pub const SLACK: usize = 1 << 16;
 
-/// What a vector of this length and capacity takes, or will after its next growth, if that is near.
-pub fn bytes_soon(length: usize, capacity: usize, size: usize) -> u64 {
-    let growth = if length + SLACK > capacity { 2 } else { 1 };
+/// What a vector of this length and capacity takes, or will after its next growth, if that is near: within `slack` elements.
+pub fn bytes_soon(length: usize, slack: usize, capacity: usize, size: usize) -> u64 {
+    let growth = if length + slack > capacity { 2 } else { 1 };
     (growth * capacity * size) as u64
 }
 
@@ -149,7 +149,7 @@ pub fn check_memory(
     let held = Part {
         name: PACKETS,
         rows: packets,
-        bytes: bytes_soon(packets, packets, size_of::<Packet>()),
+        bytes: bytes_soon(packets, SLACK, packets, size_of::<Packet>()),
         help: "lower the limits of queues and buffers",
     };
     let parts = record.into_iter().chain([held]);

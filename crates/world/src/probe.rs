@@ -426,6 +426,8 @@ pub struct Wanted {
     pub units: bool,
     /// One row per loss.
     pub drops: bool,
+    /// One row per signalling message.
+    pub signalling: bool,
     /// What led to what.
     pub causes: bool,
 }
@@ -449,6 +451,7 @@ impl Default for Wanted {
             queues: false,
             units: false,
             drops: true,
+            signalling: false,
             causes: false,
         }
     }
@@ -561,32 +564,37 @@ impl Probes {
         (said, cause): (Said, CauseId),
     ) -> MessageId {
         let id = self.messages.len() as u32;
-        self.signalling.push(Signal {
-            id,
-            message,
-            host,
-            source,
-            destination,
-            size_bytes: size.0,
-            sent_ns: now,
-            arrived_ns: -1,
-            serial: 0,
-            cause,
-        });
+        if self.wanted.signalling {
+            self.signalling.push(Signal {
+                id,
+                message,
+                host,
+                source,
+                destination,
+                size_bytes: size.0,
+                sent_ns: now,
+                arrived_ns: -1,
+                serial: 0,
+                cause,
+            });
+        }
         self.messages.push(said);
         MessageId(id)
     }
 
     /// The packet that carries a message has got its number.
     pub fn message_serial(&mut self, id: MessageId, serial: u64) {
-        self.signalling.serial[id.0 as usize] = serial;
+        if let Some(of_row) = self.signalling.serial.get_mut(id.0 as usize) {
+            *of_row = serial;
+        }
         self.causes.message_serial(id, serial);
     }
 
     /// A message arrived; what it says.
     pub fn received(&mut self, now: Time, id: MessageId) -> Said {
-        let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
-        if *arrived < 0 {
+        if let Some(arrived) = self.signalling.arrived_ns.get_mut(id.0 as usize)
+            && *arrived < 0
+        {
             *arrived = now.as_nanos() as i64;
         }
         self.messages[id.0 as usize].clone()

@@ -406,7 +406,12 @@ macro_rules! table {
                 let mut part = crate::conduct::Part { name, rows: 0, bytes: 0, help };
                 $(
                     part.rows = self.$field.len();
-                    part.bytes += crate::conduct::bytes_soon(part.rows, self.$field.capacity(), size_of::<$type>());
+                    part.bytes += crate::conduct::bytes_soon(
+                        part.rows,
+                        crate::conduct::SLACK,
+                        self.$field.capacity(),
+                        size_of::<$type>(),
+                    );
                 )+
                 part
             }

@@ -48,6 +48,16 @@ fn tables_that_are_not_wanted_are_not_recorded_and_change_no_other() {
 }
 
 #[test]
+fn signalling_that_is_not_wanted_takes_no_rows() {
+    let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"300 s\"");
+    let names = ["flows".to_owned(), "signalling".to_owned()];
+    let with =
+        |tables| Conduct { memory: Some(Bytes(3_200_000)), tables: Some(tables), ..Conduct::default() };
+    assert!(tables(&text, &with(&names)).is_err());
+    tables(&text, &with(&names[..1])).unwrap();
+}
+
+#[test]
 fn progress_goes_on_and_ends_a_run_that_is_not_wanted_any_more() {
     let seen = Cell::new((0, 0));
     let keep_going = |progress: roamlab_world::Progress| {

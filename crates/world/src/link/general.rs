@@ -37,6 +37,7 @@ impl Links {
         self.take_in(id, packet, cx);
     }
 
+    #[inline(always)]
     fn take_in(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let flags = self.hot(id).flags;
         let is_unusual = cx.pool[&packet].is_unusual();
@@ -173,7 +174,7 @@ impl Links {
             }
         }
         let waiting = &mut self.hot[id.0 as usize].waiting;
-        let plain: Vec<PacketId> = std::iter::from_fn(|| waiting.pop(&cx.pool)).collect();
+        let plain = std::mem::take(waiting).drain(&cx.pool);
         for packet in split(plain, wanted, &mut taken, cx) {
             waiting.push(packet, &mut cx.pool);
         }
