@@ -181,7 +181,7 @@ def _reproduce_all(
 
     from roamlab.base.errors import shown
     from roamlab.papers import index
-    from roamlab.showing import report
+    from roamlab.showing import cards
     from roamlab.statistics import claims
 
     chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
@@ -193,7 +193,7 @@ def _reproduce_all(
         return
     Console().print(claims.terminal_table(every))
     click.echo(claims.remarks(every, lines))
-    click.echo(report.tally(every))
+    click.echo(cards.tally(every))
     click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
 
@@ -597,7 +597,16 @@ def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: 
     help="File for the drawing.",
 )
 @click.option("--text", is_flag=True, help="Print the rows instead: time in s, from -> to, what.")
-def chart(run_folder: Path | None, host: str | None, handover: int | None, out: Path, *, text: bool) -> None:
+@click.option("--all", "everything", is_flag=True, help="With --text: also the messages about no host.")
+def chart(
+    run_folder: Path | None,
+    host: str | None,
+    handover: int | None,
+    out: Path,
+    *,
+    text: bool,
+    everything: bool,
+) -> None:
     """Draw the messages of a handover as a sequence chart.
 
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
@@ -613,7 +622,7 @@ def chart(run_folder: Path | None, host: str | None, handover: int | None, out: 
     with within(folder):
         made = charts.chart(open_run(folder), host, handover)
     if text:
-        click.echo(made.text(), nl=False)
+        click.echo(made.text(everything=everything), nl=False)
         return
     write_chart(out, svg(made))
     click.echo(f"chart: {shown(out)}")

@@ -28,7 +28,7 @@ from roamlab.running.ensemble import Job
 from roamlab.running.summary import Measurement
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing import terminal
-from roamlab.showing.report import Measured, Table
+from roamlab.showing.page import Measured, Table
 from roamlab.statistics.stats import student
 from roamlab.studies import demo
 
