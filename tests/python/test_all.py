@@ -105,7 +105,7 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert page.count("contradicted in all 200 settings") == 1
     assert page.count("robustness not searched") == 2
     assert page.count("from 200 settings with 4 runs of each experiment, by this engine") == 1
-    assert "`roamlab study schemes`" in page
+    assert "<code>roamlab study schemes</code>" in page
     Page(page)
     assert "`roamlab study schemes`" in found.out
     assert "schemes/report.html" not in page

@@ -29,6 +29,7 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "demo": (["demo"], "demo.png", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
+    "report": (["report", "made"], "report.html", True),
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),
 }

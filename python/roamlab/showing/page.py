@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -69,6 +70,11 @@ def _style() -> str:
     return f":root{{--font:{FONT}}}\n{rules}"
 
 
+def prose(text: str) -> str:
+    """Text in which a command stands between backquotes."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def anchor(name: str) -> str:
     """What a link to a figure of this name leads to."""
     return f"figure-{name}"
@@ -86,9 +92,10 @@ def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
     data = base64.b64encode(source.read_bytes()).decode("ascii")
     caption = escape(saved.caption)
     image = f'<img alt="{caption}" src="data:image/{kind};base64,{data}">'
-    box = _box(image, f"figure {number}", "wide scroll" if wide else "scroll")
+    shown = box(image, f"figure {number}", "scroll")
+    kind = ' class="wide"' if wide else ""
     return (
-        f'<figure id="{escape(anchor(saved.name))}">{box}'
+        f'<figure{kind} id="{escape(anchor(saved.name))}">{shown}'
         f"<figcaption><b>Figure {number}.</b> {caption}</figcaption></figure>"
     )
 
@@ -105,7 +112,7 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Row]) -> str:
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     if not body:
         return "<p>None.</p>"
-    return _box(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", title, "scroll")
+    return box(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", title, "scroll")
 
 
 def folded(title: str, body: str) -> str:
@@ -129,6 +136,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _box(content: str, name: str, kind: str) -> str:
+def box(content: str, name: str, kind: str) -> str:
     """A box that scrolls, by keyboard too."""
     return f'<div class="{kind}" role="group" tabindex="0" aria-label="{escape(name)}">{content}</div>'

@@ -48,6 +48,14 @@ class Handover:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """Something that was found, told in sentences."""
+
+    title: str
+    sentences: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Report:
     """What was found."""
 
@@ -69,6 +77,8 @@ class Report:
     """Name of the figure that carries the headline; empty: the first."""
     shows: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The names of each claim's figures."""
+    findings: Sequence[Finding] = ()
+    """What a page without claims tells."""
     handovers: Sequence[Handover] = ()
     """Shown message by message."""
     numbers: Mapping[str, Table] = field(default_factory=dict)
@@ -77,6 +87,8 @@ class Report:
     """Where each claim holds, in one line."""
     searched: str = ""
     """What that is from."""
+    source: str = ""
+    """The scenario, as text."""
 
 
 def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
@@ -151,19 +163,25 @@ def _body(report: Report) -> str:
     names = [figure.name for figure in report.figures]
     lead = figures.show([report.lead or names[0]]) if names else ""
     claims = _claims(report, figures)
-    charts = "".join(_handover(each, figures) for each in report.handovers)
+    several = len(report.handovers) > 1
+    charts = "".join(_handover(each, figures, folded=several) for each in report.handovers)
+    source = (
+        page.box(f"<pre>{escape(report.source)}</pre>", "the scenario", "scroll") if report.source else ""
+    )
     parts = {
         "Claims": claims,
+        "What was found": "".join(map(_finding, report.findings)),
         "Message by message": charts,
         "More figures": figures.rest(),
         "Methods and readings": _methods(report),
-        "Tables": "".join(_folded(each) for each in report.tables),
+        "Tables": "".join(_folded(each) for each in report.tables if each.rows),
+        "Scenario": page.folded("as it was written", source) if source else "",
         "Origin": page.table("origin", ("what", "value"), report.origin),
     }
     parts = {title: text for title, text in parts.items() if text}
     links = "".join(f'<li><a href="#{_section(title)}">{title}</a></li>' for title in parts)
     sections = "".join(f'<h2 id="{_section(title)}">{title}</h2>{text}' for title, text in parts.items())
-    paper = f'<p class="quiet">{escape(report.paper)}</p>'
+    paper = f'<p class="quiet">{page.prose(report.paper)}</p>'
     about = f'{lead}{paper}<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
     every = (
         f"<div>{cards.tally_bar(report.claims)}{cards.overview(report.claims)}</div>" if report.claims else ""
@@ -187,7 +205,7 @@ def _claims(report: Report, figures: _Figures) -> str:
     if not report.claims:
         return ""
     stands = cards.standing(report.claims)
-    searched = f'<p class="quiet">{escape(report.searched)}</p>' if report.searched else ""
+    searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
     return f"{_RULE}{searched}" + "".join(
         cards.card(
             claim,
@@ -200,8 +218,18 @@ def _claims(report: Report, figures: _Figures) -> str:
     )
 
 
-def _handover(of: Handover, figures: _Figures) -> str:
-    return figures.chart(of.chart) + (_folded(of.beside) if of.beside.rows else "")
+def _handover(of: Handover, figures: _Figures, *, folded: bool) -> str:
+    shown = figures.chart(of.chart) + (_folded(of.beside) if of.beside.rows else "")
+    return page.folded(of.chart.caption, shown) if folded else shown
+
+
+def _finding(of: Finding) -> str:
+    first, *rest = of.sentences
+    told = "".join(f"<li>{escape(sentence)}</li>" for sentence in rest)
+    steps = f"<ul>{told}</ul>" if told else ""
+    return (
+        f'<article class="card undecided"><h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}</article>'
+    )
 
 
 def _folded(table: Table) -> str:
@@ -258,10 +286,10 @@ def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
         f'<p class="statement">{escape(chapter.headline)}</p>{cards.tally_bar(chapter.claims)}'
         f'{cards.overview(chapter.claims, chapter.robustness, chapter.address)}<p class="quiet">'
-        f"{escape(chapter.paper)} {escape(chapter.searched)}</p>"
+        f"{escape(chapter.paper)} {page.prose(chapter.searched)}</p>"
         for chapter in chapters
     )
-    text, address = map(escape, further)
+    text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
     headline = f"{len(chapters)} papers, {cards.tally(every)}"
     body = (
