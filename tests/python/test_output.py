@@ -89,7 +89,12 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     arguments, made, refuses = WRITES[name]
     out = tmp_path / (made if name in _ONE_FILE else "out")
-    call = [*arguments, "--out", str(out), *(["--store", str(tmp_path / "store")] if name != "run" else [])]
+    call = [
+        *arguments,
+        "--out",
+        str(out),
+        *(["--store", str(tmp_path / "store")] if name not in ("run", "report") else []),
+    ]
     if name in _ONE_FILE:
         call = call[:-2]
     mine = out if name in _ONE_FILE else out / made

@@ -104,7 +104,8 @@ def _page(felt: dict[str, tuple[Interval, Interval]], figure: SavedFigure) -> Re
         title="A download around a move",
         paper="The scenarios stand beside this page: `roamlab run` simulates one, `roamlab study schemes` compares all "
         "schemes.",
-        headline=f"In the {_SPAN_S[1] - MOVE_S:g} s after the same move a download receives {most} and {least}, on average.",
+        headline=f"In the {_SPAN_S[1] - MOVE_S:g} s after the same move a download receives {most} and {least}, on "
+        "average.",
         claims=(),
         figures=[figure],
         tables=[Table(f"Means of {RUNS} runs with 95 % intervals", headings, rows)],
