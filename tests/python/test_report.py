@@ -81,7 +81,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "holds",
         "It was <measured>.",
         "-8.667 pkt",
-        "of 2 measures 1 contradicted (against BLUE)",
+        "measures 1 contradicted, 1 undecided",
         "robustness not searched",
         "the burst & the queue",
         "table II",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roamlab.showing.page import Table
     from roamlab.statistics.claims import Claim, Measure, Verdict
 
+_FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 _MARKS = {"holds": "✓", "contradicted": "✗", "undecided": "?"}
 _WIDTH, _HEIGHT, _MARGIN = 320.0, 26.0, 8.0
 """Of the drawing of an interval, in px."""
@@ -66,13 +67,12 @@ def card(
     claim: Claim, robustness: str, numbers: Table | None, figures: str, stands: Mapping[str, bool]
 ) -> str:
     """The card of a claim. `stands`: of each comparison, whether its verdict stands among all of the report."""
-    facts = {
+    told = {
         "decided by": f"{escape(claim.deciding.what)}{_strip(claim.deciding)}{escape(_compared(claim.deciding))}",
-        "measures": escape(claim.failing),
+        "measures": _outcomes(claim),
         "robustness": escape(robustness),
         "why": escape(claim.why),
     }
-    shown = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items() if text)
     beside = page.table(numbers.title, numbers.headings, numbers.rows) if numbers else ""
     count = len(claim.measures)
     measures = page.table(
@@ -83,8 +83,26 @@ def card(
     return (
         f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
         f'{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
-        f'<dl class="facts">{shown}</dl>{beside}{figures}{page.folded(several, measures + reading)}</article>'
+        f"{_facts(told)}{beside}{figures}{page.folded(several, measures + reading)}</article>"
     )
+
+
+def facts(told: Mapping[str, str]) -> str:
+    """Facts of a claim by their names."""
+    return _facts({name: escape(text) for name, text in told.items()})
+
+
+def _facts(told: Mapping[str, str]) -> str:
+    shown = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in told.items() if text)
+    return f'<dl class="facts">{shown}</dl>'
+
+
+def _outcomes(claim: Claim) -> str:
+    """How many of several measures have which verdict."""
+    if len(claim.measures) == 1:
+        return ""
+    found = [measure.verdict for measure in claim.measures]
+    return ", ".join(f"{found.count(of)} {of}" for of in _FROM_WORST if of in found)
 
 
 def standing(claims: Sequence[Claim]) -> dict[str, dict[str, bool]]:

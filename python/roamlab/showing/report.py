@@ -182,15 +182,16 @@ def _body(report: Report) -> str:
     links = "".join(f'<li><a href="#{_section(title)}">{title}</a></li>' for title in parts)
     sections = "".join(f'<h2 id="{_section(title)}">{title}</h2>{text}' for title, text in parts.items())
     paper = f'<p class="quiet">{page.prose(report.paper)}</p>'
-    about = f'{lead}{paper}<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
+    main = [claim for claim in report.claims if claim.id == report.main]
+    behind = "".join(
+        cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)})
+        for claim in main
+    )
+    about = f'{lead}{behind}{paper}<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
     every = (
         f"<div>{cards.tally_bar(report.claims)}{cards.overview(report.claims)}</div>" if report.claims else ""
     )
-    decided = "".join(
-        f'<p class="decided">{escape(cards.decided(claim))}</p>'
-        for claim in report.claims
-        if claim.id == report.main
-    )
+    decided = "".join(f'<p class="decided">{escape(cards.decided(claim))}</p>' for claim in main)
     return f"""<h1>{escape(report.title)}</h1>
 <p class="headline">{escape(report.headline)}</p>{decided}
 <div class="lead{"" if every else " alone"}"><div>{about}</div>{every}</div>
