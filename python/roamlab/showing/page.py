@@ -129,11 +129,11 @@ def _cell(value: str | Measured) -> str:
 
 
 def _is_number(text: str) -> bool:
+    """A number, or the two ends of an interval, which stand on one line."""
     try:
-        float(text)
+        return len([float(part) for part in text.split(" … ")]) <= 2
     except ValueError:
         return False
-    return True
 
 
 def box(content: str, name: str, kind: str) -> str:

@@ -118,8 +118,11 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
             for way, style in zip(WAYS, ("o-", "s-", "^-"), strict=True):
-                shares = np.mean([getattr(run, of) for run in found.streams[topology, way]], axis=0)
-                axis.plot(STEPS_MS, np.where(shares > 0, shares, np.nan), style, label=_NO_HANDOVERS[way])
+                shares = np.array([getattr(run, of) for run in found.streams[topology, way]], dtype=float)
+                # A logarithmic axis has no place for what never happens.
+                seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
+                steps = [STEPS_MS[at] for at in seen]
+                _points(axis, steps, [shares[:, at] for at in seen], _NO_HANDOVERS[way], style)
             axis.set_title(topology, loc="left", fontsize=9)
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter("{x:g}")
@@ -133,7 +136,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
             if of == "jitter"
             else "Left out of the paper: what the call's packets wait, above the smallest delay of their stay"
         )
-        caption = f"{said}; means of {len(found.streams['tree', 'planned'])} runs."
+        caption = f"{said}; means of {len(found.streams['tree', 'planned'])} runs with 95 % intervals."
         return save(figure, folder, name, caption)
 
 
