@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -101,3 +102,29 @@ def test_a_report_names_no_claim_and_no_figure_that_it_has_not(tmp_path: Path) -
     with pytest.raises(LookupError, match="no figure 'fig99'"):
         report.write(replace(made, shows={"mblue.fig12": ("fig99",)}), tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_card_has_the_printed_numbers_and_its_figure_once(tmp_path: Path) -> None:
+    numbers = Table(
+        "Beside ours", ("number", "the paper's", "ours", "near"), [("received [pkt]", "256", "449", "")]
+    )
+    made = replace(
+        _report(tmp_path), numbers={"mblue.fig12": numbers}, robustness={"mblue.fig12": "turns under X"}
+    )
+    report.write(made, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    card = "<article" + text.partition("<article")[2].partition("</article>")[0] + "</article>"
+    words = " ".join(re.sub("<[^>]+>", " ", card).split())
+    assert "received [pkt] 256 449" in words
+    assert "turns under X" in words
+    assert ">near<" not in text, "a column in which nothing stands"
+    assert text.count("<img") == 1, "the figure stands on the first screen, and the card leads to it"
+    assert 'href="#figure-queue">See figure 1<' in text
+
+
+def test_an_interval_stands_on_one_line_and_text_has_width() -> None:
+    cells = page.table(
+        "t", ("what", "interval"), [("some words that go on for more than forty letters", "-1.5 … 2")]
+    )
+    assert '<td class="prose">' in cells
+    assert '<td class="number">-1.5 … 2</td>' in cells

@@ -133,7 +133,7 @@ def _received(
         left = results.flows.height - len(shown)
         rest = f" {left} more flows are in the table." if left else ""
         caption = (
-            f"New data that {'each flow' if not left else f'{len(shown)} of the flows'} has received. Dotted: a host "
+            f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received. Dotted: a host "
             f"enters a further cell. Shaded: a stall, in which a flow got nothing new though there was some.{rest}"
         )
         return save(figure, folder, "received", caption)
