@@ -37,6 +37,12 @@ def test_a_run_without_a_stall_says_so(tmp_path: Path) -> None:
     assert "beacon" in found.text, "what the chart does not draw is below it"
 
 
+def test_a_run_without_flows_has_a_page(tmp_path: Path) -> None:
+    tables = {name: table for name, table in _handover().tables.items() if name != "flows"}
+    found = _shown(Scenario.from_dict(tables, "still"), tmp_path)
+    assert "mh changed cells once, and there is no flow." in found.text
+
+
 def test_a_stall_is_the_headline_and_told_with_its_causes(tmp_path: Path) -> None:
     found = _shown(_handover(**{"mobility.buffer.limit": "8 pkt"}), tmp_path)
     said = re.search(r"moving received nothing new for ([\d.]+) s, ([\d.]+) to ([\d.]+) s\.", found.text)

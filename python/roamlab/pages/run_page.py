@@ -90,16 +90,14 @@ def _headline(results: Results, stalls: list[Explanation], moves: list[tuple[str
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
     if not stalls:
         flows = results.flows.height
-        return f"{who}, and {'the one flow' if flows == 1 else f'none of the {flows} flows'} {_STALLED[flows == 1]}."
+        none = {0: "there is no flow", 1: "the one flow never stalled"}
+        return f"{who}, and {none.get(flows, f'none of the {flows} flows stalled')}."
     worst = stalls[0].stall
     others = f", the longest of {len(stalls)} stalls" if len(stalls) > 1 else ""
     return (
         f"{who}; {worst.flow} received nothing new for {worst.length_ns / 1e9:.3g} s, "
         f"{worst.start_ns / 1e9:.3f} to {worst.end_ns / 1e9:.3f} s{others}."
     )
-
-
-_STALLED = {True: "never stalled", False: "stalled"}
 
 
 def _named(hosts: set[str]) -> str:
@@ -128,7 +126,8 @@ def _received(
         _mark(axes, moves)
         axes.set_xlim(0.0, results.manifest.outline.duration_ns / 1e9)
         axes.set_ylim(bottom=0.0)
-        axes.legend(loc="upper left")
+        if shown:
+            axes.legend(loc="upper left")
         label(axes, ("time", "s"), ("received", "kB"))
         left = results.flows.height - len(shown)
         rest = f" {left} more flows are in the table." if left else ""
