@@ -114,7 +114,7 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     keep("planted", data, tmp_path)
     kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
     assert Known.of(kept).lines == {"planted.loss": told}
-    assert page.headline.endswith("1 turn between holds and contradicted: planted.loss.")
+    assert page.headline.endswith("1 turn: planted.loss.")
     assert told in [row[1] for row in page.tables[0].rows]
 
 

@@ -160,9 +160,9 @@ def _headline(found: Explored) -> str:
     """How many claims turn, in one sentence."""
     of = found.claims.values()
     turning = [robust.claim for robust in of if robust.turning is not None]
-    never = f"{len(of) - len(turning)} of {len(of)} claims come out the same, or undecided, in all"
+    never = f"{len(of) - len(turning)} of {len(of)} claims keep their verdict, or become undecided, in all"
     names = f": {', '.join(turning)}" if turning else ""
-    return f"{never} {len(found.tried)} settings; {len(turning)} turn between holds and contradicted{names}."
+    return f"{never} {len(found.tried)} settings; {len(turning)} turn{names}."
 
 
 def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:
