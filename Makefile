@@ -4,6 +4,7 @@
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
 # make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
+# make tools    what tests look for in the system: installed if root calls, otherwise named
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -11,7 +12,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: demo test tools bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,6 +30,16 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 
 demo: .venv/.extension
 	$(BIN)/roamlab reproduce mblue
+
+# Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
+TOOLS := tshark
+tools:
+	for tool in $(TOOLS); do \
+	  if command -v $$tool > /dev/null; then continue; fi; \
+	  if [ "$$(id -u)" = 0 ] && apt-get update -qq \
+	    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$tool; then continue; fi; \
+	  echo "note: $$tool is not installed, and tests that need it are skipped"; \
+	done
 
 test: lint test-rust test-python
 	$(MAKE) fuzz SECONDS=15
@@ -57,7 +68,7 @@ fuzz: .venv/.dev .venv/.extension
 	cargo build --locked --profile fuzz -p roamlab-fuzz
 	for target in tcp queues scenarios; do target/fuzz/roamlab-fuzz $$target $(SECONDS) $(SEED); done
 	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte --test micro reached_again
-	for target in sweep manifest trace; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
+	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
 # Fails where a packet-hop takes more than 3 % more instructions than benches/instructions.toml says.
 bench-instructions:

@@ -1,6 +1,7 @@
 """`readers.py TARGET SECONDS [SEED]`: random edits of files that Python reads. Any answer but a report is a failure.
 
-Targets: `sweep` (sweep files), `manifest` (manifests of run folders), `trace` (ns-2 traces and variables).
+Targets: `sweep` (sweep files), `manifest` (manifests of run folders), `trace` (ns-2 traces and variables), `inputs`
+(what drives a run: recorded links, schedules of handovers).
 """
 
 from __future__ import annotations
@@ -97,7 +98,28 @@ def trace_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object]]:
     return [(EXAMPLES / "beside-ns2" / name).read_bytes()[:20_000] for name in names], take
 
 
-TARGETS = {"sweep": sweep_target, "manifest": manifest_target, "trace": trace_target}
+def inputs_target(folder: Path) -> tuple[list[bytes], Callable[[bytes], object]]:
+    """Files that a scenario names: each edited text is taken for a recorded link and for a schedule."""
+    names = ("drive.toml", "moves.csv", "cell.down", "cell.up")
+    given = {name: (EXAMPLES / "imported" / name).read_bytes() for name in names}
+    for name, text in given.items():
+        (folder / name).write_bytes(text)
+
+    def take(text: bytes) -> object:
+        for name in ("moves.csv", "cell.up"):
+            (folder / name).write_bytes(text)
+            try:
+                rl.load(folder / "drive.toml").expanded(1, 0)
+            except rl.ScenarioError:
+                pass
+            finally:
+                (folder / name).write_bytes(given[name])
+        return None
+
+    return [given["moves.csv"], given["cell.up"]], take
+
+
+TARGETS = {"sweep": sweep_target, "manifest": manifest_target, "trace": trace_target, "inputs": inputs_target}
 
 
 def main() -> int:

@@ -200,7 +200,7 @@ impl Totals {
     /// # Errors
     /// As of [`Totals::of`].
     pub fn streamed(scenario: &Scenario, wanted: Option<&[String]>) -> Result<Totals, String> {
-        let stream = Stream { rows: 1 << 16, take: &|_| () };
+        let stream = Stream { rows: 1 << 14, take: &|_| () };
         Totals::conducted(scenario, &Conduct { tables: wanted, stream: Some(stream), ..Conduct::default() })
     }
 

@@ -51,7 +51,7 @@ fn case(dice: &mut Dice) {
         patience.get() > 0
     };
     let memory = Some(Bytes(200_000_000));
-    let conduct = Conduct { keep_going: &keep_going, memory, tables: None, stream: None };
+    let conduct = Conduct { keep_going: &keep_going, memory, tables: None, stream: None, capture: None };
     match run(&scenario, Replication { seed: 1, run: 0, trace: None }, &conduct) {
         Ok(_) | Err(Failure::Memory(_)) => {}
         Err(failure) => panic!("{failure}\n{text}"),

@@ -62,8 +62,12 @@ def run(
     trace: int | None = None,
     memory: int | None = None,
     tell: Callable[[int, int], None] | None = None,
+    capture: list[str] | None = None,
 ) -> Tables:
     """One run. `trace` is the serial number of the packet whose way is recorded.
+
+    `capture` names nodes and links: packets that go by there are in the table `frames`, the bytes of their headers in
+    `frame_bytes`.
 
     Raises `MemoryLimitError` before the record takes more than `memory` bytes. `tell(now_ns, events)` is called some
     times a second.

@@ -181,7 +181,7 @@ def _reproduce_all(
 
     from roamlab.base.errors import shown
     from roamlab.papers import index
-    from roamlab.showing import report
+    from roamlab.showing import cards
     from roamlab.statistics import claims
 
     chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
@@ -193,7 +193,7 @@ def _reproduce_all(
         return
     Console().print(claims.terminal_table(every))
     click.echo(claims.remarks(every, lines))
-    click.echo(report.tally(every))
+    click.echo(cards.tally(every))
     click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
 
@@ -262,6 +262,7 @@ def demo(out: Path, store: Path) -> None:
         lines, first = showing.demonstrate(store, processors(), draft)
     click.echo("\n".join(lines))
     click.echo(f"figure: {shown(out / showing.FIGURE)}")
+    click.echo(f"report: {shown(out / showing.PAGE)}")
     click.echo(f"next: roamlab run {shown(out / first)}, then roamlab chart")
 
 
@@ -401,8 +402,8 @@ def compare_(
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
     from roamlab.scenarios.scenario import load
-    from roamlab.showing import terminal
-    from roamlab.sweeps import compare
+    from roamlab.showing import report, terminal
+    from roamlab.sweeps import compare, page
 
     for metric in metrics:
         check_metric(metric, "--metric")
@@ -416,7 +417,8 @@ def compare_(
     made = compare.compare(base, other, wanted, number, seed, store, threads)
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
-        compare.draw(frame, base.name, draft)
+        figure = compare.draw(frame, base.name, draft)
+        report.write(page.differences(frame, base.name, other.name, seed, figure), draft / "report.html")
         compare.write_json(frame, draft / "compare.json")
     if as_json:
         _print_json({"result": shown(out), "differences": terminal.rows(frame)})
@@ -464,6 +466,55 @@ def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
 
     write_chart(out, svg(load(scenario), seed, repetition))
     click.echo(f"drawing: {shown(out)}")
+
+
+@cli.command()
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["pcapng", "ns2", "csv", "parquet", "arrow"]),
+    required=True,
+    help="Packets for Wireshark, ns-2's trace, or tables.",
+)
+@click.option(
+    "--node", "nodes", multiple=True, metavar="NAME", help="(pcapng) What this node sends and gets."
+)
+@click.option("--link", "links", multiple=True, metavar="NAME", help="(pcapng) What goes over this link.")
+@click.option("--payload", is_flag=True, help="(pcapng) Write the zeros that payloads are, too.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="(tables) Only this one.  [default: all]"
+)
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/export"), show_default=True, help="Folder for the files."
+)
+@_JSON
+def export(
+    run_folder: Path | None,
+    form: str,
+    nodes: tuple[str, ...],
+    links: tuple[str, ...],
+    tables: tuple[str, ...],
+    out: Path,
+    *,
+    payload: bool,
+    as_json: bool,
+) -> None:
+    """Write a run's packets or tables for other programs.
+
+    RUN is a run folder; without one it is the newest in out/runs. Packets are those of the run made again from its
+    manifest. --node, --link and --table may be given more than once.
+    """
+    from roamlab.base.errors import shown
+    from roamlab.exports import command
+
+    request = command.Request(form, nodes, links, tables, payload)
+    written = command.export(_run_folder(run_folder), request, out)
+    if as_json:
+        _print_json({"result": shown(out), "files": written})
+        return
+    what = {"pcapng": "packets", "ns2": "lines"}.get(form, "rows")
+    click.echo("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
 
 
 @cli.command()
@@ -597,7 +648,16 @@ def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: 
     help="File for the drawing.",
 )
 @click.option("--text", is_flag=True, help="Print the rows instead: time in s, from -> to, what.")
-def chart(run_folder: Path | None, host: str | None, handover: int | None, out: Path, *, text: bool) -> None:
+@click.option("--all", "everything", is_flag=True, help="With --text: also the messages about no host.")
+def chart(
+    run_folder: Path | None,
+    host: str | None,
+    handover: int | None,
+    out: Path,
+    *,
+    text: bool,
+    everything: bool,
+) -> None:
     """Draw the messages of a handover as a sequence chart.
 
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
@@ -613,10 +673,38 @@ def chart(run_folder: Path | None, host: str | None, handover: int | None, out: 
     with within(folder):
         made = charts.chart(open_run(folder), host, handover)
     if text:
-        click.echo(made.text(), nl=False)
+        click.echo(made.text(everything=everything), nl=False)
         return
     write_chart(out, svg(made))
     click.echo(f"chart: {shown(out)}")
+
+
+@cli.command("report")
+@click.argument("run_folder", metavar="[RUN]", type=_ANY_PATH, required=False)
+@click.option(
+    "--out", type=_FOLDER, default=Path("out/report"), show_default=True, help="Folder for page and figures."
+)
+def report_(run_folder: Path | None, out: Path) -> None:
+    """Write a run as one page: who moved, what stalled and why, what each flow received, and every message.
+
+    Read from the run folder RUN; without one it is the newest in out/runs. A run that lacks the tables for stalls is
+    made again with them from its manifest.
+    """
+    from roamlab.base.errors import shown, within
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.pages import run_page
+    from roamlab.records.store import open_run
+    from roamlab.showing import report
+
+    folder = _run_folder(run_folder)
+    refuse_foreign(out)
+    with whole_folder(out) as draft, within(folder):
+        made, note = run_page.make(open_run(folder), draft / "figures")
+        report.write(made, draft / "report.html")
+    if note:
+        click.echo(f"note: {note}", err=True)
+    click.echo(made.headline)
+    click.echo(f"report: {shown(out / 'report.html')}")
 
 
 @cli.command("compare-trace")

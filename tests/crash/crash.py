@@ -30,6 +30,7 @@ import roamlab.papers.mblue
 import roamlab.papers.reporting
 import roamlab.records.shards
 import roamlab.running.ensemble
+import roamlab.showing.page
 import roamlab.showing.report
 
 # Imported here, used only in the forks: threads that one had started would be missing in them.
@@ -86,7 +87,7 @@ def small(session: Session) -> roamlab.showing.report.Report:
     measure = roamlab.statistics.claims.Measure(
         "received", difference, "pkt", roamlab.statistics.claims.greater()
     )
-    table = roamlab.showing.report.Table(
+    table = roamlab.showing.page.Table(
         "Received", tuple(received), [[str(sum(runs)) for runs in received.values()]]
     )
     roamlab.papers.reporting.write_csv(table, session.tables / "received.csv")

@@ -125,6 +125,8 @@ class Case:
             ("chart", "mutant", "--text", "--handover", str(self.rng.randrange(3))),
             ("trace", "mutant", "--packet", str(self.rng.randrange(200))),
             ("compare-trace", "mutant", str(self.bases.run)),
+            ("export", "mutant", "--format", "pcapng", "--node", "mh", "--out", "case_out"),
+            ("export", "mutant", "--format", self.rng.choice(("ns2", "csv", "arrow")), "--out", "case_out"),
         )
         return self._give(*self.rng.choice(commands), may_differ=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fake_engine
+from pages import Page
 from roamlab import _roamlab
 from roamlab.scenarios.scenario import Scenario
 
@@ -80,8 +80,9 @@ def reproduced(paper: str, out: Path) -> dict[str, dict[str, Any]]:
         assert {"unit", "runs", "reading"} <= claim.keys()
         assert claim["why"], name
         assert name in done.stdout
-    page = (out / "report.html").read_text()
-    assert not re.search(r'(src|href)="(?!data:)', page), "the report must open offline"
+    page = Page((out / "report.html").read_text())
+    page.check_claims(list(found))
+    assert all(link.startswith("#") for link in page.links), "the report must open offline"
     assert [path.name for path in out.parent.iterdir()] == [out.name]
     return found
 

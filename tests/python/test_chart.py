@@ -342,10 +342,14 @@ def test_preparation_before_the_break_belongs_to_the_handover() -> None:
     assert made.messages[1].loss == Loss(900 * ms, "r->b", "queue-overflow")
     assert (made.messages[-1].arrived_ns, made.messages[-1].loss) == (None, None)
     assert [note.text for note in made.notes] == ["prepared", "link-down", "link-up", "done"]
-    assert (made.zero_ns, made.broadcasts) == (1_000 * ms, 1)
+    assert (made.zero_ns, len(made.beside)) == (1_000 * ms, 1)
     assert made.nodes == ("u", "b", "a", "s")
     assert "LOST 0.900000000 at r->b: queue-overflow" in made.text()
     assert "under way at the end" in made.text()
+    assert "left out: 1 messages about no host" in made.text()
+    whole = made.text(everything=True)
+    assert "left out" not in whole
+    assert len(whole.splitlines()) == len(made.text().splitlines())
     words = " ".join(_drawing(made).itertext())
     assert "queue-overflow at r->b" in words
 

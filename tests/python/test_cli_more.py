@@ -21,6 +21,7 @@ import pytest
 from rich.console import Console
 
 from conftest import COMMAND, ROOT
+from pages import Page
 from roamlab import cli
 from roamlab.base.quantities import number, scale
 from roamlab.papers import reporting
@@ -28,7 +29,7 @@ from roamlab.running.ensemble import Job
 from roamlab.running.summary import Measurement
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing import terminal
-from roamlab.showing.report import Measured, Table
+from roamlab.showing.page import Measured, Table
 from roamlab.statistics.stats import student
 from roamlab.studies import demo
 
@@ -108,7 +109,7 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("roamlab rep", ["reproduce"]),
+        ("roamlab repr", ["reproduce"]),
         ("roamlab reproduce m", ["mblue"]),
         ("roamlab reproduce ", ["all", "bcmp", "ipf", "lte", "mblue", "ripple"]),
         ("roamlab list --profile rf", ["rfc"]),
@@ -263,9 +264,10 @@ def test_a_first_figure_with_its_scenarios(roamlab: Roamlab, monkeypatch: pytest
     monkeypatch.setattr(demo, "RUNS", 2)
     done = roamlab("demo")
     assert done.code == 0
-    *lines, figure, following = done.out.splitlines()
+    *lines, figure, page, following = done.out.splitlines()
     assert {line.partition(":")[0] for line in lines} == set(demo.SHOWN)
     assert Path(figure.removeprefix("figure: ")).read_bytes().startswith(b"\x89PNG")
+    Page(Path(page.removeprefix("report: ")).read_text(encoding="utf-8"))
     first = following.removeprefix("next: roamlab run ").partition(",")[0]
     assert roamlab("run", first).code == 0
 

@@ -25,10 +25,12 @@ SHORT = ["--runs", "2", "--metric", "flows.*.goodput_bps"]
 
 WRITES: dict[str, tuple[list[str], str, bool]] = {
     "reproduce": (["reproduce", "mblue", "--runs", "1"], "report.html", True),
+    "export": (["export", "made", "--format", "csv"], "flows.csv", True),
     "sweep": (["sweep", "sweep.toml"], "sweep.json", True),
     "compare": (["compare", "handover.toml", "other.toml", *SHORT], "compare.json", True),
     "demo": (["demo"], "demo.png", True),
     "run": (["run", "handover.toml"], "manifest.json", False),
+    "report": (["report", "made"], "report.html", True),
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),
 }
@@ -88,8 +90,15 @@ def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> N
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
     arguments, made, refuses = WRITES[name]
     out = tmp_path / (made if name in _ONE_FILE else "out")
-    call = [*arguments, "--out", str(out), *(["--store", str(tmp_path / "store")] if name != "run" else [])]
+    call = [
+        *arguments,
+        "--out",
+        str(out),
+        *(["--store", str(tmp_path / "store")] if name not in ("run", "report") else []),
+    ]
     if name in _ONE_FILE:
+        call = call[:-2]
+    if name == "export":  # it keeps no runs
         call = call[:-2]
     mine = out if name in _ONE_FILE else out / made
     mine.parent.mkdir(exist_ok=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pages import Page
 from roamlab.base import figures
-from roamlab.showing import report
+from roamlab.showing import page, report
+from roamlab.showing.page import Table
 from roamlab.showing.report import Assumption, Parameter, Report
 from roamlab.statistics import claims, stats
 from roamlab.statistics.claims import Claim, Measure
@@ -46,63 +48,83 @@ def test_an_axis_without_a_unit_is_refused(tmp_path: Path) -> None:
             figures.save(figure, tmp_path, "bare", "Bare.")
 
 
-class _Page(HTMLParser):
-    """Collects what a browser would load, and the text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.open: list[str] = []
-        self.words: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "data")]
-        assert tag not in ("script", "link", "iframe", "object")
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-
-def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _report(folder: Path) -> Report:
     measures = tuple(
         Measure(f"against {other}", stats.student(values), "pkt", claims.greater())
         for other, values in {"RED": [1.0, 2.0, 3.0], "BLUE": [-9.0, -8.0, -9.0]}.items()
     )
-    made = Report(
+    return Report(
         title="Modified <BLUE>",
         paper="Somebody, 2006",
-        summary="It was measured.",
+        headline="It was <measured>.",
         claims=[Claim("mblue.fig12", "more arrives", measures, "M2 reject", "the burst & the queue")],
-        figures=[_draw(tmp_path)],
-        tables=[report.Table("Losses", ("queue", "packets"), [("bs2/air", "<17>")])],
+        figures=[_draw(folder)],
+        tables=[Table("Losses", ("queue", "packets"), [("bs2/air", "<17>")])],
         parameters=[Parameter("limit", "120 pkt", "table II")],
         assumptions=[Assumption("start", "0.1 s", "not said")],
         origin=[("seed", "1")],
+        main="mblue.fig12",
+        shows={"mblue.fig12": ("queue",)},
     )
+
+
+def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = _report(tmp_path)
     report.write(made, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    page = _Page()
-    page.feed(text)
-    assert page.open == []
-    assert [source[:25] for source in page.loads] == ["data:image/svg+xml;base64"]
-    assert re.search(r"url\(|@import", text) is None
-    words = " ".join(page.words)
+    found = Page(text)
+    found.check_claims(["mblue.fig12"])
+    assert [source[:25] for source in found.loads] == ["data:image/svg+xml;base64"]
+    words = found.text
     for said in (
         "Modified <BLUE>",
         "contradicted",
         "holds",
+        "It was <measured>.",
         "-8.667 pkt",
+        "measures 1 contradicted, 1 undecided",
+        "robustness not searched",
         "the burst & the queue",
         "table II",
         "not said",
     ):
         assert said in words
 
-    monkeypatch.setattr(report, "MAX_SVG_BYTES", 10)
+    monkeypatch.setattr(page, "MAX_SVG_BYTES", 10)
     report.write(made, tmp_path / "report.html")
     assert "data:image/png;base64," in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_names_no_claim_and_no_figure_that_it_has_not(tmp_path: Path) -> None:
+    made = _report(tmp_path)
+    with pytest.raises(LookupError, match="no claim moby"):
+        report.write(replace(made, main="moby.swims"), tmp_path / "report.html")
+    with pytest.raises(LookupError, match="no figure 'fig99'"):
+        report.write(replace(made, shows={"mblue.fig12": ("fig99",)}), tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_card_has_the_printed_numbers_and_its_figure_once(tmp_path: Path) -> None:
+    numbers = Table(
+        "Beside ours", ("number", "the paper's", "ours", "near"), [("received [pkt]", "256", "449", "")]
+    )
+    made = replace(
+        _report(tmp_path), numbers={"mblue.fig12": numbers}, robustness={"mblue.fig12": "turns under X"}
+    )
+    report.write(made, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    card = "<article" + text.partition("<article")[2].partition("</article>")[0] + "</article>"
+    words = " ".join(re.sub("<[^>]+>", " ", card).split())
+    assert "received [pkt] 256 449" in words
+    assert "turns under X" in words
+    assert ">near<" not in text, "a column in which nothing stands"
+    assert text.count("<img") == 1, "the figure stands on the first screen, and the card leads to it"
+    assert 'href="#figure-queue">See figure 1<' in text
+
+
+def test_an_interval_stands_on_one_line_and_text_has_width() -> None:
+    cells = page.table(
+        "t", ("what", "interval"), [("some words that go on for more than forty letters", "-1.5 … 2")]
+    )
+    assert '<td class="prose">' in cells
+    assert '<td class="number">-1.5 … 2</td>' in cells

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 import space_rows
+from conftest import ROOT
 from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness
 from roamlab.papers.keeping import code
-from roamlab.showing.report import Measured, Report, Table
+from roamlab.showing.page import Measured, Table
+from roamlab.showing.report import Report
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
 
@@ -59,6 +61,13 @@ def test_a_verdict_that_fewer_runs_did_not_give_is_told_as_theirs() -> None:
     assert known.line(replace(claim, measures=(_GOOD,))) == known.lines["mblue.claim"]
     assert known.line(claim) == f"with 4 runs {known.lines['mblue.claim']}"
     assert known.line(replace(claim, id="mblue.other")) is None
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_each_printed_number_has_a_card(paper: str) -> None:
+    source = (ROOT / f"python/roamlab/papers/{paper}").glob("claims*.py")
+    claims = " ".join(path.read_text(encoding="utf-8") for path in source)
+    assert [number.what for number in printed.numbers(paper) if f'"{number.claim}"' not in claims] == []
 
 
 @pytest.mark.parametrize("changes", [{"engine": "another"}, {"code": "another"}])
@@ -104,7 +113,9 @@ _CELL = {"table": "Table I", "row": ["RED"], "column": "loss [1]", "factor": 100
 
 
 def _printed(**changes: Any) -> printed.Printed:
-    return printed.Printed.of({"what": "loss", "where": "p. 1", "unit": "%", "value": 10} | _CELL | changes)
+    return printed.Printed.of(
+        {"what": "loss", "where": "p. 1", "unit": "%", "value": 10, "of": "moby.swims"} | _CELL | changes
+    )
 
 
 def test_a_number_is_told_with_its_ratio_and_what_would_bring_it_near() -> None:

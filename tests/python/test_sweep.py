@@ -411,6 +411,9 @@ def test_the_command_writes_everything_or_nothing(
         "compare.json",
         "compare.png",
         "compare.svg",
+        "means.png",
+        "means.svg",
+        "report.html",
         "sweep.json",
     }
     rows = json.loads(Path("out/sweeps/try/compare.json").read_text())

@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
+/// What a role asks for.
+type AskedOf<Role> = Vec<crate::Action<<Role as Agent>::Message, <Role as Agent>::Phase>>;
+
 macro_rules! protocols {
     ($($name:literal => $module:ident as $variant:ident: $summary:literal,)+) => {
         /// A mobility protocol as a scenario describes it: `kind` names it, the other fields are its parameters.
@@ -103,19 +106,24 @@ macro_rules! protocols {
                 match self {
                     $(MobilitySpec::$variant(params) => {
                         let shared = Arc::new(params.clone());
-                        let agent = |role| MobilityAgent::$variant(role, Arc::clone(&shared));
+                        let agent = |role| MobilityAgent::$variant(role, Arc::clone(&shared), Vec::new());
                         params.install(topology, stream).map(agent)
                     })+
                 }
             }
         }
 
-        /// A role of any mobility protocol at one node, with the protocol's parameters.
+        /// A role of any mobility protocol at one node, with the protocol's parameters and, for what it asks for, a vector that
+        /// is empty but while it reacts.
         #[derive(Clone, Debug)]
         pub enum MobilityAgent {
             $(
                 #[doc = $summary]
-                $variant(<crate::$module::Params as Protocol>::Role, Arc<crate::$module::Params>),
+                $variant(
+                    <crate::$module::Params as Protocol>::Role,
+                    Arc<crate::$module::Params>,
+                    AskedOf<<crate::$module::Params as Protocol>::Role>,
+                ),
             )+
         }
 
@@ -123,16 +131,15 @@ macro_rules! protocols {
             /// Reacts to `input`; what is to be done is appended to `out`. Another protocol's message changes nothing.
             pub fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
                 match self {
-                    $(MobilityAgent::$variant(role, params) => {
+                    $(MobilityAgent::$variant(role, params, actions) => {
                         let own = |message: Message| match message.into_content() {
                             Content::$variant(message) => Some(message),
                             _ => None,
                         };
                         let Some(input) = input.try_map(own) else { return };
-                        let mut actions = Vec::new();
-                        role.on(input, now, &mut actions);
+                        role.on(input, now, actions);
                         let seal = |message| Message::new(message, params.sizes(), Content::$variant);
-                        out.extend(actions.into_iter().map(|action| action.map(seal, Step::name)));
+                        out.extend(actions.drain(..).map(|action| action.map(seal, Step::name)));
                     })+
                 }
             }
@@ -140,7 +147,7 @@ macro_rules! protocols {
             /// Whether this message may change anything; `false`: [`on`](Self::on) would do nothing.
             pub fn heeds(&self, from: Addr, message: &Message) -> bool {
                 match (self, &message.content) {
-                    $((MobilityAgent::$variant(role, _), Content::$variant(own)) => role.heeds(from, own),)+
+                    $((MobilityAgent::$variant(role, ..), Content::$variant(own)) => role.heeds(from, own),)+
                     _ => false,
                 }
             }
@@ -148,14 +155,14 @@ macro_rules! protocols {
             /// When the agent wants [`Input::Deadline`]; `None`: never.
             pub fn next_deadline(&self) -> Option<Time> {
                 match self {
-                    $(MobilityAgent::$variant(role, _) => role.next_deadline(),)+
+                    $(MobilityAgent::$variant(role, ..) => role.next_deadline(),)+
                 }
             }
 
             /// All times at which the agent wants [`Input::Deadline`] as things stand, in any order.
             pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
                 match self {
-                    $(MobilityAgent::$variant(role, _) => role.deadlines(each),)+
+                    $(MobilityAgent::$variant(role, ..) => role.deadlines(each),)+
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What travels: packets, their headers, the pool they live in, and the reasons they are lost.
 //!
-//! Values inside, bytes only at the edge: a [`Packet`] is a struct, its wire form exists only in sizes.
+//! Values inside, bytes only at the edge: a [`Packet`] is a struct; [`wire`] writes its bytes for capture files.
 //! A [`PacketId`] is neither `Copy` nor `Clone`: moving it is a hop, so a packet cannot be dropped *and* queued,
 //! and a copy has to be asked for with [`PacketPool::duplicate`].
 
@@ -9,6 +9,7 @@ mod drop_reason;
 mod header;
 mod packet;
 mod pool;
+pub mod wire;
 
 pub use addr::{Addr, FlowId, MessageId};
 pub use drop_reason::DropReason;

@@ -214,6 +214,19 @@ impl PacketPool {
         Some(outer)
     }
 
+    /// The headers that a packet wears, the outermost first.
+    pub fn headers(&self, id: &PacketId) -> Vec<IpHeader> {
+        let packet = &self[id];
+        let mut headers = vec![packet.header];
+        if let Some(side) = self.sides.get(packet.side as usize) {
+            headers.extend(side.covered[..packet.tunnels()].iter().rev());
+        }
+        if let Some(inner) = headers.last_mut() {
+            inner.tos = packet.inner_tos();
+        }
+        headers
+    }
+
     /// Clears the code point of every header, so that nobody on the way believes it.
     pub fn clear_dscp(&mut self, id: &PacketId) {
         let packet = &mut self.slots[id.0 as usize];
@@ -357,6 +370,11 @@ impl PacketQueue {
         self.head = pool.slots[head as usize].next;
         self.len -= 1;
         Some(PacketId(head))
+    }
+
+    /// All packets, from the head on.
+    pub fn drain(mut self, pool: &PacketPool) -> Vec<PacketId> {
+        std::iter::from_fn(|| self.pop(pool)).collect()
     }
 
     /// Packets in the line.

@@ -124,9 +124,10 @@ fn build_hash() -> &'static str {
     env!("ROAMLAB_BUILD_HASH")
 }
 
-/// One run; its tables. `memory`: bytes that its record may take. `tell(now_ns, events)` is called now and then.
+/// One run; its tables. `memory`: bytes that its record may take. `tell(now_ns, events)` is called now and then. `capture`:
+/// nodes and links whose packets are captured.
 #[pyfunction]
-#[pyo3(signature = (text, name, seed, run, trace=None, memory=None, tell=None))]
+#[pyo3(signature = (text, name, seed, run, trace=None, memory=None, tell=None, capture=None))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's, which names them")]
 fn run<'py>(
     py: Python<'py>,
@@ -137,10 +138,11 @@ fn run<'py>(
     trace: Option<u64>,
     memory: Option<u64>,
     tell: Option<Bound<'py, PyAny>>,
+    capture: Option<Vec<String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let jobs = PyList::new(py, [(text, name, seed, run)])?;
     let result = PyDict::new(py);
-    let source = Source::new(&jobs, trace, None)?;
+    let source = Source::new(&jobs, (trace, capture), None)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
     let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
     each_result(py, source, 1, memory, Takers { pieces: nobody, tables: take }, teller(tell))?;
@@ -164,7 +166,7 @@ fn run_many<'py>(
     tell: Option<Bound<'py, PyAny>>,
     pieces: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    let source = Source::new(&jobs, None, wanted)?;
+    let source = Source::new(&jobs, (None, None), wanted)?;
     let pieces = pieces
         .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
     let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
@@ -205,6 +207,7 @@ fn add_column<'py>(
         Column::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
         Column::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
         Column::Bool(values) => columns.set_item(name, values.into_pyarray(py))?,
+        Column::U8(values) => columns.set_item(name, values.into_pyarray(py))?,
         Column::Words(codes, words) => {
             columns.set_item(name, codes.into_pyarray(py))?;
             return Ok(Some(PyList::new(py, words)?));

@@ -26,10 +26,12 @@ struct Job {
     draw: Replication,
     /// What of its record is wanted, or all.
     wanted: Option<Vec<String>>,
+    /// Where packets are captured.
+    capture: Option<Vec<String>>,
 }
 
 /// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
-const PIECE_ROWS: usize = 1 << 16;
+const PIECE_ROWS: usize = 1 << 14;
 
 /// What comes of a job, by its number.
 enum Came {
@@ -65,19 +67,21 @@ impl Watch {
 pub struct Source<'py> {
     jobs: Bound<'py, PyIterator>,
     trace: Option<u64>,
+    capture: Option<Vec<String>>,
     wanted: Option<Bound<'py, PyAny>>,
     given: usize,
 }
 
 impl<'py> Source<'py> {
-    /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced. `wanted(index)` lists what
+    /// The jobs of an iterable; in each, the packet with the serial number `trace` is traced, and those that go by the nodes and
+    /// links of `capture` are captured. `wanted(index)` lists what
     /// of a job's record is wanted, or gives `None` for all of it, as of all jobs without `wanted`.
     pub fn new(
         jobs: &Bound<'py, PyAny>,
-        trace: Option<u64>,
+        (trace, capture): (Option<u64>, Option<Vec<String>>),
         wanted: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Source<'py>> {
-        Ok(Source { jobs: jobs.try_iter()?, trace, wanted, given: 0 })
+        Ok(Source { jobs: jobs.try_iter()?, trace, capture, wanted, given: 0 })
     }
 
     fn next(&mut self) -> PyResult<Option<Job>> {
@@ -93,7 +97,7 @@ impl<'py> Source<'py> {
             Some(of) => of.call1((index,))?.extract()?,
             None => None,
         };
-        Ok(Some(Job { index, scenario, name, draw, wanted }))
+        Ok(Some(Job { index, scenario, name, draw, wanted, capture: self.capture.clone() }))
     }
 }
 
@@ -147,11 +151,12 @@ fn perform(
     };
     jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
         if !stop.load(Ordering::Relaxed) {
-            let (memory, tables) = (memory.map(Bytes), job.wanted.as_deref());
+            let (memory, tables, capture) =
+                (memory.map(Bytes), job.wanted.as_deref(), job.capture.as_deref());
             // A piece that nobody takes any more is of a run that is about to be stopped.
             let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
-            let conduct = Conduct { keep_going: &keep_going, memory, tables, stream };
+            let conduct = Conduct { keep_going: &keep_going, memory, tables, stream, capture };
             let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct);
             let outcome = outcome.map_err(|failure| error(&job, &failure));
             let _ = results.send(Came::End(job.index, outcome));

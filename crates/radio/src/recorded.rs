@@ -196,6 +196,19 @@ mod tests {
         );
     }
 
+    /// The table of `docs/import.md`: 1500 B at 1 ms, 3000 B at 3 ms, 1500 B at 7 and at 8 ms.
+    #[test]
+    fn packets_of_1000_bytes_arrive_as_worked_out_by_hand() {
+        let mut link = RecordedTransmitter::new(trace(&[1, 3, 3, 7]));
+        let mut now = ms(0);
+        let mut arrivals = Vec::new();
+        for number in 0..8 {
+            now = link.transmission_end(now, Bytes(1000), number > 0);
+            arrivals.push(now);
+        }
+        assert_eq!(arrivals, [1, 3, 3, 3, 7, 7, 8, 10].map(ms));
+    }
+
     #[test]
     fn the_mean_rate_is_that_of_all_opportunities() {
         let trace = trace(&[1, 2, 3, 12]);

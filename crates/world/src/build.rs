@@ -1,6 +1,7 @@
 //! From a checked scenario to a world.
 
 use crate::agents;
+use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
@@ -21,7 +22,7 @@ use crate::probe::Wanted;
 use crate::route::{Edge, Ways, shortest_paths};
 use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
 use crate::table::Names;
-use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, RecordedLine, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -52,7 +53,7 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     let cells = builder.cells();
     builder.routes();
     builder.hosts(&cells);
-    builder.finish(cells)
+    builder.finish(cells, conduct.capture)
 }
 
 /// Columns that lead to the causes, or are read off what is kept for them.
@@ -79,6 +80,7 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         queues: conduct.wants("queue") || packets,
         units: conduct.wants("units"),
         drops: conduct.wants("drops"),
+        signalling: conduct.wants("signalling"),
         causes: conduct.wants("causes")
             || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
     }
@@ -117,11 +119,18 @@ impl<'a> Builder<'a> {
         own_queue: bool,
     ) -> LinkId {
         let is_recorded = self.is_recorded(&name, own_queue);
-        let plain = queue.plain_limit().filter(|_| !is_recorded);
-        let other = plain.is_none().then(|| self.queue(&name, queue, (rate, delay), is_recorded));
-        let id = self.links.add(name, ends, (rate, delay), plain.unwrap_or(0));
+        let limit = queue.plain_limit();
+        let other = match limit {
+            Some(_) if !is_recorded => None,
+            Some(limit) => Some(TxQueue::Line(Box::new(RecordedLine::new(limit)))),
+            None => {
+                let queue = self.queue(&name, queue, (rate, delay), is_recorded);
+                Some(TxQueue::Shared(Box::new(queue)))
+            }
+        };
+        let id = self.links.add(name, ends, (rate, delay), limit.unwrap_or(0));
         if let Some(queue) = other {
-            self.links.set_queue(id, TxQueue::Shared(Box::new(queue)));
+            self.links.set_queue(id, queue);
         }
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to].addr;
@@ -421,7 +430,7 @@ impl<'a> Builder<'a> {
         faults.collect()
     }
 
-    fn finish(mut self, cells: Vec<Cell>) -> World {
+    fn finish(mut self, cells: Vec<Cell>, capture: Option<&[String]>) -> World {
         let bearers = self.bearers(&cells);
         let scenario = self.scenario;
         let flows = self.flows();
@@ -448,9 +457,13 @@ impl<'a> Builder<'a> {
         let links = (self.links, bearers, self.ways);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
         network.start_beacons(&mut cx);
+        let names = names(&network, &flows);
+        if let Some(places) = capture {
+            cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
+            cx.probes.traced = Some(u64::MAX);
+        }
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        let names = names(&network, &flows);
         World {
             flows,
             planes: Planes { cx, network, agents },

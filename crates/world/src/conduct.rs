@@ -37,6 +37,8 @@ pub struct Conduct<'a> {
     pub tables: Option<&'a [String]>,
     /// Who takes long tables in pieces, so that memory does not hold them; `None`: nobody.
     pub stream: Option<Stream<'a>>,
+    /// Nodes and links, by their names, whose packets are captured: the tables `frames` and `frame_bytes`.
+    pub capture: Option<&'a [String]>,
 }
 
 /// Takes the pieces of a table from the first row to the last, as they come. A table of which a piece has been taken is not
@@ -51,7 +53,7 @@ pub struct Stream<'a> {
 
 impl Default for Conduct<'_> {
     fn default() -> Self {
-        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None }
+        Conduct { keep_going: &|_| true, memory: None, tables: None, stream: None, capture: None }
     }
 }
 
@@ -129,11 +131,11 @@ fn megabytes(bytes: u64) -> String {
 const PACKETS: &str = "packets under way";
 
 /// More rows than a table gets between two looks at it, as a rule.
-const SLACK: usize = 1 << 16;
+pub const SLACK: usize = 1 << 16;
 
-/// What a vector of this length and capacity takes, or will after its next growth, if that is near.
-pub fn bytes_soon(length: usize, capacity: usize, size: usize) -> u64 {
-    let growth = if length + SLACK > capacity { 2 } else { 1 };
+/// What a vector of this length and capacity takes, or will after its next growth, if that is near: within `slack` elements.
+pub fn bytes_soon(length: usize, slack: usize, capacity: usize, size: usize) -> u64 {
+    let growth = if length + slack > capacity { 2 } else { 1 };
     (growth * capacity * size) as u64
 }
 
@@ -147,7 +149,7 @@ pub fn check_memory(
     let held = Part {
         name: PACKETS,
         rows: packets,
-        bytes: bytes_soon(packets, packets, size_of::<Packet>()),
+        bytes: bytes_soon(packets, SLACK, packets, size_of::<Packet>()),
         help: "lower the limits of queues and buffers",
     };
     let parts = record.into_iter().chain([held]);

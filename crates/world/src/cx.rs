@@ -1,6 +1,8 @@
 //! What everything that happens may touch: the clock, the pending events, the packets and the record.
 
+use crate::capture::{Capture, Sight};
 use crate::cause::{Cause, CauseId, Led, is_root};
+use crate::conduct::Part;
 use crate::event::Event;
 use crate::ids::Location;
 use crate::probe::{PacketStep, Probes, Stop};
@@ -20,6 +22,8 @@ pub struct Cx {
     pub mark: Option<Dscp>,
     /// The record.
     pub probes: Probes,
+    /// The packets that go by chosen places, if that is wanted.
+    pub capture: Option<Box<Capture>>,
     /// Losses of a queue discipline that are not yet recorded.
     pub dropped: Vec<(PacketId, DropReason)>,
 }
@@ -105,8 +109,37 @@ impl Cx {
     #[inline]
     pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Location, detail: &'static str) {
         if self.traces(packet) {
-            self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
+            self.note((stop, self.now), place, packet, detail);
         }
+    }
+
+    /// Puts the end of a transmission, which began at `started`, into the trace, if this packet is traced.
+    #[inline]
+    pub fn trace_sent(&mut self, packet: &PacketId, started: Time, place: Location) {
+        if self.traces(packet) {
+            self.note((Stop::LinkTxDone, started), place, packet, "");
+        }
+    }
+
+    #[cold]
+    fn note(
+        &mut self,
+        (stop, started): (Stop, Time),
+        place: Location,
+        packet: &PacketId,
+        detail: &'static str,
+    ) {
+        if let Some(capture) = &mut self.capture {
+            let message = self.probes.message_name(&self.pool[packet]);
+            let sight = Sight { stop, place, started, packet, reason: detail, message };
+            return capture.see(self.now, &sight, &self.pool);
+        }
+        self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
+    }
+
+    /// What the record takes in memory.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.probes.parts().into_iter().chain(self.capture.as_ref().map(|capture| capture.part()))
     }
 
     /// Whether packets are recorded one by one, or one of them is traced.
@@ -124,6 +157,6 @@ impl Cx {
     pub fn traces(&self, packet: &PacketId) -> bool {
         let Some(serial) = self.probes.traced else { return false };
         let packet = &self.pool[packet];
-        packet.serial == serial || self.pool.original(packet) == serial
+        packet.serial == serial || self.pool.original(packet) == serial || self.capture.is_some()
     }
 }

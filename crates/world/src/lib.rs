@@ -7,6 +7,7 @@
 mod agents;
 pub mod buffer;
 mod build;
+mod capture;
 mod catalogue;
 pub mod cause;
 mod cells;

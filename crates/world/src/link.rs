@@ -388,7 +388,9 @@ fn ns_per_byte(rate: Rate, queue: Option<&TxQueue>) -> u16 {
     let mut remainder = 0;
     let byte = rate.transmission_time(Bytes(1), &mut remainder).as_nanos();
     match queue {
-        None | Some(TxQueue::Shared(_)) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
+        None | Some(TxQueue::Line(_) | TxQueue::Shared(_)) if remainder == 0 => {
+            u16::try_from(byte).unwrap_or(0)
+        }
         _ => 0,
     }
 }

@@ -75,10 +75,12 @@ macro_rules! long_table {
             pub fn part(&self, name: &'static str, help: &'static str) -> crate::conduct::Part {
                 let rows = self.settled + self.rows.len();
                 let bytes = (self.rows.capacity() * size_of::<$row>()) as u64;
+                // What leaves in pieces is short again before it has to grow.
+                let slack = if self.gone > 0 { self.settled } else { crate::conduct::SLACK };
                 let mut part = crate::conduct::Part { name, rows, bytes, help };
                 $(
                     let size = size_of::<<$type as crate::table::Known>::Kept>();
-                    part.bytes += crate::conduct::bytes_soon(self.settled, self.columns.$field.capacity(), size);
+                    part.bytes += crate::conduct::bytes_soon(self.settled, slack, self.columns.$field.capacity(), size);
                 )+
                 part
             }

@@ -87,6 +87,21 @@ vocabulary! {
     }
 }
 
+impl PacketKind {
+    /// The kind of a packet, its number (of an acknowledgement the segment expected next), and whether it was sent before.
+    #[inline]
+    pub fn of(packet: &Packet) -> (PacketKind, u32, bool) {
+        let (seq, again) = (packet.seq(), packet.is_retransmission());
+        match () {
+            () if packet.is_signal() => (PacketKind::Signal, seq, false),
+            () if packet.is_udp() => (PacketKind::Datagram, seq, false),
+            () if packet.payload() > 0 => (PacketKind::Data, seq, again),
+            () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
+            () => (PacketKind::Syn, seq, again),
+        }
+    }
+}
+
 long_table! {
     /// Data packets that reached their endpoint.
     Deliveries, Delivery, DeliveryColumns {
@@ -411,6 +426,8 @@ pub struct Wanted {
     pub units: bool,
     /// One row per loss.
     pub drops: bool,
+    /// One row per signalling message.
+    pub signalling: bool,
     /// What led to what.
     pub causes: bool,
 }
@@ -434,6 +451,7 @@ impl Default for Wanted {
             queues: false,
             units: false,
             drops: true,
+            signalling: false,
             causes: false,
         }
     }
@@ -470,7 +488,7 @@ pub struct Probes {
     pub causes: Chains,
     /// What the scenario wants recorded.
     pub wanted: Wanted,
-    /// The packet to trace.
+    /// The packet to trace; with a capture every packet is.
     pub traced: Option<u64>,
     /// Packets that left a tunnel with a combination of ECN fields that RFC 6040 §4.2 wants logged.
     pub odd_ecn: u64,
@@ -546,32 +564,37 @@ impl Probes {
         (said, cause): (Said, CauseId),
     ) -> MessageId {
         let id = self.messages.len() as u32;
-        self.signalling.push(Signal {
-            id,
-            message,
-            host,
-            source,
-            destination,
-            size_bytes: size.0,
-            sent_ns: now,
-            arrived_ns: -1,
-            serial: 0,
-            cause,
-        });
+        if self.wanted.signalling {
+            self.signalling.push(Signal {
+                id,
+                message,
+                host,
+                source,
+                destination,
+                size_bytes: size.0,
+                sent_ns: now,
+                arrived_ns: -1,
+                serial: 0,
+                cause,
+            });
+        }
         self.messages.push(said);
         MessageId(id)
     }
 
     /// The packet that carries a message has got its number.
     pub fn message_serial(&mut self, id: MessageId, serial: u64) {
-        self.signalling.serial[id.0 as usize] = serial;
+        if let Some(of_row) = self.signalling.serial.get_mut(id.0 as usize) {
+            *of_row = serial;
+        }
         self.causes.message_serial(id, serial);
     }
 
     /// A message arrived; what it says.
     pub fn received(&mut self, now: Time, id: MessageId) -> Said {
-        let arrived = &mut self.signalling.arrived_ns[id.0 as usize];
-        if *arrived < 0 {
+        if let Some(arrived) = self.signalling.arrived_ns.get_mut(id.0 as usize)
+            && *arrived < 0
+        {
             *arrived = now.as_nanos() as i64;
         }
         self.messages[id.0 as usize].clone()
@@ -628,14 +651,7 @@ impl Probes {
         place: Location,
         (waiting, cause): (usize, CauseId),
     ) {
-        let (seq, again) = (packet.seq(), packet.is_retransmission());
-        let (kind, number, retransmission) = match () {
-            () if packet.is_signal() => (PacketKind::Signal, seq, false),
-            () if packet.is_udp() => (PacketKind::Datagram, seq, false),
-            () if packet.payload() > 0 => (PacketKind::Data, seq, again),
-            () if packet.flags().has(TcpFlags::ACK) => (PacketKind::Ack, packet.ack(), false),
-            () => (PacketKind::Syn, seq, again),
-        };
+        let (kind, number, retransmission) = PacketKind::of(packet);
         self.packets.push(PacketEvent {
             time_ns: now,
             event,
@@ -693,6 +709,11 @@ impl Probes {
             probability: gauges.probability,
             forwarded: gauges.forwarded as u32,
         });
+    }
+
+    /// The name of the message that a packet carries; empty: none.
+    pub fn message_name(&self, packet: &Packet) -> &'static str {
+        packet.message().map_or("", |MessageId(id)| self.signalling.message[id as usize])
     }
 
     /// The traced packet came by.

@@ -4,6 +4,7 @@ use crate::locate::{Located, Problem, Source, quoted_key};
 use crate::scenario::Scenario;
 use crate::scenario::rate::LinkRate;
 use roamlab_engine::{InputFile, Recording, Refused};
+use roamlab_radio::PlanSpec;
 use roamlab_traffic::AppSpec;
 
 /// Gives the text of a file by its path, or says why not. The core reads none itself.
@@ -27,6 +28,11 @@ pub fn read(scenario: &mut Scenario, files: Files<'_>) -> Result<(), Trouble> {
     }
     for (name, cell) in &mut scenario.cells {
         read_rate(&mut cell.rate, || format!("cells.{}.rate", quoted_key(name)), files)?;
+    }
+    for (index, host) in scenario.hosts.iter_mut().enumerate() {
+        if let Some(PlanSpec::Scheduled(params)) = &mut host.plan {
+            take(&mut params.file, || format!("hosts[{index}].plan.file"), files)?;
+        }
     }
     for (index, flow) in scenario.flows.iter_mut().enumerate() {
         if let AppSpec::Recorded(params) = &mut flow.app {

@@ -2,6 +2,7 @@
 
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
+use crate::cx::Cx;
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
@@ -16,8 +17,8 @@ use roamlab_packet::DropReason;
 pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    // A trace shows every stop of a packet.
-    if scenario.engine.fusion && draw.trace.is_none() {
+    // A trace and a capture show every stop of a packet.
+    if scenario.engine.fusion && world.planes.cx.probes.traced.is_none() {
         world.fuse(end);
     }
     world.run(last_instant(end), conduct)?;
@@ -51,7 +52,7 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         Table { name, columns }
     });
     let World { planes, names, .. } = world;
-    let probes = planes.cx.probes;
+    let Cx { probes, capture, .. } = planes.cx;
     let short = [
         probes.units.into_table("units", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),
@@ -61,7 +62,8 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         probes.trace.into_table("trace", &names, conduct),
         probes.causes.rows.into_table("causes", &names, conduct),
     ];
-    totals.into_iter().chain(long).chain(short).collect()
+    let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
+    totals.into_iter().chain(long).chain(short).chain(captured).collect()
 }
 
 fn flow_table(world: &World, end: Time) -> Vec<(&'static str, Column)> {

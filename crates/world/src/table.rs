@@ -30,6 +30,8 @@ pub enum Column {
     F64(Vec<f64>),
     /// Yes or no.
     Bool(Vec<bool>),
+    /// Bytes.
+    U8(Vec<u8>),
     /// Words, as codes into a list of names.
     Words(Vec<u32>, Vec<String>),
 }
@@ -319,6 +321,14 @@ fn places(names: &Names) -> impl Iterator<Item = &str> {
     all(&names.nodes).chain(all(&names.links))
 }
 
+impl Location {
+    /// All places with their names.
+    pub fn all(names: &Names) -> impl Iterator<Item = (Location, &str)> {
+        let nodes = (0..).map(|number| Location::Node(NodeId(number))).zip(all(&names.nodes));
+        nodes.chain((0..).map(|number| Location::Link(LinkId(number))).zip(all(&names.links)))
+    }
+}
+
 fn place_code(place: Location, names: &Names) -> u32 {
     match place {
         Location::Node(node) => node.0,
@@ -396,7 +406,12 @@ macro_rules! table {
                 let mut part = crate::conduct::Part { name, rows: 0, bytes: 0, help };
                 $(
                     part.rows = self.$field.len();
-                    part.bytes += crate::conduct::bytes_soon(part.rows, self.$field.capacity(), size_of::<$type>());
+                    part.bytes += crate::conduct::bytes_soon(
+                        part.rows,
+                        crate::conduct::SLACK,
+                        self.$field.capacity(),
+                        size_of::<$type>(),
+                    );
                 )+
                 part
             }

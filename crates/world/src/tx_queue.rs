@@ -1,13 +1,13 @@
-//! What waits for a link that has no plain drop-tail queue: one queue of any discipline, or a queue for each host behind
-//! an air-link scheduler.
+//! What waits for a link that has no plain drop-tail queue: a drop-tail queue that is recorded, one queue of any discipline,
+//! or a queue for each host behind an air-link scheduler.
 
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{LinkId, Location};
 use crate::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
-use roamlab_packet::{Addr, Ecn, PacketId};
-use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
+use roamlab_packet::{Addr, DropReason, Dscp, Ecn, PacketId, PacketQueue};
+use roamlab_qdisc::{Gauges, Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
 use std::collections::BTreeMap;
 
@@ -70,8 +70,8 @@ impl Queue {
         cx.settle_drops(Location::Link(id));
         if let Some(packet) = &next {
             self.sample(id, cx);
-            if self.recorded && cx.pool[packet].header.tos.ecn() == Ecn::Ce {
-                cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
+            if self.recorded {
+                record_mark(id, packet, cx);
             }
         }
         next
@@ -92,10 +92,89 @@ fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
     QdiscCx { now, pool: &mut cx.pool, rate, dropped: &mut cx.dropped }
 }
 
+/// A packet leaves a recorded queue, with the mark of congestion or without.
+#[inline(always)]
+fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Cx) {
+    if cx.pool[packet].header.tos.ecn() == Ecn::Ce {
+        cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
+    }
+}
+
+/// A recorded drop-tail queue with a limit in packets: what it does besides being recorded is little, so that it does not
+/// go through a discipline.
+#[derive(Debug, Default)]
+pub struct RecordedLine {
+    /// How many packets may wait.
+    limit: u32,
+    waiting: PacketQueue,
+    bytes: u64,
+    /// Waiting packets with a code point.
+    forwarded: usize,
+}
+
+impl RecordedLine {
+    /// An empty line in which `limit` packets may wait.
+    pub fn new(limit: u32) -> RecordedLine {
+        RecordedLine { limit, ..RecordedLine::default() }
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        if cx.probes.wanted.packets {
+            let waiting = self.waiting.len() as usize;
+            cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
+        }
+        if self.waiting.len() < self.limit {
+            let entering = &cx.pool[&packet];
+            self.bytes += entering.wire_size().0;
+            self.forwarded += usize::from(entering.inner_tos().dscp() != Dscp::default());
+            self.waiting.push(packet, &mut cx.pool);
+        } else {
+            cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
+        }
+        self.sample(id, cx);
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, id: LinkId, cx: &mut Cx) -> Option<PacketId> {
+        let packet = self.waiting.pop(&cx.pool)?;
+        let leaving = &cx.pool[&packet];
+        self.bytes -= leaving.wire_size().0;
+        self.forwarded -= usize::from(leaving.inner_tos().dscp() != Dscp::default());
+        self.sample(id, cx);
+        record_mark(id, &packet, cx);
+        Some(packet)
+    }
+
+    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+        let (mut taken, all) = (Vec::new(), std::mem::take(&mut self.waiting));
+        (self.bytes, self.forwarded) = (0, 0);
+        for packet in all.drain(&cx.pool) {
+            let waiting = &cx.pool[&packet];
+            if wanted(waiting, &cx.pool) {
+                taken.push(packet);
+                continue;
+            }
+            self.bytes += waiting.wire_size().0;
+            self.forwarded += usize::from(waiting.inner_tos().dscp() != Dscp::default());
+            self.waiting.push(packet, &mut cx.pool);
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn sample(&self, id: LinkId, cx: &mut Cx) {
+        let gauges = Gauges { forwarded: self.forwarded, ..Gauges::default() };
+        cx.probes.queue(cx.now, id, self.waiting.len() as usize, Bytes(self.bytes), gauges);
+    }
+}
+
 /// What waits for a link.
 #[derive(Debug)]
 pub enum TxQueue {
-    /// All in one queue.
+    /// All in a recorded drop-tail queue.
+    Line(Box<RecordedLine>),
+    /// All in one queue of a discipline.
     Shared(Box<Queue>),
     /// Each host's packets in its own.
     Bearers(Box<Bearers>),
@@ -106,6 +185,7 @@ impl TxQueue {
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         match self {
+            TxQueue::Line(line) => line.enqueue(id, packet, cx),
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
         }
@@ -122,6 +202,10 @@ impl TxQueue {
         cx: &mut Cx,
     ) -> Option<PacketId> {
         match self {
+            TxQueue::Line(line) => {
+                line.enqueue(id, packet, cx);
+                line.dequeue(id, cx)
+            }
             TxQueue::Shared(queue) => queue.pass(id, packet, (rate, fell_idle), cx),
             TxQueue::Bearers(bearers) => {
                 if let Some(at) = fell_idle {
@@ -139,7 +223,7 @@ impl TxQueue {
     pub fn can_bypass(&self, size: Bytes) -> bool {
         match self {
             TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
-            TxQueue::Bearers(_) => false,
+            TxQueue::Line(_) | TxQueue::Bearers(_) => false,
         }
     }
 
@@ -147,6 +231,7 @@ impl TxQueue {
     #[inline(always)]
     pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         match self {
+            TxQueue::Line(line) => line.dequeue(id, cx),
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
         }
@@ -155,6 +240,7 @@ impl TxQueue {
     /// Removes the waiting packets that `wanted` selects, in order.
     pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
         match self {
+            TxQueue::Line(line) => line.take_matching(wanted, cx),
             TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
         }
@@ -162,8 +248,10 @@ impl TxQueue {
 
     /// Records the queue after packets were taken out. Bearers have recorded themselves.
     pub fn sample(&self, id: LinkId, cx: &mut Cx) {
-        if let TxQueue::Shared(queue) = self {
-            queue.sample(id, cx);
+        match self {
+            TxQueue::Line(line) => line.sample(id, cx),
+            TxQueue::Shared(queue) => queue.sample(id, cx),
+            TxQueue::Bearers(_) => {}
         }
     }
 
@@ -171,7 +259,7 @@ impl TxQueue {
     pub fn rate(&self, dst: Addr) -> Option<Rate> {
         match self {
             TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
-            TxQueue::Shared(_) => None,
+            TxQueue::Line(_) | TxQueue::Shared(_) => None,
         }
     }
 
@@ -187,6 +275,7 @@ impl TxQueue {
     #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
+            TxQueue::Line(line) => line.waiting.len() as usize,
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()

@@ -174,7 +174,7 @@ impl World {
         self.settle_record(conduct);
         let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
-            check_memory(self.planes.cx.probes.parts(), packets, limit, self.planes.cx.now)?;
+            check_memory(self.planes.cx.parts(), packets, limit, self.planes.cx.now)?;
         }
         Ok((conduct.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
     }

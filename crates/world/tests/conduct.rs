@@ -2,8 +2,9 @@
 //! scenario says and hardly means, and what it may amount to.
 
 use roamlab_engine::Bytes;
-use roamlab_world::{Conduct, Failure, Replication, Scenario, Table, estimate, run};
+use roamlab_world::{Column, Conduct, Failure, Replication, Scenario, Table, estimate, run};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 const VALID: &str = include_str!("bad_scenarios/valid.toml");
 const HANDOVER: &str = include_str!("../../../examples/handover.toml");
@@ -44,6 +45,16 @@ fn tables_that_are_not_wanted_are_not_recorded_and_change_no_other() {
     let memory = Some(Bytes(6_000_000));
     assert!(tables(HANDOVER, &Conduct { memory, ..Conduct::default() }).is_err());
     assert!(tables(HANDOVER, &Conduct { memory, tables: Some(&names), ..Conduct::default() }).is_ok());
+}
+
+#[test]
+fn signalling_that_is_not_wanted_takes_no_rows() {
+    let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"300 s\"");
+    let names = ["flows".to_owned(), "signalling".to_owned()];
+    let with =
+        |tables| Conduct { memory: Some(Bytes(3_200_000)), tables: Some(tables), ..Conduct::default() };
+    assert!(tables(&text, &with(&names)).is_err());
+    tables(&text, &with(&names[..1])).unwrap();
 }
 
 #[test]
@@ -108,4 +119,31 @@ fn what_has_no_effect_is_warned_of_by_field() {
         assert_eq!((warning.problem.field.as_str(), warning.line), (field, line));
         assert!(!warning.problem.help.is_empty(), "{warning}");
     }
+}
+
+#[test]
+fn a_capture_changes_no_other_table_and_has_the_bytes_of_each_packet() {
+    let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"12 s\"");
+    let places = ["bs1/air", "fa1", "fa2->bs2"].map(str::to_owned);
+    let plain = tables(&text, &Conduct::default()).unwrap();
+    let captured = tables(&text, &Conduct { capture: Some(&places), ..Conduct::default() }).unwrap();
+    let (frames, bytes) = match &captured[plain.len()..] {
+        [frames, bytes] => (frames, bytes),
+        other => panic!("{} tables more", other.len()),
+    };
+    // Ends of transmissions that nobody waits for are events where they are shown.
+    let of =
+        |tables: &[Table]| tables.iter().filter(|table| table.name != "census").cloned().collect::<Vec<_>>();
+    assert!(of(&plain) == of(&captured[..plain.len()]), "the record of the run is as without");
+    let column = |name: &str| &frames.columns.iter().find(|(column, _)| *column == name).unwrap().1;
+    let (Column::U64(ends), Column::Words(codes, names), Column::U8(bytes)) =
+        (column("end"), column("place"), &bytes.columns[0].1)
+    else {
+        panic!("columns of other kinds")
+    };
+    assert!(ends.len() > 1000 && ends.last() == Some(&(bytes.len() as u64)));
+    let starts = std::iter::once(&0).chain(ends);
+    assert!(starts.zip(ends).all(|(&start, &end)| bytes[start as usize] == 0x45 && end - start >= 28));
+    let seen: BTreeSet<&str> = codes.iter().map(|&code| names[code as usize].as_str()).collect();
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["bs1/air", "fa2->bs2"]);
 }

@@ -4,7 +4,7 @@ mod lab;
 
 use lab::{results, rows};
 use roamlab_engine::Rng;
-use roamlab_world::{Replication, Scenario, Table};
+use roamlab_world::{Conduct, Replication, Scenario, Table, run};
 use std::fmt::Write;
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
@@ -201,8 +201,14 @@ fn only_what_is_the_link_of_one_feeder_and_plain_is_computed_ahead() {
         "a link that changes neither feeds others nor is fed, and it is every link's neighbour"
     );
     let traced = Replication { trace: Some(1), ..DRAW };
-    let [plain, fused] = [text.clone(), text + FUSED].map(|text| results(&text, traced));
+    let [plain, fused] = [text.clone(), text.clone() + FUSED].map(|text| results(&text, traced));
     assert!(plain == fused, "a traced run");
+    let places = ["*".to_owned()];
+    let [plain, fused] = [text.clone(), text + FUSED].map(|text| {
+        let scenario = Scenario::parse(&text, "lab.toml").unwrap();
+        run(&scenario, DRAW, &Conduct { capture: Some(&places), ..Conduct::default() }).unwrap()
+    });
+    assert!(plain == fused, "a captured run");
 }
 
 #[test]

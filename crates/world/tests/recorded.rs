@@ -1,6 +1,8 @@
-//! Links that are driven by a recording.
+//! Links that are driven by a recording, and hosts that are.
 
 mod lab;
+#[path = "recorded/schedule.rs"]
+mod schedule;
 
 use lab::{results, rows};
 use roamlab_world::{Conduct, Located, Replication, Scenario, run};

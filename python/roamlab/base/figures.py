@@ -20,14 +20,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours: told apart with any colour vision; the line styles tell them apart in grey.
-_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+FONT = "'DejaVu Sans',Verdana,sans-serif"
+"""The font of pages and drawings; Matplotlib's figures bring its first one with them."""
+
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+"""Okabe and Ito's colours: told apart with any colour vision; the line styles tell them apart in grey."""
+
+HATCHES = {BLUE: "", VERMILION: "///", GREEN: "...", PINK: "xxx", ORANGE: "\\\\\\", SKY: "+++"}
+"""The pattern of a bar of each colour, which tells it apart in grey."""
+
+COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 _DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3))]
 
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.grid": True,
-    "axes.prop_cycle": cycler(color=_COLOURS) + cycler(linestyle=_DASHES),
+    "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=_DASHES),
     "axes.spines.right": False,
     "axes.spines.top": False,
     # On top of the axes, without a search for what might be in its way.
@@ -47,6 +55,11 @@ STYLE: dict[str, Any] = {
 }
 
 
+def bar(colour: str) -> dict[str, Any]:
+    """How a bar of this colour is filled."""
+    return {"color": colour, "hatch": HATCHES[colour], "edgecolor": "0.2", "linewidth": 0.5}
+
+
 @dataclass(frozen=True)
 class SavedFigure:
     """A figure on disk, as SVG and mostly as PNG, with the sentence that stands under it."""
@@ -54,6 +67,11 @@ class SavedFigure:
     caption: str
     png: Path | None
     svg: Path
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other figures of its folder."""
+        return self.svg.stem
 
 
 @cache

@@ -13,7 +13,8 @@ from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.robustness import Known
 from roamlab.papers.runs import SEED, Batch
-from roamlab.showing.report import Assumption, Measured, Report, Row, Table
+from roamlab.showing.page import Measured, Row, Table
+from roamlab.showing.report import Assumption, Report
 from roamlab.statistics.claims import interval_text
 from roamlab.statistics.space import Outcome, Setting, beside, changes, explore
 
@@ -134,9 +135,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     page = Report(
         title=f"{space.title}: the space of readings",
         paper=f"What the paper leaves open, as {len(space.axes)} axes. Each setting has one value on each.",
-        summary=" ".join(
-            f"{robust.claim}: {line(space, robust, confirmed)}." for robust in found.claims.values()
-        ),
+        headline=_headline(found),
         claims=(),
         figures=[known.draw_map(session.figures)],
         tables=tables,
@@ -155,6 +154,15 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
         ),
     )
     return page, data
+
+
+def _headline(found: Explored) -> str:
+    """How many claims turn, in one sentence."""
+    of = found.claims.values()
+    turning = [robust.claim for robust in of if robust.turning is not None]
+    never = f"{len(of) - len(turning)} of {len(of)} claims keep their verdict, or become undecided, in all"
+    names = f": {', '.join(turning)}" if turning else ""
+    return f"{never} {len(found.tried)} settings; {len(turning)} turn{names}."
 
 
 def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> Table:

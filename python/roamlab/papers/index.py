@@ -63,7 +63,9 @@ def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool])
     found = reproducing.reproduce(name, session)
     write_json(found.claims, folder / "claims.json", found.robustness)
     report.write(found, folder / "report.html")
-    return report.Chapter(name, found.title, found.paper, found.claims, found.robustness, found.searched)
+    return report.Chapter(
+        name, found.title, found.paper, found.headline, found.claims, found.robustness, found.searched
+    )
 
 
 def counts(claims: Sequence[Claim]) -> dict[str, int]:

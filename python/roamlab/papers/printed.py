@@ -5,6 +5,7 @@ A paper's package has them as data, `printed.toml`: a list `number`, each with
 * `what`, `where` (in the paper), `unit`, and `value`, a number or the two ends of a range;
 * where ours stands in the report: `claim` and `measure`, or `table`, the `row`'s first cells and the `column`;
   `factor` (default 1) takes it to the unit;
+* `of`: the claim that it belongs to, where it is no claim's measure;
 * `near`: what would bring ours near, told where they are apart by more than `APART`; with `under`, the place of
   the number then, given as ours is.
 """
@@ -17,12 +18,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from roamlab.showing.report import Measured, Table
+from roamlab.showing.page import Measured, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roamlab.showing.report import Report, Row
+    from roamlab.showing.page import Row
+    from roamlab.showing.report import Report
 
 DATA = "printed.toml"
 APART = 1.5
@@ -44,6 +46,8 @@ class Printed:
     near: str
     under: Mapping[str, Any] | None
     """Where ours stands then."""
+    claim: str
+    """Whose card shows it."""
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Printed:
@@ -66,6 +70,7 @@ class Printed:
             entry.get("factor", 1.0),
             entry.get("near", ""),
             entry.get("under"),
+            entry["of"] if "of" in entry else entry["claim"],
         )
 
     def ratio(self, ours: float) -> float:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.runs import SEED
-from roamlab.showing.report import Assumption, Measured, Table
-from roamlab.statistics.claims import VERDICTS
+from roamlab.showing.page import Measured, Table
+from roamlab.showing.report import Assumption
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from roamlab.statistics.claims import Claim
+    from roamlab.statistics.claims import Claim, Verdict
 
 
 def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, str], ...]:
@@ -30,12 +30,17 @@ def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, s
     )
 
 
-def summary(decided: Sequence[Claim]) -> str:
-    """Which claims got which verdict."""
-    count = {verdict: [claim.id for claim in decided if claim.verdict == verdict] for verdict in VERDICTS}
-    return (
-        "; ".join(f"{len(ids)} {verdict} ({', '.join(ids)})" for verdict, ids in count.items() if ids) + "."
-    )
+_SAID: dict[Verdict, str] = {
+    "holds": "The paper's main claim holds",
+    "contradicted": "The paper's main claim is contradicted",
+    "undecided": "The paper's main claim is undecided",
+}
+
+
+def headline(decided: Sequence[Claim], main: str) -> str:
+    """What became of the main claim, by its name, in one sentence."""
+    (claim,) = (each for each in decided if each.id == main)
+    return f"{_SAID[claim.verdict]}: {claim.statement}"
 
 
 NS2 = Assumption(

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from roamlab import papers
 from roamlab.papers import printed, robustness
 from roamlab.papers.reporting import write_csv
-from roamlab.showing.report import Table
+from roamlab.showing.page import Table
 from roamlab.statistics.claims import corrected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roamlab.papers import Session
-    from roamlab.showing.report import Report, Row
+    from roamlab.showing.page import Row
+    from roamlab.showing.report import Report
     from roamlab.statistics.claims import Claim
 
 
@@ -32,7 +33,12 @@ def reproduce(name: str, session: Session) -> Report:
         tables["printed"] = printed.table(numbers, found)
     for stem, table in tables.items():
         write_csv(table, session.tables / f"{stem}.csv")
-    found = replace(found, tables=[*reversed(tables.values()), *found.tables])
+    beside = {
+        claim.id: printed.table(of, found)
+        for claim in found.claims
+        if (of := [number for number in numbers if number.claim == claim.id])
+    }
+    found = replace(found, tables=[*reversed(tables.values()), *found.tables], numbers=beside)
     if known is None:
         return found
     return replace(

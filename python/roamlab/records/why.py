@@ -55,7 +55,7 @@ def lines(results: Results, table: str, row: int) -> list[str]:
     asked = results.table(table).row(row, named=True)
     shown = [f"{table} {row}: {_words(asked, skip=('cause', *_TIMES))}"]
     shown += [
-        f"{'  ' * depth}{_seconds(step['time_ns'])} {_step(step)}"
+        f"{'  ' * depth}{_seconds(step['time_ns'])} {step_words(step)}"
         for depth, step in enumerate(chain.iter_rows(named=True), start=1)
     ]
     return shown if chain.height else [*shown, "  nothing led to it that is recorded"]
@@ -64,7 +64,7 @@ def lines(results: Results, table: str, row: int) -> list[str]:
 _TIMES = ("rto_ns", "cwnd", "ssthresh")
 
 
-def _step(step: dict[str, Any]) -> str:
+def step_words(step: dict[str, Any]) -> str:
     """`loss early-drop at bs2/air, flow moving, segment 7, packet 12`."""
     parts = [" ".join(filter(None, (step["kind"], step["name"])))]
     if step["place"]:

@@ -25,12 +25,14 @@ def run(
     run: int = 0,
     trace: int | None = None,
     memory: int | None = None,
+    capture: list[str] | None = None,
 ) -> Results:
     """Simulate `scenario`, or the one in the file at this path. Equal arguments give equal results, on every machine.
 
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
-    is to be recorded. Raises `MemoryLimitError` before the run's record takes more than `memory` bytes, as a rule a
-    quarter of what the machine has left. A run that takes long shows its progress.
+    is to be recorded; `capture` names nodes and links whose packets are to stand in the tables `frames` and
+    `frame_bytes`, names of others are passed over. Raises `MemoryLimitError` before the run's record takes more than
+    `memory` bytes, as a rule a quarter of what the machine has left. A run that takes long shows its progress.
     """
     scenario = of(scenario)
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
@@ -43,5 +45,5 @@ def run(
             )
     limit = memory_per_run(given=memory)
     with simulated_time(scenario.outline.duration_ns) as tell:
-        tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell)
+        tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell, capture)
     return from_engine(tables, describe(scenario, seed, run))

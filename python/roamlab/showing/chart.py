@@ -80,8 +80,8 @@ class Chart:
     """The lifelines, from left to right."""
     messages: tuple[Message, ...]
     notes: tuple[Note, ...]
-    broadcasts: int
-    """Messages about no host in the same span, which are left out."""
+    beside: tuple[Message, ...]
+    """Messages about no host in the same span, which are not drawn; `*` is a broadcast's destination."""
 
     @property
     def title(self) -> str:
@@ -89,20 +89,24 @@ class Chart:
         old, new = self.cells
         return f"{self.host}: {f'handover {self.visit}, {old} to {new}' if old else f'first visit, {new}'}"
 
-    def text(self) -> str:
-        """A line for each message and note: time in s, who (from -> to), what."""
+    def text(self, *, everything: bool = False) -> str:
+        """A line for each message and note: time in s, who (from -> to), what.
+
+        `everything`: also the messages about no host.
+        """
         rows = [
             (note.time_ns, 0, note.node, f"{'#' if note.is_data else '*'} {note.text}") for note in self.notes
         ]
-        for message in self.messages:
+        for message in (*self.messages, *(self.beside if everything else ())):
             who = f"{message.source} -> {message.destination}"
             rows.append(
-                (message.sent_ns, 1, who, f"{message.name}, {message.size_bytes} B, {_outcome(message)}")
+                (message.sent_ns, 1, who, f"{message.name}, {message.size_bytes} B, {outcome(message)}")
             )
         rows.sort(key=lambda row: row[:2])
         width = max((len(who) for _, _, who, _ in rows), default=0)
         lines = [f"{seconds(time)}  {who:<{width}}  {what}" for time, _, who, what in rows]
-        lines.append(f"left out: {self.broadcasts} messages about no host")
+        if not everything:
+            lines.append(f"left out: {len(self.beside)} messages about no host")
         return "\n".join([self.title, *lines]) + "\n"
 
 
@@ -112,7 +116,8 @@ def seconds(time_ns: int) -> str:
     return f"{whole}.{rest:09d}"
 
 
-def _outcome(message: Message) -> str:
+def outcome(message: Message) -> str:
+    """How it ended, for people."""
     if message.arrived_ns is not None:
         return f"arrives {seconds(message.arrived_ns)}"
     if message.loss is None:
@@ -156,6 +161,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
     messages = [_message(row, host) for row in shown.iter_rows(named=True)]
     manifest = results.manifest
     about_none = rows.filter((pl.col("host") == "") & pl.col("sent_ns").is_between(first, last))
+    beside = about_none.filter(~pl.col("id").is_in(heard["id"].implode())).sort("sent_ns", "id")
     return Chart(
         host,
         visit,
@@ -165,7 +171,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
         lifelines(parameters, host, cells, messages, {note.node for note in notes}),
         tuple(messages),
         tuple(sorted(notes, key=lambda note: note.time_ns)),
-        about_none.height - heard.height,
+        tuple(_message(row, _BROADCAST) for row in beside.iter_rows(named=True)),
     )
 
 

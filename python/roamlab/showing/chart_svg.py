@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from roamlab.base.figures import FONT
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,7 +26,7 @@ _LETTER, _SMALL_LETTER = 7.6, 6.3
 
 _INK, _GREY, _PHASE, _DATA, _LOST = "#1b1f24", "#69717a", "#0072B2", "#00795a", "#b00020"
 _STYLE = f"""
-text{{font:13px 'DejaVu Sans',Verdana,sans-serif;fill:{_INK}}}
+text{{font:13px {FONT};fill:{_INK}}}
 .title{{font-size:17px;font-weight:bold}}.small{{font-size:11px;fill:{_GREY}}}
 .node{{font-weight:bold;text-anchor:middle}}.time{{font-size:11px;text-anchor:end;fill:{_GREY}}}
 .message text{{text-anchor:middle;stroke:#fff;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}}
@@ -311,5 +313,9 @@ def _foot(canvas: _Canvas, made: Chart, bottom: float) -> None:
             "small",
         )
     )
-    left_out = f"{made.broadcasts} messages about no host are left out." if made.broadcasts else ""
+    left_out = (
+        f"Not drawn: {len(made.beside)} messages about no host; `roamlab chart --text --all` lists them."
+        if made.beside
+        else ""
+    )
     canvas.add(_text(20, bottom + 44, f"Under a message: its size and how long it took. {left_out}", "small"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
+from roamlab.base.figures import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +29,9 @@ _INCHES = 0.7
 _RINGS: dict[str, dict[str, Any]] = {
     role: {"marker": marker, "markersize": 12, "markerfacecolor": "none", "color": colour, "linestyle": ""}
     for role, marker, colour in (
-        ("anchor point", "o", "#CC79A7"),
-        ("gateway of the domain", "D", "#E69F00"),
-        ("MME", "h", "#56B4E9"),
+        ("anchor point", "o", PINK),
+        ("gateway of the domain", "D", ORANGE),
+        ("MME", "h", SKY),
     )
 }
 """Around the nodes with a role in the mobility protocol."""
@@ -140,7 +141,7 @@ def _drawn(
                 line.set_gid(f"link-{one}-{other}")
         for name, place in places.items():
             is_cell = name in cells
-            marker, colour = ("^", "#009E73") if is_cell else ("s", "#0072B2")
+            marker, colour = ("^", GREEN) if is_cell else ("s", BLUE)
             (point,) = axes.plot(*place, marker, color=colour, markersize=5 if is_cell else 7, zorder=3)
             point.set_gid(f"{'cell' if is_cell else 'node'}-{name}")
             axes.annotate(
@@ -165,17 +166,17 @@ def _legend(
 ) -> None:
     """What the signs mean that are in the drawing."""
     signs = [
-        ("node", {"marker": "s", "color": "#0072B2", "linestyle": ""}),
+        ("node", {"marker": "s", "color": BLUE, "linestyle": ""}),
         ("link", {"color": "0.45", "linestyle": "-"}),
     ]
     if backhauls:
         signs += [
-            ("base station", {"marker": "^", "color": "#009E73", "linestyle": ""}),
+            ("base station", {"marker": "^", "color": GREEN, "linestyle": ""}),
             ("backhaul", {"color": "0.45", "linestyle": ":"}),
         ]
     if hosts:
         signs.append(
-            ("hosts, and the ways that they go from cell to cell", {"color": "#D55E00", "linestyle": "-"})
+            ("hosts, and the ways that they go from cell to cell", {"color": VERMILION, "linestyle": "-"})
         )
     signs += [(role, _RINGS[role]) for role in roles]
     handles = [axes.plot([], [], label=label, **style)[0] for label, style in signs]
@@ -193,11 +194,11 @@ def _hosts(axes: Any, places: Mapping[str, NDArray[np.float64]], hosts: Sequence
     for cell, there in begins.items():
         text = ", ".join(there) if len(there) <= 2 else f"{there[0]} and {len(there) - 1} others"
         note = axes.annotate(
-            text, places[cell], (0, -10), textcoords="offset points", ha="center", fontsize=6, color="#D55E00"
+            text, places[cell], (0, -10), textcoords="offset points", ha="center", fontsize=6, color=VERMILION
         )
         note.set_gid(f"hosts-{cell}")
     ways = Counter((one, other) for route in routes for one, other in pairwise(route))
     for (one, other), _ in sorted(ways.items()):
-        bent = {"arrowstyle": "->", "color": "#D55E00", "connectionstyle": "arc3,rad=0.25", "lw": 0.9}
+        bent = {"arrowstyle": "->", "color": VERMILION, "connectionstyle": "arc3,rad=0.25", "lw": 0.9}
         arrow = axes.annotate("", places[other], places[one], arrowprops=bent, zorder=2)
         arrow.arrow_patch.set_gid(f"way-{one}-{other}")

@@ -1,25 +1,24 @@
-"""A report: one HTML file that needs nothing else, neither network nor folder."""
+"""A report: one HTML file that needs nothing else. First what was found, then each claim, then how."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from roamlab.statistics.claims import NOT_SEARCHED, VERDICTS, corrected, interval_text
+from roamlab.base.figures import SavedFigure
+from roamlab.showing import cards, page
+from roamlab.showing.chart import outcome
+from roamlab.showing.chart_svg import svg
+from roamlab.showing.page import Table
+from roamlab.statistics.claims import NOT_SEARCHED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from roamlab.base.figures import SavedFigure
+    from roamlab.showing.chart import Chart
     from roamlab.statistics.claims import Claim
-    from roamlab.statistics.stats import Interval
-
-MAX_SVG_BYTES = 400_000
-"""A larger drawing is shown as its PNG."""
 
 
 @dataclass(frozen=True)
@@ -41,41 +40,30 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A cell with a mean and its interval, written with the digits of `form`."""
+class Handover:
+    """The messages of a handover as a chart, and as a table those that it has no room for."""
 
-    interval: Interval
-    form: str = ".4g"
-
-    def __str__(self) -> str:
-        effect, low, high = (
-            format(number, self.form)
-            for number in (self.interval.effect, self.interval.low, self.interval.high)
-        )
-        return f"{effect} ({low} … {high})"
-
-
-Row: TypeAlias = Sequence[str | Measured]
+    chart: SavedFigure
+    beside: Table
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of results."""
+class Finding:
+    """Something that was found, told in sentences."""
 
     title: str
-    headings: Sequence[str]
-    rows: Sequence[Row]
+    sentences: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a reproduction found."""
+    """What was found."""
 
     title: str
     paper: str
-    """The paper's full citation."""
-    summary: str
-    """What was found, in a few sentences."""
+    """The paper's full citation, or what the page is about."""
+    headline: str
+    """What was found, in one sentence."""
     claims: Sequence[Claim]
     figures: Sequence[SavedFigure]
     tables: Sequence[Table]
@@ -83,27 +71,188 @@ class Report:
     assumptions: Sequence[Assumption]
     origin: Sequence[tuple[str, str]]
     """What made it: version, build, seed, runs."""
+    main: str = ""
+    """The claim that the headline is about; empty: none."""
+    lead: str = ""
+    """Name of the figure that carries the headline; empty: the first."""
+    shows: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The names of each claim's figures."""
+    findings: Sequence[Finding] = ()
+    """What a page without claims tells."""
+    handovers: Sequence[Handover] = ()
+    """Shown message by message."""
+    numbers: Mapping[str, Table] = field(default_factory=dict)
+    """The paper's numbers beside ours, by claim."""
     robustness: Mapping[str, str] = field(default_factory=dict)
     """Where each claim holds, in one line."""
     searched: str = ""
     """What that is from."""
+    source: str = ""
+    """The scenario, as text."""
 
 
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
-h1{line-height:1.2}table{border-collapse:collapse;width:100%;font-size:13px}
-th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid #d5dae0}
-td.number{text-align:right;white-space:nowrap}figure{margin:2rem 0}img{width:100%;height:auto}
-figcaption{color:#444}.holds{color:#0a6b3d}.contradicted{color:#b00020}.undecided{color:#8a5a00}
-.verdict{font-weight:600}.scroll{overflow-x:auto}
-@media(prefers-color-scheme:dark){body{background:#14171a;color:#e4e7ea}figcaption{color:#b5bcc4}
-img{background:#fff}.holds{color:#5fd39a}.contradicted{color:#ff7b8a}.undecided{color:#e7b65c}}
-"""
+def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
+    """Draw a handover's messages as `name`.svg; those that the chart has no room for become a table."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.svg"
+    path.write_text(svg(made), encoding="utf-8")
+    rows = [
+        (
+            f"{(each.sent_ns - made.zero_ns) / 1e6:.3f}",
+            each.name,
+            each.source,
+            "all that hear it" if each.destination == "*" else each.destination,
+            str(each.size_bytes),
+            outcome(each),
+        )
+        for each in made.beside
+    ]
+    headings = ("sent [ms, as in the chart]", "message", "from", "to", "size [B]", "outcome [s]")
+    title = f"{len(rows)} messages about no host in the same time, which the chart does not draw"
+    return Handover(SavedFigure(caption, None, path), Table(title, headings, rows))
 
 
 def write(report: Report, path: Path) -> None:
-    """Write the report as one HTML file."""
-    path.write_text(_page(report), encoding="utf-8")
+    """Write the report as one HTML file. Raises `LookupError` if it names a claim or a figure that it has not."""
+    named = {report.main, *report.shows, *report.numbers} - {""}
+    if unknown := sorted(named - {claim.id for claim in report.claims}):
+        raise LookupError(f"the report has no claim {', '.join(unknown)}")
+    path.write_text(page.html(report.title, _body(report)), encoding="utf-8")
+
+
+_RULE = """<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
+the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>. In the
+drawings the claimed range is the grey ground, the measured effect the point, and its interval the line.</p>
+"""
+
+
+class _Figures:
+    """The figures in the order in which the page shows them; each is shown once, and then linked."""
+
+    def __init__(self, report: Report) -> None:
+        self._left = {figure.name: figure for figure in report.figures}
+        self._charts = {each.chart.name for each in report.handovers}
+        self._numbers: dict[str, int] = {}
+
+    def show(self, names: Sequence[str]) -> str:
+        """These figures, or where they stand."""
+        return "".join(map(self._show, names))
+
+    def rest(self) -> str:
+        """All that were not shown yet."""
+        return self.show(list(self._left))
+
+    def chart(self, chart: SavedFigure) -> str:
+        """A drawing that is larger than the page."""
+        self._numbers[chart.name] = number = len(self._numbers) + 1
+        return page.figure(chart, number, wide=True)
+
+    def _show(self, name: str) -> str:
+        if name in self._numbers:
+            return f'<p><a href="#{escape(page.anchor(name))}">See figure {self._numbers[name]}</a></p>'
+        if name in self._charts:
+            return f'<p><a href="#{escape(page.anchor(name))}">See the handover message by message</a></p>'
+        if name not in self._left:
+            raise LookupError(f"the report has no figure {name!r}")
+        self._numbers[name] = number = len(self._numbers) + 1
+        return page.figure(self._left.pop(name), number)
+
+
+def _body(report: Report) -> str:
+    figures = _Figures(report)
+    names = [figure.name for figure in report.figures]
+    lead = figures.show([report.lead or names[0]]) if names else ""
+    claims = _claims(report, figures)
+    several = len(report.handovers) > 1
+    charts = "".join(_handover(each, figures, folded=several) for each in report.handovers)
+    source = (
+        page.box(f"<pre>{escape(report.source)}</pre>", "the scenario", "scroll") if report.source else ""
+    )
+    parts = {
+        "Claims": claims,
+        "What was found": "".join(map(_finding, report.findings)),
+        "Message by message": charts,
+        "More figures": figures.rest(),
+        "Methods and readings": _methods(report),
+        "Tables": "".join(_folded(each) for each in report.tables if each.rows),
+        "Scenario": page.folded("as it was written", source) if source else "",
+        "Origin": page.table("origin", ("what", "value"), report.origin),
+    }
+    parts = {title: text for title, text in parts.items() if text}
+    links = "".join(f'<li><a href="#{_section(title)}">{title}</a></li>' for title in parts)
+    sections = "".join(f'<h2 id="{_section(title)}">{title}</h2>{text}' for title, text in parts.items())
+    paper = f'<p class="quiet">{page.prose(report.paper)}</p>'
+    main = [claim for claim in report.claims if claim.id == report.main]
+    behind = "".join(
+        cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)})
+        for claim in main
+    )
+    about = f'{lead}{behind}{paper}<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
+    every = (
+        f"<div>{cards.tally_bar(report.claims)}{cards.overview(report.claims)}</div>" if report.claims else ""
+    )
+    decided = "".join(f'<p class="decided">{escape(cards.decided(claim))}</p>' for claim in main)
+    return f"""<h1>{escape(report.title)}</h1>
+<p class="headline">{escape(report.headline)}</p>{decided}
+<div class="lead{"" if every else " alone"}"><div>{about}</div>{every}</div>
+{sections}"""
+
+
+def _section(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _claims(report: Report, figures: _Figures) -> str:
+    if not report.claims:
+        return ""
+    stands = cards.standing(report.claims)
+    searched = f'<p class="quiet">{page.prose(report.searched)}</p>' if report.searched else ""
+    return f"{_RULE}{searched}" + "".join(
+        cards.card(
+            claim,
+            report.robustness.get(claim.id, NOT_SEARCHED),
+            report.numbers.get(claim.id),
+            figures.show(report.shows.get(claim.id, ())),
+            stands[claim.id],
+        )
+        for claim in report.claims
+    )
+
+
+def _handover(of: Handover, figures: _Figures, *, folded: bool) -> str:
+    shown = figures.chart(of.chart) + (_folded(of.beside) if of.beside.rows else "")
+    return page.folded(of.chart.caption, shown) if folded else shown
+
+
+def _finding(of: Finding) -> str:
+    first, *rest = of.sentences
+    told = "".join(f"<li>{escape(sentence)}</li>" for sentence in rest)
+    steps = f"<ul>{told}</ul>" if told else ""
+    return (
+        f'<article class="card undecided"><h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}</article>'
+    )
+
+
+def _folded(table: Table) -> str:
+    return page.folded(table.title, page.table(table.title, table.headings, table.rows))
+
+
+def _methods(report: Report) -> str:
+    parts = {
+        "Parameters": (
+            ("parameter", "value", "source"),
+            [(row.name, row.value, row.source) for row in report.parameters],
+        ),
+        "Readings of open points": (
+            ("open point", "reading", "why"),
+            [(row.point, row.reading, row.reason) for row in report.assumptions],
+        ),
+    }
+    return "".join(
+        page.folded(title, page.table(title, headings, rows))
+        for title, (headings, rows) in parts.items()
+        if rows
+    )
 
 
 @dataclass(frozen=True)
@@ -115,6 +264,7 @@ class Chapter:
     title: str
     paper: str
     """The paper's full citation."""
+    headline: str
     claims: Sequence[Claim]
     robustness: Mapping[str, str]
     """What a search through the paper's readings found of each claim, if one was made."""
@@ -133,154 +283,18 @@ def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str
     `further`: what there is beside them, and its address, empty if it was not made.
     """
     every = [claim for chapter in chapters for claim in chapter.claims]
-    summary = f"{len(chapters)} papers, {tally(every)}"
     parts = "".join(
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
-        f"<p>{escape(chapter.paper)}<br>{escape(tally(chapter.claims))}<br>{escape(chapter.searched)}</p>"
-        f"{_indexed(chapter)}"
+        f'<p class="statement">{escape(chapter.headline)}</p>{cards.tally_bar(chapter.claims)}'
+        f'{cards.overview(chapter.claims, chapter.robustness, chapter.address)}<p class="quiet">'
+        f"{escape(chapter.paper)} {page.prose(chapter.searched)}</p>"
         for chapter in chapters
     )
-    text, address = map(escape, further)
+    text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
-    body = f"<p>{escape(summary)}</p><p>{beside}</p>{_RULE}{parts}"
-    path.write_text(_html("All papers", body), encoding="utf-8")
-
-
-def tally(claims: Sequence[Claim]) -> str:
-    """How many claims there are, and how many of each verdict."""
-    verdicts = [claim.verdict for claim in claims]
-    found = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
-    return f"{len(verdicts)} claims: {', '.join(found)}."
-
-
-def _indexed(chapter: Chapter) -> str:
-    rows = [
-        f'<tr><td><a href="{escape(chapter.address)}#{escape(claim.id)}"><b>{escape(claim.id)}</b></a><br>'
-        f'{escape(claim.statement)}</td><td class="verdict {claim.verdict}">{claim.verdict}</td>'
-        f"<td>{escape(claim.failing or claim.deciding.what)}</td>"
-        f'<td class="number">{claim.deciding.measured.effect:.4g} {escape(claim.deciding.unit)}</td>'
-        f'<td class="number">{escape(interval_text(claim.deciding.measured))}</td>'
-        f'<td class="number">{escape(str(claim.deciding.claimed))}</td>'
-        f"<td>{escape(chapter.robustness.get(claim.id, NOT_SEARCHED))}</td></tr>"
-        for claim in chapter.claims
-    ]
-    headings = (
-        "claim",
-        "verdict",
-        "deciding measure, or which of several fail",
-        "effect",
-        "95 % interval",
-        "claimed",
-        "robustness",
+    headline = f"{len(chapters)} papers, {cards.tally(every)}"
+    body = (
+        f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}<p>{beside}</p>'
+        f"{_RULE}{parts}"
     )
-    return _wrap(headings, rows)
-
-
-_RULE = """<p>A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes the rest;
-it is <b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>.</p>
-"""
-
-
-def _html(title: str, body: str) -> str:
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(title)}</title><style>{_STYLE}</style></head><body>
-<h1>{escape(title)}</h1>
-{body}
-</body></html>
-"""
-
-
-def _page(report: Report) -> str:
-    figures = "".join(_figure(figure, at) for at, figure in enumerate(report.figures, start=1))
-    parameters = _table(
-        ("parameter", "value", "source"), [(row.name, row.value, row.source) for row in report.parameters]
-    )
-    assumptions = _table(
-        ("open point", "reading", "why"), [(row.point, row.reading, row.reason) for row in report.assumptions]
-    )
-    tables = "".join(
-        f"<h2>{escape(table.title)}</h2>{_table(table.headings, table.rows)}" for table in report.tables
-    )
-    searched = f"<p>{escape(report.searched)}</p>" if report.searched else ""
-    claims = (
-        f"<h2>Claims</h2>\n{_RULE}{searched}{_claims(report.claims, report.robustness)}"
-        if report.claims
-        else ""
-    )
-    body = f"""<p>{escape(report.paper)}</p>
-<p>{escape(report.summary)}</p>
-{claims}
-<h2>Figures</h2>
-{figures}
-{tables}
-<h2>Parameters</h2>
-{parameters}
-<h2>Assumptions</h2>
-{assumptions}
-<h2>Origin</h2>
-{_table(("what", "value"), report.origin)}"""
-    return _html(report.title, body)
-
-
-def _claims(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
-    among = {(each.claim, each.measure.what): each.verdict for each in corrected(claims)}
-    rows = []
-    for claim in claims:
-        for at, measure in enumerate(claim.measures):
-            span = f' rowspan="{len(claim.measures)}"'
-            first = (
-                f'<tr id="{escape(claim.id)}">'
-                f"<td{span}><b>{escape(claim.id)}</b><br>{escape(claim.statement)}</td>"
-                f'<td{span}><span class="verdict {claim.verdict}">{claim.verdict}</span>'
-                f"<br>{escape(claim.failing)}<br>{escape(robustness.get(claim.id, NOT_SEARCHED))}</td>"
-            )
-            last = f"<td{span}>{escape(claim.reading)}</td><td{span}>{escape(claim.why)}</td>"
-            stands = among.get((claim.id, measure.what), measure.verdict) == measure.verdict
-            rows.append(
-                f"{first if at == 0 else '<tr>'}"
-                f'<td>{escape(measure.what)}<br><span class="{measure.verdict}">{measure.verdict}</span>'
-                f"{'' if stands else ', undecided among so many comparisons (Holm)'}</td>"
-                f'<td class="number">{measure.measured.effect:.4g} {escape(measure.unit)}</td>'
-                f'<td class="number">{escape(interval_text(measure.measured))}</td>'
-                f'<td class="number">{escape(str(measure.claimed))}</td>'
-                f'<td class="number">{measure.measured.runs}</td>{last if at == 0 else ""}</tr>'
-            )
-    headings = (
-        "claim",
-        "verdict, robustness",
-        "measure",
-        "effect",
-        "95 % interval",
-        "claimed",
-        "runs",
-        "reading",
-        "why",
-    )
-    return _wrap(headings, rows)
-
-
-def _table(headings: Sequence[str], rows: Iterable[Row]) -> str:
-    return _wrap(
-        headings,
-        ["<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows],
-    )
-
-
-def _wrap(headings: Sequence[str], rows: Sequence[str]) -> str:
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _figure(figure: SavedFigure, number: int) -> str:
-    """As an image with the data in it: a drawing in an `img` can neither run scripts nor load anything."""
-    source, kind = figure.svg, "svg+xml"
-    if figure.png is not None and figure.svg.stat().st_size > MAX_SVG_BYTES:
-        source, kind = figure.png, "png"
-    data = base64.b64encode(source.read_bytes()).decode("ascii")
-    caption = escape(figure.caption)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/{kind};base64,{data}">'
-        f"<figcaption>Figure {number}. {caption}</figcaption></figure>"
-    )
+    path.write_text(page.html("All papers", body), encoding="utf-8")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIRST, WORST = 20, 5
 """So many flows are shown: the first, and of the others those with the least goodput."""
 
-_COLUMNS = {
+COLUMNS = {
     "flow": "flow",
     "kind": "kind",
     "delivered_pkts": "delivered [pkt]",
@@ -42,15 +42,15 @@ def _flow_table(flows: pl.DataFrame, folder: Path) -> Table:
     from rich.text import Text
 
     table = Table(title="Flows")
-    for column, heading in _COLUMNS.items():
+    for column, heading in COLUMNS.items():
         table.add_column(Text(heading), justify="left" if column in ("flow", "kind") else "right")
     factor, unit = scale(flows["goodput_bps"], "bit/s")
     table.add_column(Text(f"goodput [{unit}]"), justify="right")
 
     def add(rows: pl.DataFrame) -> None:
-        for row in rows.select(*_COLUMNS, "goodput_bps").iter_rows(named=True):
+        for row in rows.select(*COLUMNS, "goodput_bps").iter_rows(named=True):
             table.add_row(
-                *(Text(str(row[column])) for column in _COLUMNS), number(row["goodput_bps"] / factor)
+                *(Text(str(row[column])) for column in COLUMNS), number(row["goodput_bps"] / factor)
             )
 
     if flows.height <= FIRST + WORST:

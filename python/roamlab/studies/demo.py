@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tomli_w
 
+from roamlab import _roamlab
 from roamlab.base.figures import label, new_figure, save
 from roamlab.papers.drawing import TIME, band, mark
 from roamlab.papers.records import reads
-from roamlab.papers.runs import Batch
+from roamlab.papers.runs import SEED, Batch
 from roamlab.records import metrics
+from roamlab.showing import report
+from roamlab.showing.page import Measured, Table
+from roamlab.showing.report import Report
 from roamlab.statistics.stats import student
 from roamlab.studies.scenarios import MOVE_S, scenario, schemes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from roamlab.base.figures import SavedFigure
     from roamlab.records.results import Results
     from roamlab.scenarios.scenario import Scenario
+    from roamlab.statistics.stats import Interval
 
-FIGURE = "demo.png"
+FIGURE, PAGE = "demo.png", "report.html"
 RUNS = 20
 SHOWN = ("Cellular IP hard", "Mobile IP, drop-tail", "X2, fast path switch", "HAWAII MSF")
 """Names of schemes.toml."""
@@ -56,7 +62,7 @@ def received(results: Results) -> dict[str, list[float]]:
 
 
 def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str]:
-    """Make the runs; write the figure and the scenarios into `folder`.
+    """Make the runs; write the page, the figure and the scenarios into `folder`.
 
     Gives a line for each scheme, and the name of the first scenario's file.
     """
@@ -74,16 +80,42 @@ def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str
         mark(axes, [MOVE_S])
         axes.legend(loc="upper left")
         label(axes, TIME, ("received", "kB"))
-        save(figure, folder, FIGURE.partition(".")[0], caption)
+        saved = save(figure, folder, FIGURE.partition(".")[0], caption)
     files = {name: f"{re.sub('[^a-z0-9]+', '-', name.lower())}.toml" for name in shown}
     for name, each in shown.items():
         (folder / files[name]).write_text(tomli_w.dumps(each.tables), encoding="utf-8")
-    return [_line(name, runs) for name, runs in found.items()], files[SHOWN[0]]
+    felt = {name: _felt(runs) for name, runs in found.items()}
+    report.write(_page(felt, saved), folder / PAGE)
+    return [_line(name, *of) for name, of in felt.items()], files[SHOWN[0]]
 
 
-def _line(name: str, runs: list[dict[str, list[float]]]) -> str:
-    silence = student([run["silence"][0] for run in runs])
+def _felt(runs: list[dict[str, list[float]]]) -> tuple[Interval, Interval]:
+    """What comes after the move, in kB, and the silence, in ms."""
     after = student([run["course"][-1] - run["course"][_MOVE] for run in runs])
+    return after, student([run["silence"][0] for run in runs])
+
+
+def _page(felt: dict[str, tuple[Interval, Interval]], figure: SavedFigure) -> Report:
+    order = sorted(felt, key=lambda name: -felt[name][0].effect)
+    most, least = (f"{felt[name][0].effect:.0f} kB with {name}" for name in (order[0], order[-1]))
+    headings = ("scheme", f"received in the {_SPAN_S[1] - MOVE_S:g} s after the move [kB]", "silence [ms]")
+    rows = [(name, Measured(felt[name][0]), Measured(felt[name][1])) for name in order]
+    return Report(
+        title="A download around a move",
+        paper="The scenarios stand beside this page: `roamlab run` simulates one, `roamlab study schemes` compares all "
+        "schemes.",
+        headline=f"In the {_SPAN_S[1] - MOVE_S:g} s after the same move a download receives {most} and {least}, on "
+        "average.",
+        claims=(),
+        figures=[figure],
+        tables=[Table(f"Means of {RUNS} runs with 95 % intervals", headings, rows)],
+        parameters=(),
+        assumptions=(),
+        origin=(("engine build", _roamlab.build_hash()), ("seed", str(SEED))),
+    )
+
+
+def _line(name: str, after: Interval, silence: Interval) -> str:
     return (
         f"{name}: {after.effect:.0f} kB ({after.low:.0f} … {after.high:.0f}) in the {_SPAN_S[1] - MOVE_S:g} s after "
         f"the move, after a silence of {silence.effect:.0f} ms ({silence.low:.0f} … {silence.high:.0f})"

@@ -86,7 +86,14 @@ def _figure(
             axis.set_ylim(len(names) - 0.5, -0.5)
             if len(applications) > 1:
                 axis.legend(loc="best")
-        return save(figure, *saved)
+        runs = len(next(iter(found.values())))
+        folder, name, caption = saved
+        return save(
+            figure,
+            folder,
+            name,
+            f"{caption} Means of {runs} runs, with 95 % intervals where there are several.",
+        )
 
 
 def _points(axis: Axes, names: list[str], values: list[list[float]], shift: float, application: str) -> None:

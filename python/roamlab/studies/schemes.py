@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from roamlab import _roamlab
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED, Batch
-from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
+from roamlab.showing.page import Measured, Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 from roamlab.statistics.stats import student
 from roamlab.studies import figures
 from roamlab.studies.measures import COST, FELT, SIGNALLED_S, TAKES, VIDEO_OFFSET_S, VOICE_OFFSET_S, Quantity
@@ -69,9 +70,10 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, li
     ]
     page = Report(
         title="All schemes on the same move",
-        paper="What a download, a call and a video feel when their host moves, and at which cost.",
-        summary=f"Means of {runs} runs with 95 % intervals. The page of studies in the documentation says what is "
-        "the same for all and what cannot be compared.",
+        paper="What a download, a call and a video feel when their host moves, and at which cost: means of "
+        f"{runs} runs with 95 % intervals. The page of studies in the documentation says what is the same for all and "
+        "what cannot be compared.",
+        headline=_headline(names, found),
         claims=(),
         figures=figures.draw(names, found, draft / "figures"),
         tables=tables,
@@ -84,6 +86,16 @@ def study(runs: int, store: Path, threads: int, draft: Path) -> tuple[Report, li
         ),
     )
     return page, [_as_data(name, *column, found) for name in names for column in columns]
+
+
+def _headline(names: list[str], found: Found) -> str:
+    """Who keeps a download silent for the shortest and for the longest time."""
+    silence = {name: student(found[name, "download", "silence"]).effect for name in names}
+    best, worst = min(names, key=silence.__getitem__), max(names, key=silence.__getitem__)
+    return (
+        f"At the same move a download is silent for {silence[best]:.0f} ms with {best} and for {silence[worst]:.0f} ms "
+        f"with {worst}, on average."
+    )
 
 
 def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], found: Found) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
@@ -203,9 +204,9 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
             axes.axvline(0.0, color="0.4", linewidth=0.8, linestyle="-")
             axes.set_yticks(range(len(points)), points)
             axes.set_ylim(len(points) - 0.5, -0.5)
-            axes.set_xlabel(f"{metric}, difference to {baseline} [{unit}]")
+            axes.set_xlabel(f"{metric}, difference to {PurePath(baseline).name} [{unit}]")
             axes.set_ylabel("compared")
-        caption = f"Differences to {baseline}, run by run, with 95 % intervals."
+        caption = f"Differences to {PurePath(baseline).name}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)
 
 

@@ -1,7 +1,7 @@
 """What `roamlab sweep` leaves in its folder, and shows: the same files, byte for byte, however often it was stopped.
 
-`runs.parquet` (a row per point, run and metric), `points.csv`, `means.csv`, with a baseline `compare.json` and a
-figure, and `sweep.json`: what it was made from.
+`report.html`, `runs.parquet` (a row per point, run and metric), `points.csv`, `means.csv` and a figure, with a baseline
+`compare.json` and a figure, and `sweep.json`: what it was made from.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from roamlab import _roamlab
 from roamlab.base.quantities import number, scale
 from roamlab.records.manifest import package_version, schema_hash
-from roamlab.sweeps import compare
+from roamlab.showing import report
+from roamlab.sweeps import compare, drawing, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
+    from roamlab.base.figures import SavedFigure
     from roamlab.sweeps.runs import Runs
     from roamlab.sweeps.sweepfile import SweepFile
 
@@ -34,14 +36,20 @@ def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
     """Write everything; the differences, if there is a baseline."""
     runs.kept.write_parquet(folder / "runs.parquet", compression="zstd")
     runs.points.write_csv(folder / "points.csv")
-    runs.means().write_csv(folder / "means.csv")
+    means = runs.means()
+    means.write_csv(folder / "means.csv")
     differences = None
+    drawn: list[SavedFigure] = []
     if source.baseline is not None:
         differences = runs.compare(baseline=source.baseline)
         compare.write_json(differences, folder / "compare.json")
         if not differences.is_empty():
-            compare.draw(differences, source.baseline, folder)
+            drawn = [compare.draw(differences, source.baseline, folder)]
     plan = runs.plan
+    if not means.is_empty():
+        drawn.append(drawing.overview(means, runs.points, folder))
+    found = None if differences is None or source.baseline is None else (differences, source.baseline)
+    report.write(page.swept(plan.base.name, means, found, drawn, plan.seed), folder / "report.html")
     origin = {
         "sweep": source.text,
         "scenario": plan.base.text,

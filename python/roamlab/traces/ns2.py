@@ -2,7 +2,8 @@
 
 event, time, from node, to node, type, size, flags, flow, source address.port, destination address.port, sequence
 number, packet number; behind them, the TCP header if it is shown. An ACK is a packet of type `ack`, whose sequence
-number is the one that it acknowledges; every other type carries data. A flow is a flow identifier (`fid_`).
+number is the one that it acknowledges; every other type carries data, but for `syn`, which only we write. A flow is a
+flow identifier (`fid_`).
 Addresses are flat: the source's address is the number of its node.
 """
 
@@ -72,7 +73,7 @@ def events(path: Path) -> Iterator[Event]:
                 highest[flow] = max(highest.get(flow, -1), int(seq))
                 made = ("S", str(int(again)))
         elif step == "r" and there == _node(destination) and not is_ack:
-            if kind == "tcp" and int(size) <= _HEADERS_BYTES:
+            if kind == "syn" or (kind == "tcp" and int(size) <= _HEADERS_BYTES):
                 continue
             made = ("A", "")
         else:

@@ -8,8 +8,10 @@
 pub mod line;
 pub mod ping_pong;
 pub mod random_neighbour;
+pub mod schedule;
 pub mod stay;
 
+use crate::Visit;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Rng};
 use schemars::JsonSchema;
@@ -152,6 +154,7 @@ plans! {
     "stay" => stay::Stay: "Stays in its cell",
     "line" => line::Line: "Goes through the list of cells to its end",
     "ping-pong" => ping_pong::PingPong: "Goes through the list of cells and back again, for ever",
+    "schedule" => schedule::Scheduled: "Goes where a file of handovers says",
     "random-neighbour" => random_neighbour::RandomNeighbour: "Goes to a random neighbour of its cell each time",
 }
 

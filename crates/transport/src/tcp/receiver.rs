@@ -278,6 +278,16 @@ impl TcpReceiver {
         ((bytes >> shift << shift) / segment) as u32
     }
 
+    /// The knobs of the connection.
+    pub fn params(&self) -> &TcpParams {
+        &self.params
+    }
+
+    /// The window scale that it advertises with; 0: none.
+    pub fn window_shift(&self) -> u32 {
+        self.shift.unwrap_or(0)
+    }
+
     /// The next ACK to send; call until `None`.
     #[inline]
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {

@@ -7,6 +7,7 @@ use crate::scenario::{HostSpec, Scenario};
 use crate::walk::Walk;
 use roamlab_engine::{Duration, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
+use roamlab_radio::plan::schedule::Params as Scheduled;
 use roamlab_radio::{Cells, PlanSpec, Visit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,6 +44,12 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
         let field = |part: &str| format!("hosts[{index}].{part}");
         firsts.push((hosts.len(), host.plan.is_some()));
         let plan = match &host.plan {
+            Some(PlanSpec::Scheduled(schedule)) => {
+                let made = scheduled(scenario, schedule, &host, field)?;
+                visits = visits.saturating_add(made.stays().len() as u64);
+                hosts.push(made);
+                continue;
+            }
             Some(plan) => Some(Planned::new(scenario, plan, &host, field)?),
             None => None,
         };
@@ -78,6 +85,44 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     }
     scenario.hosts = hosts;
     Ok(firsts)
+}
+
+/// The hosts whose visits a file lists.
+fn scheduled(
+    scenario: &Scenario,
+    Scheduled { file, host: called }: &Scheduled,
+    host: &HostSpec,
+    field: impl Fn(&str) -> String,
+) -> Result<HostSpec, Problem> {
+    if host.visits.is_some() {
+        let problem = Problem::at(field("plan"), "this host has `visits` already");
+        return Err(problem.help("write one of the two"));
+    }
+    if host.count.is_some() {
+        let problem = Problem::at(field("count"), "a schedule is about single hosts");
+        return Err(problem.help("write a table for each host, or another kind of plan"));
+    }
+    let schedule = file.content().cloned().unwrap_or_default();
+    let name = called.as_ref().unwrap_or(&host.name);
+    let moves = schedule.moves(name);
+    if moves.is_empty() {
+        let message = format!("\"{}\" has no row of the host \"{name}\"", file.path);
+        let hosts: Vec<&str> = schedule.hosts().collect();
+        let place = if called.is_some() { "plan.host" } else { "plan.file" };
+        return Err(Problem::at(field(place), message).help(known(name, &hosts, '"')));
+    }
+    for row in moves {
+        for cell in [&row.from, &row.to].into_iter().flatten() {
+            if !scenario.cells.contains_key(cell) {
+                let message =
+                    format!("there is no cell \"{cell}\", which stands in {}:{}", file.path, row.line);
+                let cells: Vec<&str> = scenario.cells.keys().map(String::as_str).collect();
+                return Err(Problem::at(field("plan.file"), message).help(known(cell, &cells, '"')));
+            }
+        }
+    }
+    let visits = schedule.visits(name, scenario.radio.gap(), scenario.run.duration);
+    Ok(HostSpec { visits: Some(visits), plan: None, ..host.clone() })
 }
 
 fn later(visits: &[Visit], late: Duration) -> Vec<Visit> {

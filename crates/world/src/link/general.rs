@@ -37,6 +37,7 @@ impl Links {
         self.take_in(id, packet, cx);
     }
 
+    #[inline(always)]
     fn take_in(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let flags = self.hot(id).flags;
         let is_unusual = cx.pool[&packet].is_unusual();
@@ -74,7 +75,7 @@ impl Links {
         if self.hot(id).flags & flag::TRACE != 0
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id));
+            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
         }
         self.start_next(id, Start::FromQueue, cx);
         self.hot(id).sending != Sending::Idle
@@ -140,7 +141,8 @@ impl Links {
             && end == cx.now
             && let Some(sent) = self.sent_last(id)
         {
-            cx.trace(&sent.packet.retrieve(), Stop::LinkTxDone, Location::Link(id)); // its end comes, but is no event before
+            // Its end comes, but is no event before.
+            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
         }
         let in_flight = &mut self[id].in_flight;
         let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
@@ -172,7 +174,7 @@ impl Links {
             }
         }
         let waiting = &mut self.hot[id.0 as usize].waiting;
-        let plain: Vec<PacketId> = std::iter::from_fn(|| waiting.pop(&cx.pool)).collect();
+        let plain = std::mem::take(waiting).drain(&cx.pool);
         for packet in split(plain, wanted, &mut taken, cx) {
             waiting.push(packet, &mut cx.pool);
         }

@@ -4,7 +4,6 @@ use super::{Link, Links, Offered, SharedMedium, Station, flag};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
-use crate::probe::Stop;
 use roamlab_engine::{Rng, Time};
 use roamlab_packet::{Addr, DropReason, Packet, PacketId};
 use roamlab_qdisc::Matching;
@@ -153,7 +152,7 @@ impl Links {
         let packet = self[id].station.as_mut().and_then(|station| station.offered.take(after));
         let mut settled = Settled::Known;
         if let (Some(packet), Some(fate)) = (packet, fate) {
-            cx.trace(&packet, Stop::LinkTxDone, Location::Link(id));
+            cx.trace_sent(&packet, started, Location::Link(id));
             match fate {
                 Fate::Received => {
                     let sent = &cx.pool[&packet];

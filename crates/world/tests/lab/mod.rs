@@ -26,6 +26,7 @@ fn values(column: &Column) -> Vec<String> {
         Column::U32(values) => values.iter().map(u32::to_string).collect(),
         Column::F64(values) => values.iter().map(|value| value.to_bits().to_string()).collect(),
         Column::Bool(values) => values.iter().map(bool::to_string).collect(),
+        Column::U8(values) => values.iter().map(u8::to_string).collect(),
         Column::Words(codes, words) => codes.iter().map(|&code| words[code as usize].clone()).collect(),
     }
 }

@@ -328,7 +328,7 @@ impl Columns<'_> {
             Column::I64(values) => values.iter().map(|&value| value as u64).collect(),
             Column::U32(values) => values.iter().map(|&value| value.into()).collect(),
             Column::Bool(values) => values.iter().map(|&value| value.into()).collect(),
-            Column::F64(_) | Column::Words(..) => panic!("{name} has no counts"),
+            Column::F64(_) | Column::U8(_) | Column::Words(..) => panic!("{name} has no counts"),
         }
     }
 

@@ -13,9 +13,10 @@ from roamlab.papers.bcmp import claims, evidence, figures
 from roamlab.papers.bcmp.claims import NAMES
 from roamlab.papers.bcmp.experiments import DEFAULT, HANDOVERS, HIGH, TCPS, TOPOLOGIES, WAYS
 from roamlab.papers.bcmp.measures import STEPS_MS
-from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.runs import Batch
-from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
+from roamlab.showing.page import Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -48,7 +49,10 @@ def reproduce(session: Session) -> Report:
         paper="Performance of TCP and UDP over an access network with the BRAIN candidate mobility protocol (ns-2; "
         "tree and mesh, planned and unplanned handovers, six TCPs, voice, video, web): figures 4 to 7 and what the "
         "paper left out, reproduced from packet-level runs.",
-        summary=summary(decided),
+        headline=headline(decided, figures.MAIN),
+        main=figures.MAIN,
+        lead=figures.LEAD,
+        shows=figures.SHOWS,
         claims=decided,
         figures=figures.draw(found, swept, session.figures),
         tables=list(tables.values()),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import SavedFigure, label, new_figure, save
+from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figure, save
 from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
@@ -30,6 +30,22 @@ THROUGHPUT = ("throughput", "1")
 PROFILES = ("default", "RTO floor 200 ms", "ns-2 of 2001", RFC)
 _MARKERS = "os^Dv*"
 _NO_HANDOVERS = {"none": "no handovers", "planned": "planned", "unplanned": "unplanned"}
+
+
+MAIN, LEAD = "bcmp.fig4.planned", "fig4"
+"""The claim that the headline is about, and the figure that carries it."""
+SHOWS = {
+    "bcmp.login": ("network-tree", "network-mesh"),
+    "bcmp.nomove": ("fig6",),
+    "bcmp.fig4.planned": ("fig4",),
+    "bcmp.fig4.tree": ("fig4",),
+    "bcmp.fig4.mesh": ("fig4",),
+    "bcmp.delay": ("delay-variance",),
+    "bcmp.fig5": ("fig5",),
+    "bcmp.fig6": ("fig6",),
+    "bcmp.fig7": ("fig7",),
+}
+"""The figures of each claim."""
 
 
 def draw(
@@ -75,7 +91,7 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
     most = max(int(lost(found, (topology, "unplanned")).max()) for topology in TOPOLOGIES)
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
-            for way, shift in (("planned", -0.2), ("unplanned", 0.2)):
+            for way, shift, colour in (("planned", -0.2, BLUE), ("unplanned", 0.2, ORANGE)):
                 counts = lost(found, (topology, way))
                 shares = [
                     np.asarray(np.mean(counts == number, axis=1), dtype=float) for number in range(most + 1)
@@ -83,7 +99,8 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
                 means = [student(each.tolist()) for each in shares]
                 spread = [0.0 if mean.runs == 1 else mean.high - mean.effect for mean in means]
                 places = np.arange(most + 1) + shift
-                axis.bar(places, [mean.effect for mean in means], 0.4, yerr=spread, capsize=2, label=way)
+                heights = [mean.effect for mean in means]
+                axis.bar(places, heights, 0.4, yerr=spread, capsize=2, label=way, **bar(colour))
             axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(most + 1))
             axis.set_ylim(0, 1.05)
@@ -101,8 +118,11 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
             for way, style in zip(WAYS, ("o-", "s-", "^-"), strict=True):
-                shares = np.mean([getattr(run, of) for run in found.streams[topology, way]], axis=0)
-                axis.plot(STEPS_MS, np.where(shares > 0, shares, np.nan), style, label=_NO_HANDOVERS[way])
+                shares = np.array([getattr(run, of) for run in found.streams[topology, way]], dtype=float)
+                # A logarithmic axis has no place for what never happens.
+                seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
+                steps = [STEPS_MS[at] for at in seen]
+                _points(axis, steps, [shares[:, at] for at in seen], _NO_HANDOVERS[way], style)
             axis.set_title(topology, loc="left", fontsize=9)
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter("{x:g}")
@@ -116,7 +136,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
             if of == "jitter"
             else "Left out of the paper: what the call's packets wait, above the smallest delay of their stay"
         )
-        caption = f"{said}; means of {len(found.streams['tree', 'planned'])} runs."
+        caption = f"{said}; means of {len(found.streams['tree', 'planned'])} runs with 95 % intervals."
         return save(figure, folder, name, caption)
 
 

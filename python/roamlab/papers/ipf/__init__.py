@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from roamlab.papers.ipf import claims, claims_plan, evidence, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.runs import Batch
-from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
+from roamlab.showing.page import Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -61,7 +62,10 @@ def report(
         title="IPF: implicit priority forwarding and the M-RED buffer in Mobile IP networks",
         paper="TCP Performance Enhancement by Implicit Priority Forwarding (IPF) Packet Buffering Scheme for Mobile IP "
         "Based Networks: figures 5, 6 and 9 to 17, reproduced from packet-level runs.",
-        summary=summary(decided),
+        headline=headline(decided, figures.MAIN),
+        main=figures.MAIN,
+        lead=figures.LEAD,
+        shows=figures.SHOWS,
         claims=decided,
         figures=figures.draw(found["default"], sweep, traces, session.figures),
         tables=tables,

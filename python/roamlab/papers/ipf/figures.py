@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import label, new_figure, save
+from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure, save
 from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
@@ -41,7 +41,21 @@ if TYPE_CHECKING:
     from roamlab.statistics.stats import Interval
 
 NAMES = {"red": "RED", "mred": "M-RED (IPF)"}
-_QUEUE, _AVERAGE, _ORDINARY = "#0072B2", "#D55E00", "#009E73"
+_QUEUE, _AVERAGE, _ORDINARY = BLUE, VERMILION, GREEN
+MAIN, LEAD = "ipf.fig12", "fig12"
+"""The claim that the headline is about, and the figure that carries it."""
+SHOWS = {
+    "ipf.fig9": ("fig9",),
+    "ipf.fig10": ("fig10",),
+    "ipf.fig11": ("fig11",),
+    "ipf.fig12": ("fig12",),
+    "ipf.fig13": ("fig13",),
+    "ipf.fig14": ("fig14",),
+    "ipf.fig15": ("fig15",),
+    "ipf.fig16": ("fig16", "deviations"),
+    "ipf.fig17": ("fig17", "cases"),
+}
+"""The figures of each claim."""
 _QUEUE_AXIS = ("queue", "pkt")
 
 
@@ -74,13 +88,13 @@ def _lengths(axis: Axes, trace: QueueTrace, thresholds: tuple[int, int], *, ordi
             trace.times,
             trace.packets - trace.forwarded,
             where="post",
-            linestyle="-",
+            linestyle="-.",
             color=_ORDINARY,
             linewidth=0.8,
             label="q_size_np",
         )
     name = "avg_q_np" if ordinary else "avg_q"
-    axis.plot(trace.times, trace.average, linestyle="-", color=_AVERAGE, linewidth=1.6, label=name)
+    axis.plot(trace.times, trace.average, linestyle="--", color=_AVERAGE, linewidth=1.6, label=name)
     for level in thresholds:
         axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
     axis.set_ylim(0, experiments.LIMIT_PKTS)
@@ -111,7 +125,7 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
         times, packets = longest(trace.times, trace.packets, 0.1)
         axis.step(times, packets, where="post", linestyle="-", color=_QUEUE, linewidth=0.8, label="queue")
         every = slice(None, None, 50)
-        axis.plot(trace.times[every], trace.average[every], linestyle="-", color=_AVERAGE, label="avg_q")
+        axis.plot(trace.times[every], trace.average[every], linestyle="--", color=_AVERAGE, label="avg_q")
         for level in DEFAULT.thresholds:
             axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
         mark(axis, evidence.moves())
@@ -224,7 +238,7 @@ def _plan(folder: Path) -> SavedFigure:
                     linestyle="none",
                     marker="os^D"[host],
                     markersize=5,
-                    color=("#0072B2", "#D55E00", "#009E73", "#CC79A7")[host],
+                    color=COLOURS[host],
                     alpha=0.8,
                     label=f"host {host + 1}" if row == 0 else "_",
                 )

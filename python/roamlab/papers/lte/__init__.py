@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
 from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
 from roamlab.papers.lte.measures import PLACES
-from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
 from roamlab.showing.chart import chart
-from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
+from roamlab.showing.page import Measured, Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -56,9 +57,13 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
         title="LTE: TCP during the intra LTE handover",
         paper="Improving TCP Performance During the Intra LTE Handover (Pacifico, Pacifico, Fischione, Hjalmarsson and "
         "Johansson): figures 2, 4 and 8 to 12, tables I to IV and equations 1 to 5, reproduced from packet-level runs.",
-        summary=summary(decided),
+        headline=headline(decided, figures.MAIN),
+        main=figures.MAIN,
+        lead=figures.LEAD,
+        shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(anatomy, default, made, session.figures),
+        figures=figures.draw(anatomy, default, session.figures),
+        handovers=[figures.messages(made, session.figures)],
         tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,

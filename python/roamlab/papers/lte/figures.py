@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import SavedFigure, label, new_figure, save
+from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, bar, label, new_figure, save
 from roamlab.papers.drawing import draw_all
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
 from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
-from roamlab.showing.chart_svg import svg
+from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from roamlab.base.figures import SavedFigure
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.experiments import Scheme
     from roamlab.papers.lte.measures import Trace
@@ -38,16 +39,28 @@ NAMES: dict[Scheme, str] = {
     "predictive": "prediction",
 }
 CASES: dict[Case, str] = {"timeout": "timeout", "halving": "window halving", "ideal": "ideal"}
-_COLOURS: dict[Case, str] = {"timeout": "#D55E00", "halving": "#E69F00", "ideal": "#0072B2"}
+_COLOURS: dict[Case, str] = {"timeout": VERMILION, "halving": ORANGE, "ideal": BLUE}
+MAIN, LEAD = "lte.fig12", "fig12"
+"""The claim that the headline is about, and the figure that carries it."""
+SHOWS = {
+    "lte.chart": ("fig2",),
+    "lte.double": ("fig10",),
+    "lte.model": ("fig4", "fit"),
+    "lte.fig8": ("fig8",),
+    "lte.fig9": ("fig9", "fig10"),
+    "lte.fig11": ("fig11",),
+    "lte.fig12": ("fig12",),
+    "lte.mispredict": ("predictions",),
+}
+"""The figures of each claim."""
 _SPAN_S = (2.0, 3.4)
 
 
-def draw(anatomy: Anatomy, found: Evidence, made: Chart, folder: Path) -> list[SavedFigure]:
+def draw(anatomy: Anatomy, found: Evidence, folder: Path) -> list[SavedFigure]:
     """All figures."""
     number, traces = evidence.traces(found)
     return draw_all(
         [
-            partial(_chart, made, folder),
             partial(_model, anatomy, folder),
             partial(_fit, found, folder),
             partial(_probabilities, found, "standard", folder, "fig8"),
@@ -60,16 +73,14 @@ def draw(anatomy: Anatomy, found: Evidence, made: Chart, folder: Path) -> list[S
     )
 
 
-def _chart(made: Chart, folder: Path) -> SavedFigure:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "fig2.svg"
-    path.write_text(svg(made), encoding="utf-8")
+def messages(made: Chart, folder: Path) -> Handover:
+    """The message sequence chart of one handover."""
     caption = "Fig. 2 of the paper as it ran: the messages of one handover with the standard procedure."
-    return SavedFigure(caption, None, path)
+    return handover(made, folder, "fig2", caption)
 
 
 def _bars(axis: Axes, at: float, value: Interval, width: float, colour: str, name: str | None) -> None:
-    axis.bar(at, value.effect, width=width, color=colour, label=name)
+    axis.bar(at, value.effect, width=width, label=name, **bar(colour))
     axis.errorbar(
         at,
         value.effect,
@@ -161,8 +172,8 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
 
 
 _READINGS: tuple[tuple[model.Reading, str, float, str, str], ...] = (
-    ("literal", "equations as printed", -0.12, "s", "#0072B2"),
-    ("trajectory", "areas of fig. 3", 0.12, "^", "#D55E00"),
+    ("literal", "equations as printed", -0.12, "s", BLUE),
+    ("trajectory", "areas of fig. 3", 0.12, "^", VERMILION),
 )
 
 
@@ -272,7 +283,7 @@ def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
 
 def _delivered(found: Evidence, folder: Path) -> SavedFigure:
     names = {"droptail": "drop-tail", "red": "RED, dropping", "mark": "RED, marking"}
-    colours = {"droptail": "#0072B2", "red": "#E69F00", "mark": "#009E73"}
+    colours = {"droptail": BLUE, "red": ORANGE, "mark": GREEN}
     with new_figure() as (figure, (axis,)):
         for at, (scheme, aqm) in enumerate(FIG12):
             mean = student([run.handover.handover_bytes / 1e3 for run in found.active[scheme, aqm]])
@@ -280,12 +291,13 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
             _bars(axis, place, mean, 0.25, colours[aqm], names[aqm] if at < 3 else None)
         axis.set_xticks([0.27, 1.27], ["standard", "prediction"])
         axis.margins(y=0.2)
+        axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", ncols=3)
-        label(axis, ("procedure", "scheme"), ("delivered", "kB"))
+        label(axis, ("handover", "procedure"), ("delivered", "kB"))
         runs = len(found.active["standard", "droptail"])
         caption = (
             "Fig. 12 of the paper: data delivered to the mobile from the handover command to one smoothed round trip "
-            f"after it is attached to the target; 4 + 3 mobiles, mean of {runs} runs."
+            f"after it is attached to the target; 4 + 3 mobiles, mean of {runs} runs with 95 % intervals."
         )
         return save(figure, folder, "fig12", caption)
 
@@ -293,7 +305,7 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
 def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
     with new_figure(rows=2) as (figure, (upper, lower)):
         for at, name in enumerate(PREDICTIONS):
-            for comes, colour in ((True, "#0072B2"), (False, "#D55E00")):
+            for comes, colour in ((True, BLUE), (False, VERMILION)):
                 runs = anatomy.predictions[name, comes]
                 shown = ("the handover comes" if comes else "it does not") if at == 0 else None
                 place = at + (-0.2 if comes else 0.2)
@@ -310,6 +322,7 @@ def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
         runs_made = len(anatomy.predictions["none", True])
         caption = (
             "Right, late and wrong predictions, 1 + 5 mobiles: the longest time without a new segment, and segments "
-            f"received from 0.5 s before the handover is due to 1 s after it; mean of {runs_made} runs."
+            f"received from 0.5 s before the handover is due to 1 s after it; mean of {runs_made} runs with 95 % "
+            "intervals."
         )
         return save(figure, folder, "predictions", caption)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from roamlab.papers.mblue import claims, evidence, experiments, figures, measures
 from roamlab.papers.mblue.experiments import QUEUES
 from roamlab.papers.records import queue_trace
-from roamlab.papers.reporting import NS2, STARTS, mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import NS2, STARTS, headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
-from roamlab.showing.report import Assumption, Parameter, Report, Row, Table
+from roamlab.showing.page import Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -50,12 +51,13 @@ def reproduce(session: Session) -> Report:
         title="MBLUE: a modified BLUE buffer for base stations in Mobile IP networks",
         paper="Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks: figures 11 to 15, table I "
         "and equation 1, reproduced from packet-level runs.",
-        summary=summary(decided),
+        headline=headline(decided, figures.MAIN),
+        main=figures.MAIN,
+        lead=figures.LEAD,
+        shows=figures.SHOWS,
         claims=decided,
-        figures=[
-            *figures.draw(found["default"], traces, session.figures),
-            figures.signalling(one["mblue"], session.figures),
-        ],
+        figures=figures.draw(found["default"], traces, session.figures),
+        handovers=[figures.signalling(one["mblue"], session.figures)],
         tables=tables,
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,

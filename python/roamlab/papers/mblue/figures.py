@@ -11,23 +11,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.base.figures import SavedFigure, label, new_figure, save
+from roamlab.base.figures import BLUE, ORANGE, SKY, VERMILION, bar, label, new_figure, save
 from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.showing.chart import chart
-from roamlab.showing.chart_svg import svg
+from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from roamlab.base.figures import SavedFigure
     from roamlab.papers.mblue.evidence import Evidence
     from roamlab.papers.records import QueueTrace
     from roamlab.records.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
+MAIN, LEAD = "mblue.fig12", "fig12"
+"""The claim that the headline is about, and the figure that carries it."""
+SHOWS = {
+    "mblue.fig11": ("fig11",),
+    "mblue.fig12": ("fig12",),
+    "mblue.fig13": ("fig13",),
+    "mblue.fig14": ("fig14",),
+    "mblue.fig15": ("fig15",),
+    "mblue.sync": ("sync",),
+    "mblue.reorder": ("signalling",),
+}
+"""The figures of each claim."""
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
 
 
@@ -45,20 +58,18 @@ def draw(evidence: Evidence, traces: dict[str, dict[str, QueueTrace]], folder: P
     )
 
 
-def signalling(results: Results, folder: Path) -> SavedFigure:
+def signalling(results: Results, folder: Path) -> Handover:
     """The message sequence chart of the handoff in one run."""
-    drawing = folder / "signalling.svg"
-    drawing.write_text(svg(chart(results)), encoding="utf-8")
     caption = (
         "The signalling of the handoff in one run with MBLUE, as in figs. 2 to 4 of the paper: each message with its "
         "size and how long it took, the phases of the handoff, and what it did to the data."
     )
-    return SavedFigure(caption, None, drawing)
+    return handover(chart(results), folder, "signalling", caption)
 
 
 _FIG11 = (
     "Fig. 11 of the paper: packets waiting at the new base station around the handoff at 10 s (dotted), in one run of "
-    "each discipline. Dashed: TH_b, the length at which MBLUE begins to raise P_m; for RED, avg_q in orange."
+    "each discipline. Dashed, level: TH_b, the length at which MBLUE begins to raise P_m. avg_q is RED's average."
 )
 _FIG13 = (
     "Fig. 13 of the paper: packets waiting at the new base station over three visits of the moving host, in one run "
@@ -78,10 +89,15 @@ def _queues(
         for axis, queue in zip(axes, PAPER_QUEUES, strict=True):
             trace = traces[queue].within(*span)
             times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
-            axis.step(times, packets, where="post", linestyle="-", color="#0072B2", linewidth=0.8)
+            axis.step(times, packets, where="post", linestyle="-", color=BLUE, linewidth=0.8)
             if queue == "red":
                 axis.plot(
-                    trace.times, trace.average, linestyle="-", color="#D55E00", label="avg_q", rasterized=True
+                    trace.times,
+                    trace.average,
+                    linestyle="--",
+                    color=VERMILION,
+                    label="avg_q",
+                    rasterized=True,
                 )
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
@@ -162,14 +178,12 @@ def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
         },
     }
     with new_figure() as (figure, (axis,)):
-        for (name, by_queue), shift, colour in zip(
-            numbers.items(), (-0.2, 0.2), ("#56B4E9", "#E69F00"), strict=True
-        ):
+        for (name, by_queue), shift, colour in zip(numbers.items(), (-0.2, 0.2), (SKY, ORANGE), strict=True):
             means = [student(by_queue[queue]) for queue in QUEUES]
             where = [at + shift for at in range(len(QUEUES))]
             heights = [mean.effect for mean in means]
             ends = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
-            axis.bar(where, heights, width=0.4, color=colour, label=name)
+            axis.bar(where, heights, width=0.4, label=name, **bar(colour))
             axis.errorbar(where, heights, ends, color="0.2", capsize=4, linestyle="none")
         axis.set_ylim(0.0, 4.0)
         axis.legend(loc="upper right")

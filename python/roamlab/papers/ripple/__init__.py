@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.reporting import mean_cell, origin, readings_table, summary, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.ripple import claims, evidence, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, SOFT_MS, TCPS
 from roamlab.papers.runs import Batch
-from roamlab.showing.report import Assumption, Measured, Parameter, Report, Row, Table
+from roamlab.showing.page import Measured, Row, Table
+from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
@@ -74,7 +75,10 @@ def report(
         title="Ripple effects: handover mechanisms of layers 2 and 3 under four TCPs",
         paper="Ripple effects of mobility mechanisms of lower layers on TCP (ns-2.26; Buffer, noBuffer and biCast "
         "under Tahoe, Reno, NewReno and SACK): figures 3 to 6, reproduced from packet-level runs.",
-        summary=summary(decided),
+        headline=headline(decided, figures.MAIN),
+        main=figures.MAIN,
+        lead=figures.LEAD,
+        shows=figures.SHOWS,
         claims=decided,
         figures=figures.draw(default, found[RFC], named, explained, session.figures),
         tables=tables,

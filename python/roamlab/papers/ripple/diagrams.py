@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roamlab.base.figures import label, new_figure, save
+from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure, save
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.handover import KINDS
 
@@ -22,14 +22,14 @@ SEGMENTS = ("segment, from the first shown", "segments")
 
 _HOLLOW = {"markerfacecolor": "none"}
 _MARKS: dict[str, dict[str, Any]] = {
-    "sent": {"marker": "o", "color": "#56B4E9", "markersize": 3.0, **_HOLLOW},
-    "sent again": {"marker": "^", "color": "#D55E00", "markersize": 5.0, **_HOLLOW},
-    "lost": {"marker": "x", "color": "#B00020", "markersize": 4.5},
-    "arrives directly": {"marker": ".", "color": "#0072B2", "markersize": 4.0},
-    "arrives directly, again": {"marker": "v", "color": "#0072B2", "markersize": 3.0, **_HOLLOW},
-    "arrives from a buffer": {"marker": "s", "color": "#E69F00", "markersize": 3.0},
-    "arrives from a buffer, again": {"marker": "s", "color": "#E69F00", "markersize": 3.5, **_HOLLOW},
-    "acknowledgement sent": {"marker": "_", "color": "#009E73", "markersize": 5.0},
+    "sent": {"marker": "o", "color": SKY, "markersize": 3.0, **_HOLLOW},
+    "sent again": {"marker": "^", "color": VERMILION, "markersize": 5.0, **_HOLLOW},
+    "lost": {"marker": "x", "color": "black", "markersize": 4.5},
+    "arrives directly": {"marker": ".", "color": BLUE, "markersize": 4.0},
+    "arrives directly, again": {"marker": "v", "color": BLUE, "markersize": 3.0, **_HOLLOW},
+    "arrives from a buffer": {"marker": "s", "color": ORANGE, "markersize": 3.0},
+    "arrives from a buffer, again": {"marker": "s", "color": ORANGE, "markersize": 3.5, **_HOLLOW},
+    "acknowledgement sent": {"marker": "_", "color": GREEN, "markersize": 5.0},
 }
 """Shape and colour of each of `KINDS`."""
 
@@ -60,7 +60,7 @@ def _draw(axis: Axes, effect: Effect, panel: Panel, handover: Handover) -> None:
     kind = "gap" if delay <= 0 else "overlap"
     axis.axvspan(0, abs(delay) / 1000, color="0.88", zorder=0)
     for at, cut in handover.cuts:
-        axis.axvline(at, color="#B00020", linestyle=_DASHES[cut], linewidth=1.0)
+        axis.axvline(at, color="black", linestyle=_DASHES[cut], linewidth=1.0)
     base = min(of.numbers.min() for of in handover.points.values() if of.numbers.size)
     for mark in KINDS:
         of = handover.points[mark]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from roamlab.base.figures import label, new_figure, save
+from roamlab.base.figures import COLOURS, label, new_figure, save
 from roamlab.papers.drawing import draw_all
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
@@ -43,6 +43,25 @@ _ABOUT_NAMED = tuple(
     tuple(name for name in NAMED if name.startswith(families))
     for families in (("Cellular IP", "FMIPv6"), "HAWAII", "M&M")
 )
+
+
+MAIN, LEAD = "ripple.proactive", "fig3"
+"""The claim that the headline is about, and the figure that carries it."""
+SHOWS = {
+    "ripple.fig3.high": ("fig3",),
+    "ripple.fig3.low": ("fig3",),
+    "ripple.fig4.flat": ("fig4",),
+    "ripple.fig4.low": ("fig4",),
+    "ripple.dip": ("why-dip",),
+    "ripple.fig5.order": ("fig5",),
+    "ripple.fig5.rise": ("fig5",),
+    "ripple.reno": ("fig5",),
+    "ripple.tahoe": ("fig6", "why-tahoe"),
+    "ripple.fewer": ("fig4", "fig6"),
+    "ripple.proactive": ("fig3",),
+    "ripple.blocks": ("named-throughput",),
+}
+"""The figures of each claim."""
 
 
 def draw(
@@ -129,7 +148,7 @@ def _profiles(
                         shift=4.0 * (at - 1),
                         marker=marker,
                         linestyle=dashes,
-                        color=("#0072B2", "#D55E00", "#009E73")[at],
+                        color=COLOURS[at],
                     )
             axis.set_title(NAMES[tcp], loc="left", fontsize=9)
             axis.set_ylim((0.4, 1.05) if name == "throughput" else (-0.1, 2.4))

@@ -1,0 +1,226 @@
+//! The bytes of a packet's headers, for capture files. Payloads are zeros that are not written: all checksums are those of
+//! the packet with its zeros.
+//!
+//! IPv4 (RFC 791), TCP (RFC 9293) with the options that a header has, UDP (RFC 768). A tunnel header takes the form whose
+//! size is its overhead: IP in IP (20 B, RFC 2003), GTP-U over UDP (36 B, 3GPP TS 29.281 §5.1), IPv6 around it (40 B,
+//! RFC 2473). One of 0 B has no bytes; one of any other size is written as IP in IP.
+
+use crate::addr::Addr;
+use crate::header::{IpHeader, TcpFlags};
+
+/// What stands behind the innermost IP header.
+#[derive(Clone, Debug)]
+pub enum Content<'a> {
+    /// A TCP segment.
+    Tcp(Segment<'a>),
+    /// A UDP datagram: its source and destination ports, the bytes that its payload begins with, and the zeros behind them.
+    Udp([u16; 2], &'a [u8], usize),
+}
+
+/// A TCP segment as it stands on the wire, with numbers of bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Segment<'a> {
+    /// Source and destination ports.
+    pub ports: [u16; 2],
+    /// Number of the first byte.
+    pub seq: u32,
+    /// Number of the byte expected next.
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// Window, as it stands in the field.
+    pub window: u16,
+    /// Options, at most 40 bytes; a number of them that is not a multiple of four is filled up.
+    pub options: &'a [u8],
+    /// Bytes of the payload.
+    pub payload: usize,
+}
+
+/// The sizes of headers in bytes.
+const IPV4: usize = 20;
+const IPV6: usize = 40;
+const UDP: usize = 8;
+const TCP: usize = 20;
+const GTP_U: usize = 8;
+
+/// The longest datagram that IPv4 can say the length of.
+const LONGEST: usize = 65_535;
+
+/// GTP-U's port (3GPP TS 29.281 §4.4.2.3).
+const GTP_U_PORT: u16 = 2152;
+
+/// Protocol numbers.
+mod protocol {
+    pub(super) const IPV4: u8 = 4;
+    pub(super) const TCP: u8 = 6;
+    pub(super) const UDP: u8 = 17;
+    pub(super) const IPV6: u8 = 41;
+}
+
+/// The form of a tunnel header.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Form {
+    IpInIp,
+    GtpU,
+    Ipv6,
+}
+
+impl Form {
+    fn of(overhead: u16) -> Option<Form> {
+        match overhead {
+            0 => None,
+            36 => Some(Form::GtpU),
+            40 => Some(Form::Ipv6),
+            _ => Some(Form::IpInIp),
+        }
+    }
+
+    const fn size(self) -> usize {
+        match self {
+            Form::IpInIp => IPV4,
+            Form::GtpU => IPV4 + UDP + GTP_U,
+            Form::Ipv6 => IPV6,
+        }
+    }
+}
+
+/// Appends the bytes of a packet with these headers, the outermost first, but for the zeros at its end; `id`: what its IPv4
+/// headers are identified by. The length of the packet with its zeros, which is cut where IPv4 could not say it.
+pub fn write(out: &mut Vec<u8>, headers: &[IpHeader], id: u16, content: &Content<'_>) -> usize {
+    let Some((inner, outer)) = headers.split_last() else { return 0 };
+    let forms: Vec<(Form, &IpHeader)> =
+        outer.iter().filter_map(|header| Some((Form::of(header.overhead)?, header))).collect();
+    let room = LONGEST - forms.iter().map(|(form, _)| form.size()).sum::<usize>() - IPV4;
+    let (transport, length) = transport(inner, content, room);
+    let kind = match content {
+        Content::Tcp(_) => protocol::TCP,
+        Content::Udp(..) => protocol::UDP,
+    };
+    let mut left = forms.iter().map(|(form, _)| form.size()).sum::<usize>() + IPV4 + length;
+    let whole = left;
+    for (place, (form, header)) in forms.iter().enumerate() {
+        let inside = match forms.get(place + 1) {
+            Some((Form::Ipv6, _)) => protocol::IPV6,
+            _ => protocol::IPV4,
+        };
+        match form {
+            Form::IpInIp => ipv4(out, header, id, inside, left),
+            Form::Ipv6 => ipv6(out, header, inside, left - IPV6),
+            Form::GtpU => {
+                ipv4(out, header, id, protocol::UDP, left);
+                // The checksum 0 says that there is none (3GPP TS 29.281 §4.4.2.0 leaves it to the sender).
+                for word in [GTP_U_PORT, GTP_U_PORT, (left - IPV4) as u16, 0] {
+                    out.extend(word.to_be_bytes());
+                }
+                out.extend([0x30, 0xff]); // version 1, no options; G-PDU
+                out.extend(((left - form.size()) as u16).to_be_bytes());
+                out.extend(inner.dst.octets()); // the tunnel is named by the host that it leads to
+            }
+        }
+        left -= form.size();
+    }
+    ipv4(out, inner, id, kind, left);
+    out.extend(transport);
+    whole
+}
+
+/// An IPv4 header of a datagram of `length` bytes.
+fn ipv4(out: &mut Vec<u8>, header: &IpHeader, id: u16, protocol: u8, length: usize) {
+    let start = out.len();
+    out.extend([0x45, header.tos.0]);
+    out.extend((length as u16).to_be_bytes());
+    out.extend(id.to_be_bytes());
+    out.extend([0, 0, header.ttl, protocol, 0, 0]);
+    out.extend(header.src.octets());
+    out.extend(header.dst.octets());
+    let sum = checksum(0, &out[start..]);
+    out[start + 10..start + 12].copy_from_slice(&sum.to_be_bytes());
+}
+
+/// An IPv6 header before `length` bytes. Addresses are the IPv4 ones behind a prefix of a network of our own (RFC 4193).
+fn ipv6(out: &mut Vec<u8>, header: &IpHeader, protocol: u8, length: usize) {
+    out.extend([0x60 | header.tos.0 >> 4, header.tos.0 << 4, 0, 0]);
+    out.extend((length as u16).to_be_bytes());
+    out.extend([protocol, header.ttl]);
+    for addr in [header.src, header.dst] {
+        out.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        out.extend(addr.octets());
+    }
+}
+
+/// What stands behind the IP header, without its zeros; its length with them, `room` at most.
+fn transport(ip: &IpHeader, content: &Content<'_>, room: usize) -> (Vec<u8>, usize) {
+    let mut out = Vec::with_capacity(64);
+    let (length, kind, place) = match content {
+        Content::Tcp(segment) => {
+            for port in segment.ports {
+                out.extend(port.to_be_bytes());
+            }
+            out.extend(segment.seq.to_be_bytes());
+            out.extend(segment.ack.to_be_bytes());
+            let options = segment.options.len().next_multiple_of(4);
+            out.extend([((TCP + options) << 2) as u8, flag_bits(segment.flags)]);
+            out.extend(segment.window.to_be_bytes());
+            out.extend([0, 0, 0, 0]); // checksum, urgent pointer
+            out.extend(segment.options);
+            out.resize(TCP + options, 0); // a zero ends the list of options
+            ((TCP + options + segment.payload).min(room), protocol::TCP, 16)
+        }
+        Content::Udp(ports, begins, zeros) => {
+            let length = (UDP + begins.len() + zeros).min(room);
+            for word in [ports[0], ports[1], length as u16, 0] {
+                out.extend(word.to_be_bytes());
+            }
+            out.extend(begins.iter().take(length - UDP));
+            (length, protocol::UDP, 6)
+        }
+    };
+    let mut pseudo = Vec::with_capacity(12);
+    pseudo.extend(ip.src.octets());
+    pseudo.extend(ip.dst.octets());
+    pseudo.extend([0, kind]);
+    pseudo.extend((length as u16).to_be_bytes());
+    let sum = match checksum(sum(0, &pseudo), &out) {
+        0 if kind == protocol::UDP => 0xffff, // 0 would say that there is none
+        sum => sum,
+    };
+    out[place..place + 2].copy_from_slice(&sum.to_be_bytes());
+    (out, length)
+}
+
+fn flag_bits(flags: TcpFlags) -> u8 {
+    let places =
+        [(TcpFlags::FIN, 0), (TcpFlags::SYN, 1), (TcpFlags::ACK, 4), (TcpFlags::ECE, 6), (TcpFlags::CWR, 7)];
+    places.into_iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, place)| 1 << place).sum()
+}
+
+/// The sum of 16-bit words, the last of which may lack a byte.
+fn sum(start: u32, bytes: &[u8]) -> u32 {
+    bytes.chunks(2).fold(start, |sum, pair| {
+        sum + u32::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
+    })
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(start: u32, bytes: &[u8]) -> u16 {
+    let mut sum = sum(start, bytes);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+impl Addr {
+    /// The IPv4 address that it is shown as.
+    pub fn octets(self) -> [u8; 4] {
+        if self == Addr::BROADCAST {
+            return [255; 4];
+        }
+        let [_, high, middle, low] = (self.number() as u32).to_be_bytes();
+        [if self.is_mobile() { 11 } else { 10 }, high, middle, low]
+    }
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

@@ -1,0 +1,1 @@
+"""Runs for other programs: captures, traces of ns-2, tables."""

@@ -1,0 +1,233 @@
+"""`roamlab report`: a run as one page. Who moved, what stalled and why, what each flow received, and every message."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from roamlab.base.figures import label, new_figure, save
+from roamlab.base.quantities import number, scale
+from roamlab.causes import explain as explaining
+from roamlab.records import metrics
+from roamlab.showing import terminal
+from roamlab.showing.chart import chart
+from roamlab.showing.page import Table
+from roamlab.showing.report import Finding, Report, handover
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from roamlab.base.figures import SavedFigure
+    from roamlab.causes.explain import Explanation
+    from roamlab.records.results import Results
+    from roamlab.showing.report import Handover
+
+DRAWN, QUEUES, CHARTS, TOLD = 6, 4, 8, 10
+"""So many flows are drawn, queues drawn, handovers shown message by message, and stalls told, at most."""
+_ANY = "`roamlab chart --host HOST --handover N` draws any"
+_POINTS = 4_000
+"""A line has about so many points at most."""
+
+
+def make(results: Results, folder: Path) -> tuple[Report, str]:
+    """The page of a run, with figures in `folder`, and a note if the run was made again for it, or ""."""
+    results, note = explaining.with_record(results)
+    stalls = explaining.explain(results)
+    moves = _moves(results)
+    figures = [_received(results, stalls, moves, folder)]
+    if results.queues.height:
+        figures.append(_queues(results, moves, folder))
+    manifest = results.manifest
+    left = len(moves) > CHARTS
+    page = Report(
+        title=f"{PurePath(manifest.scenario_name).name}, seed {manifest.seed}, run {manifest.run}",
+        paper=" ".join(
+            [
+                "One run. What differs between two scenarios is asked of many: `roamlab compare`.",
+                *(
+                    [f"The first {CHARTS} of {len(moves)} handovers stand here message by message; {_ANY}."]
+                    if left
+                    else []
+                ),
+            ]
+        ),
+        headline=_headline(results, stalls, moves),
+        claims=(),
+        findings=[
+            Finding(f"Stall {each.number}: {each.stall.flow}", each.sentences) for each in stalls[:TOLD]
+        ],
+        figures=figures,
+        handovers=_handovers(results, moves, folder),
+        tables=[_flows(results), _drops(results), *([_stalls(stalls)] if stalls else []), _warnings(results)],
+        parameters=(),
+        assumptions=(),
+        origin=(
+            ("engine build", manifest.build_hash),
+            ("version", manifest.version),
+            ("seed", str(manifest.seed)),
+            ("run", str(manifest.run)),
+        ),
+        source=manifest.scenario_text,
+    )
+    return page, note
+
+
+def _moves(results: Results) -> list[tuple[str, int, float]]:
+    """Host, number of the visit and time in s of each entry of a further cell."""
+    rows = results.handovers.filter(pl.col("visit") > 0).with_columns(pl.col("host").cast(pl.String))
+    first = rows.group_by("host", "visit", maintain_order=True).agg(pl.col("time_ns").min())
+    return [(host, visit, at / 1e9) for host, visit, at in first.sort("time_ns").iter_rows()]
+
+
+def _headline(results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]]) -> str:
+    hosts = {host for host, _, _ in moves}
+    times = "once" if len(moves) == 1 else f"{len(moves)} times"
+    who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
+    if not stalls:
+        flows = results.flows.height
+        none = {0: "there is no flow", 1: "the one flow never stalled"}
+        return f"{who}, and {none.get(flows, f'none of the {flows} flows stalled')}."
+    worst = stalls[0].stall
+    others = f", the longest of {len(stalls)} stalls" if len(stalls) > 1 else ""
+    return (
+        f"{who}; {worst.flow} received nothing new for {worst.length_ns / 1e9:.3g} s, "
+        f"{worst.start_ns / 1e9:.3f} to {worst.end_ns / 1e9:.3f} s{others}."
+    )
+
+
+def _named(hosts: set[str]) -> str:
+    return next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} hosts"
+
+
+def _received(
+    results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]], folder: Path
+) -> SavedFigure:
+    """What flows have received over time: those that stalled longest, then those of hosts that move, then others."""
+    shown = _chosen(results, stalls, {host for host, _, _ in moves})
+    rows = results.columns("deliveries")
+    totals = {}
+    for flow in shown:
+        new = rows.where("flow", flow) & rows["fresh"].astype(bool)
+        times = np.asarray(metrics.seconds(rows, chosen=new))
+        every = max(1, times.size // _POINTS)
+        totals[flow] = times[::every], np.cumsum(rows["bytes"][new].astype(float))[::every]
+    with new_figure() as (figure, (axes,)):
+        for flow, (times, sizes) in totals.items():
+            axes.step(times, sizes / 1e3, where="post", label=flow)
+        drawn = [each.stall for each in stalls if each.stall.flow in shown][:TOLD]
+        for at, stall in enumerate(drawn):
+            name = "stall" if at == 0 else "_"
+            axes.axvspan(stall.start_ns / 1e9, stall.end_ns / 1e9, color="0.85", zorder=0, label=name)
+        _mark(axes, moves)
+        axes.set_xlim(0.0, results.manifest.outline.duration_ns / 1e9)
+        axes.set_ylim(bottom=0.0)
+        if shown:
+            axes.legend(loc="upper left")
+        label(axes, ("time", "s"), ("received", "kB"))
+        left = results.flows.height - len(shown)
+        rest = f" {left} more flows are in the table." if left else ""
+        caption = (
+            f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received. Dotted: a host "
+            f"enters a further cell. Shaded: a stall, in which a flow got nothing new though there was some.{rest}"
+        )
+        return save(figure, folder, "received", caption)
+
+
+def _chosen(results: Results, stalls: list[Explanation], hosts: set[str]) -> list[str]:
+    """The flows that are drawn."""
+    flows = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
+    moving = [flow for flow, *ends in flows if hosts.intersection(ends)]
+    order = [*(each.stall.flow for each in stalls), *moving, *(flow for flow, *_ in flows)]
+    return list(dict.fromkeys(order))[:DRAWN]
+
+
+def _mark(axes: Axes, moves: list[tuple[str, int, float]]) -> None:
+    for _, _, at in moves[:_LINES]:
+        axes.axvline(at, color="0.4", linestyle=":", linewidth=0.8)
+
+
+_LINES = 40
+"""More entries of cells than this would be a grey ground."""
+
+
+def _queues(results: Results, moves: list[tuple[str, int, float]], folder: Path) -> SavedFigure:
+    """The longest of the recorded queues over time."""
+    samples = results.queues.with_columns(pl.col("queue").cast(pl.String))
+    lengths = (
+        samples.group_by("queue")
+        .agg(pl.col("packets").max())
+        .sort("packets", "queue", descending=[True, False])
+    )
+    names = lengths["queue"].to_list()
+    with new_figure(rows=len(names[:QUEUES]), row_inches=1.7) as (figure, axes):
+        for axis, name in zip(axes, names[:QUEUES], strict=True):
+            own = samples.filter(pl.col("queue") == name)
+            bins = own.with_columns(bin=pl.col("time_ns") * _POINTS // results.manifest.outline.duration_ns)
+            drawn = bins.group_by("bin", maintain_order=True).agg(
+                pl.col("time_ns").first(), pl.col("packets").max()
+            )
+            axis.step(
+                drawn["time_ns"].to_numpy() / 1e9, drawn["packets"].to_numpy(), where="post", linewidth=0.8
+            )
+            _mark(axis, moves)
+            axis.set_xlim(0.0, results.manifest.outline.duration_ns / 1e9)
+            axis.set_ylim(bottom=0.0)
+            axis.set_title(name, loc="left", fontsize=9)
+            label(axis, ("time", "s"), ("queue", "pkt"))
+            axis.label_outer()
+        left = f", the {QUEUES} longest of {len(names)}" if len(names) > QUEUES else ""
+        caption = (
+            f"Packets that wait in the recorded queues{left}; each point is the most within a {_POINTS:,}th of the "
+            "run. Dotted: a host enters a further cell."
+        )
+        return save(figure, folder, "queues", caption)
+
+
+def _handovers(results: Results, moves: list[tuple[str, int, float]], folder: Path) -> list[Handover]:
+    if not results.signalling.height:
+        return []
+    made = []
+    for count, (host, visit, at) in enumerate(moves[:CHARTS], start=1):
+        of = chart(results, host, visit)
+        caption = f"The messages of {of.title}, at {at:.3f} s."
+        made.append(handover(of, folder, f"handover{count}", caption))
+    return made
+
+
+def _flows(results: Results) -> Table:
+    flows = results.flows
+    factor, unit = scale(flows["goodput_bps"], "bit/s")
+    columns = terminal.COLUMNS
+    rows = [
+        (*(str(row[column]) for column in columns), number(row["goodput_bps"] / factor))
+        for row in flows.select(*columns, "goodput_bps").iter_rows(named=True)
+    ]
+    return Table("Flows", (*columns.values(), f"goodput [{unit}]"), rows)
+
+
+def _drops(results: Results) -> Table:
+    rows = [tuple(map(str, row)) for row in terminal.drops(results).iter_rows()]
+    return Table("Drops", ("place", "reason", "packets"), rows)
+
+
+def _stalls(stalls: list[Explanation]) -> Table:
+    rows = [
+        (
+            str(each.number),
+            each.stall.flow,
+            f"{each.stall.start_ns / 1e9:.3f}",
+            f"{each.stall.length_ns / 1e9:.3f}",
+            each.named or "nothing that the record names",
+        )
+        for each in stalls
+    ]
+    return Table("Stalls", ("number", "flow", "from [s]", "length [s]", "suspected first"), rows)
+
+
+def _warnings(results: Results) -> Table:
+    return Table("Warnings", ("warning",), [(text,) for text in results.warnings])

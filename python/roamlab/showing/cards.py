@@ -1,0 +1,187 @@
+"""A card for each claim: the sentence, the verdict, how robust it is, the numbers, its figures, the measures folded."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from roamlab.showing import page
+from roamlab.statistics.claims import NOT_SEARCHED, VERDICTS, corrected, interval_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roamlab.showing.page import Table
+    from roamlab.statistics.claims import Claim, Measure, Verdict
+
+_FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
+_MARKS = {"holds": "✓", "contradicted": "✗", "undecided": "?"}
+_WIDTH, _HEIGHT, _MARGIN = 320.0, 26.0, 8.0
+"""Of the drawing of an interval, in px."""
+
+
+def verdict(of: Verdict) -> str:
+    """The verdict as a word with a mark, which tell it apart without its colour."""
+    return f'<span class="verdict {of}"><span aria-hidden="true">{_MARKS[of]}</span> {of}</span>'
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """How many claims there are, and how many of each verdict."""
+    found = [f"{count} {verdict}" for verdict, count in _counts(claims)]
+    return f"{len(claims)} claims: {', '.join(found)}."
+
+
+def tally_bar(claims: Sequence[Claim]) -> str:
+    """The same, as a line of words under a bar."""
+    parts = "".join(f'<span class="{of}" style="flex:{count}"></span>' for of, count in _counts(claims))
+    words = " · ".join(f"{count} {verdict(of)}" for of, count in _counts(claims))
+    return f'<div class="tally" aria-hidden="true">{parts}</div><p>{len(claims)} claims: {words}</p>'
+
+
+def _counts(claims: Sequence[Claim]) -> list[tuple[Verdict, int]]:
+    verdicts = [claim.verdict for claim in claims]
+    return [(each, verdicts.count(each)) for each in VERDICTS if each in verdicts]
+
+
+def overview(claims: Sequence[Claim], robustness: Mapping[str, str] | None = None, address: str = "") -> str:
+    """All claims as a list of links to their cards, which stand in this page or the one at `address`."""
+    lines = "".join(
+        f'<li><span class="mark {claim.verdict}" role="img" aria-label="{claim.verdict}">{_MARKS[claim.verdict]}'
+        f'</span><span><a href="{escape(address)}#{escape(claim.id)}">{escape(claim.id)}</a><br>'
+        f"{escape(claim.statement)}{_told(claim, robustness)}</span></li>"
+        for claim in claims
+    )
+    return f'<ul class="overview">{lines}</ul>'
+
+
+def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
+    """What an index says of a claim beside its sentence."""
+    if robustness is None:
+        return ""
+    lines = (f"{claim.verdict}; {claim.failing or decided(claim)}", robustness.get(claim.id, NOT_SEARCHED))
+    return "".join(f'<br><span class="quiet">{escape(line)}</span>' for line in lines)
+
+
+def card(
+    claim: Claim, robustness: str, numbers: Table | None, figures: str, stands: Mapping[str, bool]
+) -> str:
+    """The card of a claim. `stands`: of each comparison, whether its verdict stands among all of the report."""
+    told = {
+        "decided by": f"{escape(claim.deciding.what)}{_strip(claim.deciding)}{escape(_compared(claim.deciding))}",
+        "measures": _outcomes(claim),
+        "robustness": escape(robustness),
+        "why": escape(claim.why),
+    }
+    beside = page.table(numbers.title, numbers.headings, numbers.rows) if numbers else ""
+    count = len(claim.measures)
+    measures = page.table(
+        f"measures of {claim.id}", _HEADINGS, [_row(each, stands) for each in claim.measures]
+    )
+    reading = f"<p>Reading of the paper: {escape(claim.reading)}</p>" if claim.reading else ""
+    several = f"all {count} measures and the reading" if count > 1 else "the measure and the reading"
+    return (
+        f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
+        f'{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
+        f"{_facts(told)}{beside}{figures}{page.folded(several, measures + reading)}</article>"
+    )
+
+
+def facts(told: Mapping[str, str]) -> str:
+    """Facts of a claim by their names."""
+    return _facts({name: escape(text) for name, text in told.items()})
+
+
+def _facts(told: Mapping[str, str]) -> str:
+    shown = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in told.items() if text)
+    return f'<dl class="facts">{shown}</dl>'
+
+
+def _outcomes(claim: Claim) -> str:
+    """How many of several measures have which verdict."""
+    if len(claim.measures) == 1:
+        return ""
+    found = [measure.verdict for measure in claim.measures]
+    return ", ".join(f"{found.count(of)} {of}" for of in _FROM_WORST if of in found)
+
+
+def standing(claims: Sequence[Claim]) -> dict[str, dict[str, bool]]:
+    """Of each claim's comparisons of random runs, whether the verdict stands after Holm's correction."""
+    found: dict[str, dict[str, bool]] = {claim.id: {} for claim in claims}
+    for each in corrected(claims):
+        found[each.claim][each.measure.what] = each.verdict == each.measure.verdict
+    return found
+
+
+_HEADINGS = ("measure", "verdict", "effect", "unit", "95 % interval", "claimed", "runs")
+
+
+def _row(measure: Measure, stands: Mapping[str, bool]) -> tuple[str, ...]:
+    among = "" if stands.get(measure.what, True) else ", undecided among so many comparisons (Holm)"
+    return (
+        measure.what,
+        f"{measure.verdict}{among}",
+        f"{measure.measured.effect:.4g}",
+        measure.unit,
+        interval_text(measure.measured),
+        _claimed(measure),
+        str(measure.measured.runs),
+    )
+
+
+def decided(claim: Claim) -> str:
+    """The measure that settles the verdict, in words."""
+    return f"{claim.deciding.what}: {_compared(claim.deciding)}"
+
+
+def _compared(measure: Measure) -> str:
+    return f"measured {_value(measure)}; claimed {_claimed(measure)}"
+
+
+def _claimed(measure: Measure) -> str:
+    claimed = measure.claimed
+    return f"{claimed.low:g}" if claimed.low == claimed.high else str(claimed)
+
+
+def _value(measure: Measure) -> str:
+    found = measure.measured
+    unit = "" if measure.unit == "1" else f" {measure.unit}"
+    if math.isinf(found.low) or math.isinf(found.high):
+        return f"{found.effect:.4g}{unit} (one run: no interval)"
+    interval = "" if found.low == found.high else f" ({interval_text(found)})"
+    runs = f", {found.runs} runs" if found.runs > 1 else ""
+    return f"{found.effect:.4g}{unit}{interval}{runs}"
+
+
+def _strip(measure: Measure) -> str:
+    """The measured interval as a line with its mean, over the claimed range as a ground."""
+    found, claimed = measure.measured, measure.claimed
+    ends = [
+        end for end in (found.low, found.high, found.effect, claimed.low, claimed.high) if math.isfinite(end)
+    ]
+    low, high = min(ends), max(ends)
+    spread = (high - low) or max(abs(high), 1.0)
+
+    def x(value: float) -> float:
+        inner = _WIDTH - 4 * _MARGIN
+        at = 2 * _MARGIN + (value - low) / spread * inner
+        return min(max(at, 0.0), _WIDTH)
+
+    left, right = x(claimed.low), x(claimed.high)
+    middle = _HEIGHT / 2
+    bars = "".join(
+        f'<path d="M{x(end):.1f} {middle - 5}v10" stroke="currentColor" stroke-width="2"/>'
+        for end in (found.low, found.high)
+        if math.isfinite(end)
+    )
+    line = (
+        f'<path d="M{x(found.low):.1f} {middle}H{x(found.high):.1f}" stroke="currentColor" stroke-width="2"/>{bars}'
+        if math.isfinite(found.low) and math.isfinite(found.high)
+        else ""
+    )
+    said = escape(f"Measured {_value(measure)}, on the claimed range {_claimed(measure)} as a grey ground")
+    return (
+        f'<svg class="strip" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{said}">'
+        f'<rect class="claimed" x="{left:.1f}" y="0" width="{max(right - left, 2.0):.1f}" height="{_HEIGHT:g}"/>'
+        f'{line}<circle cx="{x(found.effect):.1f}" cy="{middle}" r="5" fill="currentColor"/></svg>'
+    )

@@ -1,0 +1,151 @@
+"""What `roamlab compare` and `roamlab sweep` found, as one page."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab import _roamlab
+from roamlab.base.quantities import number, scale
+from roamlab.showing.page import Table
+from roamlab.showing.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roamlab.base.figures import SavedFigure
+
+_LEAST_P = 0.05
+
+
+def differences(frame: pl.DataFrame, baseline: str, other: str, seed: int, figure: SavedFigure) -> Report:
+    """The page of a comparison with its figure; `frame` as `compare.differences` gives it."""
+    return _report(
+        title=f"{PurePath(other).name} beside {PurePath(baseline).name}",
+        paper=f"Paired differences to {baseline}: run n of both draws from the same random streams. Intervals are of "
+        "95 %; p-values are corrected for their number after Holm.",
+        headline=headline(frame, baseline),
+        figures=[figure],
+        tables=_difference_tables(frame),
+        seed=seed,
+    )
+
+
+def swept(
+    name: str,
+    means: pl.DataFrame,
+    found: tuple[pl.DataFrame, str] | None,
+    figures: Sequence[SavedFigure],
+    seed: int,
+) -> Report:
+    """The page of a sweep: its means and, if there is a baseline, `found`, the differences to it and its name."""
+    compared = found is not None and not found[0].is_empty()
+    return _report(
+        title=f"Sweep of {PurePath(name).name}",
+        paper="Means of the runs of each point, with 95 % intervals.",
+        headline=headline(*found) if found is not None and compared else _extremes(means),
+        figures=figures,
+        tables=[
+            *(_difference_tables(found[0]) if found is not None and compared else []),
+            *_mean_tables(means),
+        ],
+        seed=seed,
+    )
+
+
+def headline(frame: pl.DataFrame, baseline: str) -> str:
+    """How many differences stand, and the clearest of them, in one sentence."""
+    stand = frame.filter(pl.col("p_holm") < _LEAST_P)
+    count = "the one difference" if frame.height == 1 else f"{stand.height} of {frame.height} differences"
+    verb = "stands" if stand.height == 1 else "stand"
+    if stand.is_empty():
+        return (
+            f"No difference to {PurePath(baseline).name} stands: these runs do not tell the scenarios apart."
+        )
+    least = PurePath(baseline).name
+    ratio = (pl.col("difference") / pl.col("reference")).abs().fill_nan(0.0)
+    row = stand.sort("p_holm", -ratio, maintain_order=True).row(0, named=True)
+    factor, unit = scale([row["reference"], row["difference"]], row["unit"])
+    low, high = (number(row[column] / factor) for column in ("low", "high"))
+    values = (row["reference"] + row["difference"], row["reference"])
+    theirs, ours = (f"{number(value / factor)}{'' if unit == '1' else f' {unit}'}" for value in values)
+    spread = f", {low} … {high} apart" if low != high else ""
+    return (
+        f"{row['metric']} is {theirs} with {PurePath(row['name']).name} and {ours} with {least}{spread}; "
+        f"{count} {verb} after correction for their number."
+    )
+
+
+def _extremes(means: pl.DataFrame) -> str:
+    """Where the first metric is least and most."""
+    if means.is_empty():
+        return "No run defines any of the metrics."
+    rows = means.filter((pl.col("metric") == means["metric"][0]) & pl.col("mean").is_finite()).sort("mean")
+    if rows.is_empty():
+        return f"No run defines {means['metric'][0]}."
+    factor, unit = scale(rows["mean"], rows["unit"][0])
+    named = "" if unit == "1" else f" {unit}"
+    least, most = (f"{number(rows['mean'][at] / factor)}{named} at {rows['name'][at]}" for at in (0, -1))
+    metric = rows["metric"][0]
+    return f"{metric} goes from {least} to {most}." if rows.height > 1 else f"{metric} is {least}."
+
+
+def _difference_tables(frame: pl.DataFrame) -> list[Table]:
+    tables = []
+    for (metric,), rows in frame.group_by("metric", maintain_order=True):
+        factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
+        headings = ("compared", "baseline's mean", "difference", "95 % interval", "runs", "p (Holm)")
+        cells = [
+            (
+                row["name"],
+                *(number(row[column] / factor) for column in ("reference", "difference")),
+                f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
+                str(row["runs"]),
+                f"{row['p_holm']:.2g}",
+            )
+            for row in rows.iter_rows(named=True)
+        ]
+        tables.append(Table(f"Differences: {metric} [{unit}]", headings, cells))
+    return tables
+
+
+def _mean_tables(means: pl.DataFrame) -> list[Table]:
+    tables = []
+    for (metric,), rows in means.group_by("metric", maintain_order=True):
+        factor, unit = scale(rows["mean"], rows["unit"][0])
+        cells = [
+            (row["name"], number(row["mean"] / factor), _interval(row, factor), str(row["runs"]))
+            for row in rows.iter_rows(named=True)
+        ]
+        tables.append(Table(f"Means: {metric} [{unit}]", ("point", "mean", "95 % interval", "runs"), cells))
+    return tables
+
+
+def _interval(row: dict[str, Any], factor: float) -> str:
+    if row["runs"] < 2:
+        return "one run"
+    return f"{number(row['low'] / factor)} … {number(row['high'] / factor)}"
+
+
+def _report(
+    *,
+    title: str,
+    paper: str,
+    headline: str,
+    figures: Sequence[SavedFigure],
+    tables: Sequence[Table],
+    seed: int,
+) -> Report:
+    return Report(
+        title=title,
+        paper=paper,
+        headline=headline,
+        claims=(),
+        figures=figures,
+        tables=tables,
+        parameters=(),
+        assumptions=(),
+        origin=(("engine build", _roamlab.build_hash()), ("seed", str(seed))),
+    )

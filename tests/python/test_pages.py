@@ -1,0 +1,140 @@
+"""Pages of a run, a comparison and a sweep: first what was found, then the figure that carries it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import COMMAND, ROOT
+from pages import Page
+from roamlab.pages import run_page
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
+from roamlab.showing import report
+from roamlab.sweeps import drawing, page
+
+
+def _shown(scenario: Scenario, folder: Path) -> Page:
+    made, _ = run_page.make(run(scenario, 1), folder / "figures")
+    report.write(made, folder / "report.html")
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def _handover(**changes: object) -> Scenario:
+    return load(ROOT / "examples/handover.toml").set_all({"run.duration": "12 s"} | changes)
+
+
+def test_a_run_without_a_stall_says_so(tmp_path: Path) -> None:
+    found = _shown(_handover(), tmp_path)
+    assert "mh changed cells once, and the one flow never stalled." in found.text
+    assert "article.card undecided" not in found.parts
+    assert found.parts.index("p.headline") < found.parts.index("img.")
+    assert len(found.loads) == 3, "what was received, the queues, the messages"
+    assert "beacon" in found.text, "what the chart does not draw is below it"
+
+
+def test_a_run_without_flows_has_a_page(tmp_path: Path) -> None:
+    tables = {name: table for name, table in _handover().tables.items() if name != "flows"}
+    found = _shown(Scenario.from_dict(tables, "still"), tmp_path)
+    assert "mh changed cells once, and there is no flow." in found.text
+
+
+def test_a_stall_is_the_headline_and_told_with_its_causes(tmp_path: Path) -> None:
+    found = _shown(_handover(**{"mobility.buffer.limit": "8 pkt"}), tmp_path)
+    said = re.search(r"moving received nothing new for ([\d.]+) s, ([\d.]+) to ([\d.]+) s\.", found.text)
+    assert said is not None
+    length, start, end = map(float, said.groups())
+    assert abs(end - start - length) < 0.002
+    assert 10.0 < start < end < 12.0
+    assert found.parts.count("article.card undecided") == 1
+    assert "suspected first: buffer too small" in found.text
+
+
+def test_many_flows_and_handovers_are_shown_in_part_and_listed_whole(tmp_path: Path) -> None:
+    scenario = load(ROOT / "examples/lte.toml")
+    flows = len(scenario.expanded()["flows"])
+    found = _shown(scenario, tmp_path)
+    listed = re.findall(r"me\d", found.text)
+    assert {f"me{at}" for at in range(1, flows)} <= set(listed)
+
+
+def test_the_command_takes_the_newest_run(tmp_path: Path) -> None:
+    def call(*arguments: str) -> str:
+        return subprocess.run(
+            [COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+
+    text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace('"40 s"', '"12 s"')
+    (tmp_path / "handover.toml").write_text(text, encoding="utf-8")
+    call("run", "handover.toml")
+    out = call("report", "--out", "here")
+    assert (
+        out == f"mh changed cells once, and the one flow never stalled.\nreport: {Path('here/report.html')}\n"
+    )
+    Page((tmp_path / "here/report.html").read_text(encoding="utf-8"))
+
+
+_DIFFERENCES = {
+    "point": [1, 1],
+    "name": ["b.toml", "b.toml"],
+    "baseline": ["a.toml", "a.toml"],
+    "metric": ["flows.x.timeouts", "flows.x.goodput_bps"],
+    "unit": ["1", "bit/s"],
+    "reference": [2.0, 1e6],
+    "difference": [1.0, 5e5],
+    "low": [-1.0, 4e5],
+    "high": [3.0, 6e5],
+    "runs": [5, 5],
+    "p": [0.4, 0.001],
+    "p_holm": [0.4, 0.002],
+}
+
+
+def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
+    frame = pl.DataFrame(_DIFFERENCES)
+    assert page.headline(frame, "there/a.toml") == (
+        "flows.x.goodput_bps is 1.5 Mbit/s with b.toml and 1 Mbit/s with a.toml, 0.4 … 0.6 apart; 1 of 2 differences "
+        "stands after correction for their number."
+    )
+    none = frame.with_columns(p_holm=pl.lit(0.2))
+    assert page.headline(none, "a.toml").startswith("No difference to a.toml stands")
+
+
+def _swept(count: int, folder: Path) -> str:
+    """The caption of a sweep's figure, with two axes of `count` values in all."""
+    points = pl.DataFrame(
+        {
+            "point": range(count),
+            "name": [f"point {at}" for at in range(count)],
+            "runs": [3] * count,
+            "limit": [at % 2 for at in range(count)],
+            "rate": [at // 2 for at in range(count)],
+        }
+    )
+    means = pl.DataFrame(
+        {
+            "point": range(count),
+            "name": points["name"],
+            "metric": ["goodput_bps"] * count,
+            "unit": ["bit/s"] * count,
+            "mean": [1e6 + at for at in range(count)],
+            "low": [9e5] * count,
+            "high": [2e6] * count,
+            "runs": [3] * count,
+        }
+    )
+    figure = drawing.overview(means, points, folder)
+    made = page.swept("here/a.toml", means, None, [figure], 1)
+    assert made.headline == f"goodput_bps goes from 1 Mbit/s at point 0 to 1 Mbit/s at point {count - 1}."
+    report.write(made, folder / "report.html")
+    Page((folder / "report.html").read_text(encoding="utf-8"))
+    return figure.caption
+
+
+@pytest.mark.parametrize(("count", "cut"), [(4, ""), (100, " of the first 30 of 100 points")])
+def test_a_sweep_is_drawn_over_its_axis_or_point_by_point(tmp_path: Path, count: int, cut: str) -> None:
+    assert _swept(count, tmp_path).startswith(f"Means{cut} with 95 % intervals")
