@@ -4,7 +4,7 @@
 //! made up: a flow's sender has one of its own, its receiver [`DISCARD`]; signalling has [`AGENTS`], and the
 //! management frames of layer 2, which have no IP header on the air, [`MANAGEMENT`].
 
-use crate::conduct::{Part, bytes_soon};
+use crate::conduct::{Part, SLACK, bytes_soon};
 use crate::flow::{Flow, Transport};
 use crate::ids::{Location, Side};
 use crate::probe::{PacketKind, Stop};
@@ -181,7 +181,8 @@ impl Capture {
     /// What it takes in memory.
     pub fn part(&self) -> Part {
         let mut part = self.frames.part("frames", "capture at fewer nodes or links");
-        part.bytes += bytes_soon(self.bytes.len(), self.bytes.capacity(), 1);
+        // The headers of a packet take some 64 bytes.
+        part.bytes += bytes_soon(self.bytes.len(), 64 * SLACK, self.bytes.capacity(), 1);
         part
     }
 
