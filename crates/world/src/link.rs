@@ -289,7 +289,7 @@ impl Links {
         link.offered += 1;
         if link.is_over(cx) {
             let size = entering.wire_size();
-            return self.transmit(id, packet, size, Start::FromIdle, cx);
+            return self.transmit::<true>(id, packet, size, Start::FromIdle, cx);
         }
         if link.waiting.len() >= link.limit {
             return cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
@@ -310,7 +310,7 @@ impl Links {
             return false;
         };
         let size = cx.pool[&packet].wire_size();
-        self.transmit(id, packet, size, Start::FromQueue, cx);
+        self.transmit::<true>(id, packet, size, Start::FromQueue, cx);
         let link = &mut self.hot[id.0 as usize];
         if !link.waiting.is_empty() {
             link.await_end(id, cx);
@@ -326,9 +326,16 @@ impl Links {
         (NodeId(link.to), link.flags & flag::END != 0)
     }
 
-    /// Puts a packet of this size on the wire.
+    /// Puts a packet of this size on the wire. `PLAIN`: of a link that may feed others; a test on the general path costs there.
     #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
+    fn transmit<const PLAIN: bool>(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        size: Bytes,
+        start: Start,
+        cx: &mut Cx,
+    ) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
@@ -341,11 +348,12 @@ impl Links {
         // its transmitter free.
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
-        if link.flags & (flag::TRACKED | flag::FEEDS) != 0 {
-            return match link.flags & flag::FEEDS {
-                0 => self.track(id, packet, (cx.now, insertion), cx),
-                _ => self.fly_on(id, packet, insertion, cx),
-            };
+        let special = if PLAIN { flag::TRACKED | flag::FEEDS } else { flag::TRACKED };
+        if link.flags & special != 0 {
+            if PLAIN && link.flags & flag::FEEDS != 0 {
+                return self.fly_on(id, packet, insertion, cx);
+            }
+            return self.track(id, packet, (cx.now, insertion), cx);
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };

@@ -62,9 +62,7 @@ impl Links {
         }
         for (index, source) in sources.into_iter().enumerate() {
             let Source::Link(feeder) = source else { continue };
-            let special = flag::TRACKED | flag::STATION | flag::TRACE | flag::END;
-            let (link, feeder) = (LinkId(index as u32), feeder);
-            if self.is_plain(link) && self.hot(feeder).flags & special == 0 {
+            if self.is_plain(LinkId(index as u32)) && self.is_plain(feeder) {
                 self.hot[index].sending = Sending::Ahead;
                 self.set(feeder, flag::FEEDS);
             }

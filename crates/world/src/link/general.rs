@@ -331,7 +331,7 @@ impl Links {
     #[inline(always)]
     fn start(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
         let size = cx.pool[&packet].wire_size();
-        self.transmit(id, packet, size, start, cx);
+        self.transmit::<false>(id, packet, size, start, cx);
     }
 
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
