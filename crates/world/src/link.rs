@@ -27,7 +27,7 @@ mod medium;
 mod members;
 mod recorded;
 
-use fusion::Fusion;
+use fusion::{FEEDS, Fusion};
 pub use medium::Settled;
 use members::Members;
 
@@ -115,8 +115,6 @@ mod flag {
     pub(super) const TRACKED: u8 = 1 << 4;
     /// What arrives takes the general path.
     pub(super) const END: u8 = 1 << 5;
-    /// Links behind it are computed with it.
-    pub(super) const FEEDS: u8 = 1 << 7;
 }
 
 /// Whether a link is sending.
@@ -289,7 +287,7 @@ impl Links {
         link.offered += 1;
         if link.is_over(cx) {
             let size = entering.wire_size();
-            return self.transmit::<true>(id, packet, size, Start::FromIdle, cx);
+            return self.transmit(id, packet, size, Start::FromIdle, cx);
         }
         if link.waiting.len() >= link.limit {
             return cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
@@ -310,7 +308,7 @@ impl Links {
             return false;
         };
         let size = cx.pool[&packet].wire_size();
-        self.transmit::<true>(id, packet, size, Start::FromQueue, cx);
+        self.transmit(id, packet, size, Start::FromQueue, cx);
         let link = &mut self.hot[id.0 as usize];
         if !link.waiting.is_empty() {
             link.await_end(id, cx);
@@ -326,16 +324,9 @@ impl Links {
         (NodeId(link.to), link.flags & flag::END != 0)
     }
 
-    /// Puts a packet of this size on the wire. `PLAIN`: of a link that may feed others; a test on the general path costs there.
+    /// Puts a packet of this size on the wire.
     #[inline(always)]
-    fn transmit<const PLAIN: bool>(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        size: Bytes,
-        start: Start,
-        cx: &mut Cx,
-    ) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
@@ -348,11 +339,7 @@ impl Links {
         // its transmitter free.
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
-        let special = if PLAIN { flag::TRACKED | flag::FEEDS } else { flag::TRACKED };
-        if link.flags & special != 0 {
-            if PLAIN && link.flags & flag::FEEDS != 0 {
-                return self.fly_on(id, packet, insertion, cx);
-            }
+        if link.flags & flag::TRACKED != 0 {
             return self.track(id, packet, (cx.now, insertion), cx);
         }
         self.in_flight += 1;

@@ -15,6 +15,10 @@ use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, PacketId};
 use std::collections::VecDeque;
 
+/// The last arrival of a link with others behind it that are computed with it: no packet of its own comes later, so that those of
+/// links that feed no others need no test.
+pub(super) const FEEDS: Time = Time::from_nanos(u64::MAX);
+
 /// What links that are computed ahead need beside their records.
 #[derive(Debug)]
 pub(super) struct Fusion {
@@ -60,11 +64,13 @@ impl Links {
                 self.walk(ways, (from, to), is_marked, &mut sources);
             }
         }
+        let plain: Vec<bool> = (0..self.hot.len()).map(|index| self.is_plain(LinkId(index as u32))).collect();
         for (index, source) in sources.into_iter().enumerate() {
             let Source::Link(feeder) = source else { continue };
-            if self.is_plain(LinkId(index as u32)) && self.is_plain(feeder) {
+            if plain[index] && plain[feeder.0 as usize] {
                 self.hot[index].sending = Sending::Ahead;
-                self.set(feeder, flag::FEEDS);
+                self.set(feeder, flag::TRACKED);
+                self[feeder].last_arrival = FEEDS;
             }
         }
         let ahead = vec![VecDeque::new(); self.cold.len()];
@@ -86,7 +92,7 @@ impl Links {
 
     /// Whether a link is nothing but a drop-tail queue before a transmitter of one rate.
     fn is_plain(&self, id: LinkId) -> bool {
-        self.hot(id).flags & !flag::FEEDS == 0 && self[id].recorded.is_none()
+        self.hot(id).flags == 0 && self[id].recorded.is_none()
     }
 
     /// A packet sets out on a link with others behind it that are computed ahead. `insertion`: its arrival's.

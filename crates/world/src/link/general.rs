@@ -1,6 +1,6 @@
 //! The general path of a link: all that a plain link does, and whatever else one may have.
 
-use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
+use super::{FEEDS, HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::forced::{Fate, ForcedDrops, LinkChange, strike};
@@ -331,7 +331,7 @@ impl Links {
     #[inline(always)]
     fn start(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
         let size = cx.pool[&packet].wire_size();
-        self.transmit::<false>(id, packet, size, start, cx);
+        self.transmit(id, packet, size, start, cx);
     }
 
     /// Makes the end of the transmission an event, if anything waits for it or a trace shows it.
@@ -393,6 +393,9 @@ impl Links {
         let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
         if arrival < link.last_arrival {
+            if link.last_arrival == FEEDS {
+                return self.fly_on(id, packet, insertion, cx);
+            }
             arrival = link.last_arrival + sent.since(started);
         }
         link.last_arrival = arrival;
