@@ -464,7 +464,14 @@ impl<'a> Builder<'a> {
         }
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        World { flows, planes: Planes { cx, network, agents }, names, events: 0, packet_hops: 0 }
+        World {
+            flows,
+            planes: Planes { cx, network, agents },
+            names,
+            events: 0,
+            packet_hops: 0,
+            fused: false,
+        }
     }
 }
 

@@ -21,11 +21,13 @@ use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
+mod fusion;
 mod general;
 mod medium;
 mod members;
 mod recorded;
 
+use fusion::{FEEDS, Fusion};
 pub use medium::Settled;
 use members::Members;
 
@@ -124,6 +126,8 @@ enum Sending {
     Unawaited,
     /// Until its end, which is an event.
     Awaited,
+    /// It is computed with the link that feeds it, ahead of time.
+    Ahead,
 }
 
 /// What every packet touches of a link.
@@ -200,6 +204,8 @@ pub struct Links {
     signalling_priority: bool,
     /// Packets that pending arrivals hold.
     in_flight: u64,
+    /// What is known of links that are computed ahead, if there are any.
+    fusion: Option<Box<Fusion>>,
 }
 
 impl Index<LinkId> for Links {
@@ -274,6 +280,7 @@ impl Links {
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let entering = &cx.pool[&packet];
+        debug_assert!(link.sending != Sending::Ahead, "a packet that its feeder did not send on");
         if link.flags & flag::GENERAL != 0 || entering.is_unusual() {
             return self.enqueue_generally(id, packet, cx);
         }
@@ -290,7 +297,7 @@ impl Links {
     }
 
     /// The transmitter is free: the next packet, if any, starts. Whether one did.
-    #[inline]
+    #[inline(always)]
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         let link = &mut self.hot[id.0 as usize];
         if link.flags & flag::GENERAL != 0 {
@@ -348,7 +355,7 @@ impl HotLink {
         match self.sending {
             Sending::Idle => true,
             Sending::Unawaited => cx.scheduler.is_past(self.end, self.insertion),
-            Sending::Awaited => false,
+            Sending::Awaited | Sending::Ahead => false,
         }
     }
 
