@@ -73,7 +73,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_chart(path: Path, text: str) -> None:
-    """Write a drawing in SVG, or a page, signed in a comment. Raises `BadInput` if another file than such a one is there."""
+    """Write a drawing in SVG, or a page, signed in a comment. Raises `BadInput` if another file is there."""
     place = Path(os.path.realpath(path))
     if place.exists():
         before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition("<!--")

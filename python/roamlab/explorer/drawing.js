@@ -31,7 +31,7 @@ class ValueScale {
 }
 
 const EDGE = 6;
-const DENSE = 3000;
+const DENSE = 1000;
 
 /** Shapes around the origin. Open ones are stroked. */
 const SHAPES = {

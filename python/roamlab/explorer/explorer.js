@@ -92,7 +92,7 @@ class Explorer {
     this.chosen = (number + this.stops.length) % this.stops.length;
     const { run, flow, begin, end, detail } = this.stops[this.chosen];
     if (flow) this.columns[this.runs.indexOf(run)].open(flow);
-    const margin = 0.6 * (end - begin);
+    const margin = 0.3 * (end - begin);
     this.show(begin - margin, end + margin);
     this.tell(detail);
   }
@@ -127,6 +127,7 @@ class Explorer {
     for (const [id, act] of Object.entries(this.acts())) document.getElementById(id).addEventListener("click", act);
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(this.root);
+    for (const name of ["resize", "scroll"]) addEventListener(name, () => this.redraw(), { passive: true });
     for (const query of ["(prefers-color-scheme: dark)", "(min-resolution: 1.5dppx)"]) {
       matchMedia(query).addEventListener("change", () => {
         this.readTheme();
@@ -168,9 +169,14 @@ class Explorer {
   }
 }
 
+function isInWindow(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > -50 && top < innerHeight + 50;
+}
+
 function stallStop(run, stall) {
-  const { flow, start_ns: begin, end_ns: end } = stall;
-  const words = `${flow}, from ${seconds(begin, 3)} s${stall.suspect ? `: ${stall.suspect}` : ""}`;
+  const { flow, since_ns: begin, end_ns: end } = stall;
+  const words = `${flow}, from ${seconds(stall.start_ns, 3)} s${stall.suspect ? `: ${stall.suspect}` : ""}`;
   return { run, kind: "stall", flow, begin, end, lead: `Stall ${stall.length_s.toFixed(2)} s`, words, detail: stallDetail(stall) };
 }
 
@@ -273,7 +279,8 @@ class Column {
   }
 
   draw(limits, theme) {
-    for (const lane of this.lanes) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
+    // What is scrolled out of the window is drawn when it comes back.
+    for (const lane of this.lanes.filter((each) => isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
     this.names(theme);
     const density = window.devicePixelRatio || 1;
     this.axis.width = Math.round(this.axis.clientWidth * density);

@@ -114,7 +114,7 @@ class HostLane extends Lane {
       let free = -Infinity;
       for (const phase of host.visits.length > 1 ? host.phases : []) {
         const place = x.pixel(phase.time_ns);
-        if (place < x.left - 200 || place > x.left + x.width) continue;
+        if (place < x.left - 1 || place > x.left + x.width) continue;
         pen.fillStyle = theme.warn;
         pen.fillRect(place - 0.75, top + 22, 1.5, 7);
         const words = phase.phase;

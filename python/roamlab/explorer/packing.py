@@ -33,7 +33,16 @@ TABLES: dict[str, Sequence[str]] = {
     "tcp": ("time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"),
     "drops": ("time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"),
     "releases": ("time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"),
-    "signalling": ("message", "host", "source", "destination", "size_bytes", "sent_ns", "arrived_ns", "serial"),
+    "signalling": (
+        "message",
+        "host",
+        "source",
+        "destination",
+        "size_bytes",
+        "sent_ns",
+        "arrived_ns",
+        "serial",
+    ),
 }
 """The tables and columns that the explorer shows."""
 

@@ -68,11 +68,11 @@ def html(runs: Sequence[Results]) -> str:
 <ol id="stops" tabindex="0" aria-label="Stalls and handovers"></ol>
 <div class="bar" role="toolbar" aria-label="Time">{buttons}<output id="shown"></output></div>
 <details><summary>How to use this page</summary>
-<p>Drag to move in time, turn the wheel or spread two fingers to zoom, point to read values in all lanes at once. Click a packet, a
-message, a phase or a stall to see what is known of it.</p>
-<p>Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>←</kbd> <kbd>→</kbd> move, <kbd>,</kbd> <kbd>.</kbd> move the cursor, <kbd>0</kbd> all,
-<kbd>n</kbd> <kbd>p</kbd> next and previous stall or handover, <kbd>Esc</kbd> close.</p>
-<p>Where points lie closer than pixels, a column of pixels shows from the least to the greatest of its points.</p></details>
+<p>Drag to move in time, turn the wheel or spread two fingers to zoom, point to read values in all lanes at once.
+Click a packet, a message, a phase or a stall to see what is known of it.</p>
+<p>Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>←</kbd> <kbd>→</kbd> move, <kbd>,</kbd> <kbd>.</kbd> move the cursor,
+<kbd>0</kbd> all, <kbd>n</kbd> <kbd>p</kbd> next and previous stall or handover, <kbd>Esc</kbd> close.</p>
+<p>Where points lie closer than pixels, each column of pixels shows the range of its points.</p></details>
 <div id="lanes"{' class="two"' if len(runs) > 1 else ""}></div>
 <aside id="detail" aria-live="polite" aria-label="What was chosen" tabindex="0" hidden></aside>
 <noscript><p>This page draws with JavaScript, which is off.</p></noscript>
@@ -86,7 +86,7 @@ message, a phase or a stall to see what is known of it.</p>
 """
 
 
-_ASK = "A stall is a time in which a flow got nothing new although its sender had some. Choose one to see what led to it."
+_ASK = "A stall: a flow got nothing new although its sender had some. Choose one to see what led to it."
 _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
 
 
@@ -115,6 +115,7 @@ def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence
                 "flow": each.stall.flow,
                 "start_ns": each.stall.start_ns,
                 "end_ns": each.stall.end_ns,
+                "since_ns": _since(each),
                 "length_s": each.stall.length_ns / 1e9,
                 "suspect": each.named,
                 "sentences": each.sentences,
@@ -122,6 +123,14 @@ def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence
             for each in stalls
         ],
     }
+
+
+def _since(told: Explanation) -> int:
+    """From when on a stall is shown: what led to it first, if that is near."""
+    stall = told.stall
+    times = [int(step["time_ns"]) for suspect in told.suspects[:1] for step in suspect.chain]
+    near = stall.start_ns - max(10**9, 3 * stall.length_ns)
+    return min([stall.start_ns, *(time for time in times if time >= near)])
 
 
 def _queues(results: Results) -> list[str]:
@@ -139,7 +148,11 @@ def _hosts(results: Results) -> list[dict[str, Any]]:
     for host in busiest["host"].to_list()[:HOSTS]:
         own = rows.filter(pl.col("host") == host).sort("time_ns")
         found.append(
-            {"name": host, "visits": _visits(results, host, own), "phases": own.drop("host", "cause").to_dicts()}
+            {
+                "name": host,
+                "visits": _visits(results, host, own),
+                "phases": own.drop("host", "cause").to_dicts(),
+            }
         )
     return found
 
