@@ -692,15 +692,12 @@ def report_(run_folder: Path | None, out: Path) -> None:
     """
     from roamlab.base.errors import shown, within
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.pages import run_page
-    from roamlab.records.store import open_run
-    from roamlab.showing import report
+    from roamlab.explorer import command
 
     folder = _run_folder(run_folder)
     refuse_foreign(out)
     with whole_folder(out) as draft, within(folder):
-        made, note = run_page.make(open_run(folder), draft / "figures")
-        report.write(made, draft / "report.html")
+        made, note = command.report(folder, draft)
     if note:
         click.echo(f"note: {note}", err=True)
     click.echo(made.headline)
