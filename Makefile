@@ -32,7 +32,7 @@ demo: .venv/.extension
 	$(BIN)/roamlab reproduce mblue
 
 # Programs of Debian packages of the same names, which some tests use. A test whose program is missing is skipped and says so.
-TOOLS := tshark
+TOOLS := tshark chromium
 tools:
 	for tool in $(TOOLS); do \
 	  if command -v $$tool > /dev/null; then continue; fi; \

@@ -692,19 +692,41 @@ def report_(run_folder: Path | None, out: Path) -> None:
     """
     from roamlab.base.errors import shown, within
     from roamlab.base.output import refuse_foreign, whole_folder
-    from roamlab.pages import run_page
-    from roamlab.records.store import open_run
-    from roamlab.showing import report
+    from roamlab.explorer import command
 
     folder = _run_folder(run_folder)
     refuse_foreign(out)
     with whole_folder(out) as draft, within(folder):
-        made, note = run_page.make(open_run(folder), draft / "figures")
-        report.write(made, draft / "report.html")
+        made, note = command.report(folder, draft)
     if note:
         click.echo(f"note: {note}", err=True)
     click.echo(made.headline)
     click.echo(f"report: {shown(out / 'report.html')}")
+
+
+@cli.command()
+@click.argument("runs", metavar="[RUN] [RUN]", type=_ANY_PATH, nargs=-1)
+@click.option(
+    "--out", type=_ANY_PATH, default=Path("out/explore.html"), show_default=True, help="The page to write."
+)
+def explore(runs: tuple[Path, ...], out: Path) -> None:
+    """Write a page to explore a run, or two side by side: every packet, window, queue, message and stall over time.
+
+    The page is one file that opens in a browser without a network. RUN is a run folder; without one it is the newest in
+    out/runs. A run that lacks the tables for stalls is made again with them from its manifest.
+    """
+    from roamlab.base.errors import BadInput, shown
+    from roamlab.explorer import command
+
+    if len(runs) > 2:
+        raise BadInput(
+            f"explore {' '.join(map(str, runs))}",
+            f"these are {len(runs)} runs",
+            expected="one run, or two to stand side by side",
+            remedy="name one or two run folders",
+        )
+    command.write([_run_folder(run) for run in runs or (None,)], out)
+    click.echo(f"page: {shown(out)}")
 
 
 @cli.command("compare-trace")

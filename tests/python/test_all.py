@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import ROOT
 from pages import Page
 from roamlab import _roamlab, cli, papers
 from roamlab.papers import keeping, robustness
+from roamlab.scenarios.scenario import load
 from roamlab.showing.report import Report
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
@@ -68,7 +70,9 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Session]]:
             return Report(f"The {name}", f"By {name}, 1851", "", found, [], [], [], [], [])
 
         paper = ModuleType(f"roamlab.papers.{name}")
-        paper.__dict__.update(RUNS=30, reproduce=reproduce)
+        paper.__dict__.update(
+            RUNS=30, reproduce=reproduce, example=lambda: load(ROOT / "examples/roaming.toml")
+        )
         return paper
 
     for name in _VALUES:

@@ -33,11 +33,12 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "report": (["report", "made"], "report.html", True),
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),
+    "explore": (["explore", "made"], "explore.html", True),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
 
-_ONE_FILE = ("chart", "draw")
+_ONE_FILE = ("chart", "draw", "explore")
 """Those that make one file and no folder."""
 
 SWEEP = """

@@ -14,7 +14,10 @@ import planted
 from conftest import COMMAND, ROOT
 from hand_made import FakeResults, ns
 from roamlab.causes.explain import explain, lines, trials
+from roamlab.causes.removal import recorded
 from roamlab.causes.stalls import Stall, stalls
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +84,18 @@ def test_a_flow_that_hears_nothing_until_the_end_is_cut_off() -> None:
 
 def test_a_silence_below_the_limit_is_no_stall() -> None:
     assert stalls(_record([0.50, 0.60, 0.72], [0.55, 0.65, 0.85]), "f") == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("connections", ["per-object", "persistent"])
+def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: str) -> None:
+    """Web pages over connections that each number their segments anew; then with a link down in the midst of them."""
+    scenario = recorded(load(ROOT / "examples/applications.toml")).set("flows.3.app.connections", connections)
+    assert scenario.tables["flows"][3]["name"] == "pages"
+    quiet = run(scenario, 1)
+    assert stalls(quiet, "pages") == stalls(quiet, "pages-requests") == []
+    down = [{"at": "5 s", "up": False}, {"at": "12 s", "up": True}]
+    (found,) = stalls(run(scenario.set("links.0.changes", down), 1), "pages-requests")
+    assert ns(5)[0] <= found.start_ns < ns(12)[0] < found.end_ns, "from the first request that could not arrive"
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:

@@ -73,7 +73,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_chart(path: Path, text: str) -> None:
-    """Write a drawing in SVG, signed in a comment. Raises `BadInput` if another file than such a one is there."""
+    """Write a drawing in SVG, or a page, signed in a comment. Raises `BadInput` if another file is there."""
     place = Path(os.path.realpath(path))
     if place.exists():
         before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition("<!--")
@@ -81,7 +81,7 @@ def write_chart(path: Path, text: str) -> None:
             raise BadInput(
                 path,
                 "the file is not ours to replace, or was changed since it was written",
-                expected="a new file, or a drawing of an earlier time",
+                expected="a new file, or what this program wrote there",
                 remedy="name another file with --out",
             )
     write_whole(place, _signed_chart(text))

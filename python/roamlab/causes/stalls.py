@@ -20,6 +20,8 @@ FLOOR_NS = 200_000_000
 NEEDED = ("deliveries", "tcp", "packets")
 """Tables, switched on under `record`, from which stalls and their causes are told."""
 _DATA = ("data", "syn", "datagram")
+_SYN = -1
+"""Stands for the number of a SYN."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,10 @@ def stalls(results: Results, flow: str) -> list[Stall]:
     arrived = results.columns("deliveries")
     rows = arrived.where("flow", flow)
     fresh = rows & arrived["fresh"].astype(bool)
-    times, numbers = arrived["time_ns"][fresh], arrived["seq"][fresh]
+    times = arrived["time_ns"][fresh]
     delays = arrived["time_ns"][rows] - arrived["sent_ns"][rows]
     round_trip = 2 * int(delays.min()) if delays.size else 0
-    sends = _Sends.of(results.columns("packets"), flow, times, numbers)
+    sends = _Sends.of(results.columns("packets"), flow, arrived, fresh)
     if not sends.times.size:
         return []
     totals = results.columns("flows")
@@ -88,27 +90,49 @@ class _Sends:
 
     times: NDArray[np.int64]
     again: NDArray[np.bool_]
+    firsts: NDArray[np.int64]
+    """When the same data had been sent first."""
     arrivals: NDArray[np.int64]
     begin: int
     """When the first data was sent; where more than one SYN was, or nothing else, the first of these."""
 
     @staticmethod
-    def of(packets: Columns, flow: str, times: NDArray[np.int64], numbers: NDArray[np.int64]) -> _Sends:
+    def of(packets: Columns, flow: str, deliveries: Columns, fresh: NDArray[np.bool_]) -> _Sends:
+        """From what the flow sent, and the chosen rows of what arrived of it for the first time."""
         chosen = packets.where("flow", flow) & packets.where("event", "send") & packets.where("kind", *_DATA)
-        first = dict(zip(numbers.tolist(), times.tolist(), strict=True))
-        sent = packets["number"][chosen].tolist()
-        arrivals = np.array([first.get(number, np.iinfo(np.int64).max) for number in sent], dtype=np.int64)
-        at = packets["time_ns"][chosen]
+        at, again = packets["time_ns"][chosen], packets["retransmission"][chosen].astype(bool)
         opening = packets.where("kind", "syn")[chosen]
+        # Each connection numbers its segments anew.
+        opened = at[opening & ~again]
+        arrived = np.searchsorted(opened, deliveries["sent_ns"][fresh], side="right")
+        first: dict[tuple[int, int], int] = {}
+        for connection, number, time in zip(
+            arrived.tolist(),
+            deliveries["seq"][fresh].tolist(),
+            deliveries["time_ns"][fresh].tolist(),
+            strict=True,
+        ):
+            first.setdefault((connection, number), time)
+            # A SYN is no delivery; it had arrived when the first data of its connection did.
+            first.setdefault((connection, _SYN), time)
+        connections = np.searchsorted(opened, at, side="right").tolist()
+        numbers = np.where(opening, _SYN, packets["number"][chosen].astype(np.int64)).tolist()
+        sent = list(zip(connections, numbers, strict=True))
+        never = np.iinfo(np.int64).max
+        arrivals = np.array([first.get(each, never) for each in sent], dtype=np.int64)
+        begun: dict[tuple[int, int], int] = {}
+        for each, time in zip(sent, at.tolist(), strict=True):
+            begun.setdefault(each, time)
+        firsts = np.array([begun[each] for each in sent], dtype=np.int64)
         answered = np.count_nonzero(opening) == 1 and at.size > 1
         begin = int((at[~opening] if answered else at)[0]) if at.size else 0
-        return _Sends(at, packets["retransmission"][chosen].astype(bool), arrivals, begin)
+        return _Sends(at, again, firsts, arrivals, begin)
 
     def waiting_since(self, before: int, after: int, round_trip: int) -> int | None:
         """From when on the sender had data under way or sent some again; None: it had nothing to send."""
         within = (self.times >= before) & (self.times < after)
         if bool((within & self.again).any()):
-            return before
+            return max(before, int(self.firsts[within & self.again].min()))
         recent = (self.times >= before - max(round_trip, FLOOR_NS)) & (self.times < after)
         waiting = self.times[recent & (self.arrivals > before)]
         return max(before, int(waiting[0])) if waiting.size else None

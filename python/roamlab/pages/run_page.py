@@ -56,7 +56,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
                 ),
             ]
         ),
-        headline=_headline(results, stalls, moves),
+        headline=headline(results, stalls),
         claims=(),
         findings=[
             Finding(f"Stall {each.number}: {each.stall.flow}", each.sentences) for each in stalls[:TOLD]
@@ -84,7 +84,9 @@ def _moves(results: Results) -> list[tuple[str, int, float]]:
     return [(host, visit, at / 1e9) for host, visit, at in first.sort("time_ns").iter_rows()]
 
 
-def _headline(results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]]) -> str:
+def headline(results: Results, stalls: list[Explanation]) -> str:
+    """A run in one sentence: who moved, and the longest stall. `stalls`: all of them, longest first."""
+    moves = _moves(results)
     hosts = {host for host, _, _ in moves}
     times = "once" if len(moves) == 1 else f"{len(moves)} times"
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
@@ -108,7 +110,7 @@ def _received(
     results: Results, stalls: list[Explanation], moves: list[tuple[str, int, float]], folder: Path
 ) -> SavedFigure:
     """What flows have received over time: those that stalled longest, then those of hosts that move, then others."""
-    shown = _chosen(results, stalls, {host for host, _, _ in moves})
+    shown = chosen(results, stalls)[:DRAWN]
     rows = results.columns("deliveries")
     totals = {}
     for flow in shown:
@@ -138,12 +140,13 @@ def _received(
         return save(figure, folder, "received", caption)
 
 
-def _chosen(results: Results, stalls: list[Explanation], hosts: set[str]) -> list[str]:
-    """The flows that are drawn."""
+def chosen(results: Results, stalls: list[Explanation]) -> list[str]:
+    """All flows: those that stalled longest, then those of hosts that move, then the others."""
+    hosts = {host for host, _, _ in _moves(results)}
     flows = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
     moving = [flow for flow, *ends in flows if hosts.intersection(ends)]
     order = [*(each.stall.flow for each in stalls), *moving, *(flow for flow, *_ in flows)]
-    return list(dict.fromkeys(order))[:DRAWN]
+    return list(dict.fromkeys(order))
 
 
 def _mark(axes: Axes, moves: list[tuple[str, int, float]]) -> None:

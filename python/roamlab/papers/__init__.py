@@ -1,9 +1,10 @@
 """The papers that can be reproduced: one package each, found by looking into this folder.
 
-A paper's package offers two names:
+A paper's package offers three names:
 
 * `RUNS: int`, how many repetitions its claims are evaluated on;
-* `reproduce(session: Session) -> Report`, which simulates, measures and draws.
+* `reproduce(session: Session) -> Report`, which simulates, measures and draws;
+* `example() -> Scenario`, a run that the report lets one explore.
 
 Its module `space` offers `SPACE`, what the paper leaves open as axes, for `roamlab reproduce PAPER --explore`.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from roamlab.papers.spaces import Space
+    from roamlab.scenarios.scenario import Scenario
     from roamlab.showing.report import Report
 
 
@@ -42,6 +44,9 @@ class Paper(Protocol):
 
     def reproduce(self, session: Session) -> Report:
         """Simulate, measure and draw."""
+
+    def example(self) -> Scenario:
+        """A run that the report lets one explore."""
 
 
 def names() -> list[str]:

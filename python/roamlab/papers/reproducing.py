@@ -6,13 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roamlab import papers
+from roamlab.causes.removal import recorded
+from roamlab.explorer import page as explorer
 from roamlab.papers import printed, robustness
 from roamlab.papers.reporting import write_csv
+from roamlab.papers.runs import SEED
+from roamlab.running.run import run
 from roamlab.showing.page import Table
+from roamlab.showing.report import Link
 from roamlab.statistics.claims import corrected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from roamlab.papers import Session
     from roamlab.showing.page import Row
@@ -38,7 +44,12 @@ def reproduce(name: str, session: Session) -> Report:
         for claim in found.claims
         if (of := [number for number in numbers if number.claim == claim.id])
     }
-    found = replace(found, tables=[*reversed(tables.values()), *found.tables], numbers=beside)
+    found = replace(
+        found,
+        tables=[*reversed(tables.values()), *found.tables],
+        numbers=beside,
+        explorer=explorer_page(name, session.figures.parent),
+    )
     if known is None:
         return found
     return replace(
@@ -47,6 +58,14 @@ def reproduce(name: str, session: Session) -> Report:
         robustness={claim.id: line for claim in found.claims if (line := known.line(claim)) is not None},
         searched=known.source(name),
     )
+
+
+def explorer_page(name: str, folder: Path) -> Link:
+    """Writes the page to explore the paper's example."""
+    scenario = papers.paper(name).example()
+    text = explorer.html([run(recorded(scenario), SEED)])
+    (folder / explorer.FILE).write_text(text, encoding="utf-8")
+    return Link(f"Explore one of the runs, packet by packet: {scenario.name}", explorer.FILE)
 
 
 def _holm(claims: Sequence[Claim]) -> Table:

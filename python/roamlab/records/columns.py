@@ -72,6 +72,10 @@ class Columns:
                 chosen |= values == code
         return chosen
 
+    def names(self, column: str) -> Sequence[str] | None:
+        """The names that the codes of a column stand for; None: it holds numbers."""
+        return self._names.get(column)
+
     def words(self, column: str, rows: Rows = slice(None)) -> list[str]:
         """A column of names as text, in the chosen rows."""
         known = self._names[column]

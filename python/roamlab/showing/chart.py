@@ -146,7 +146,7 @@ def chart(results: Results, host: str | None = None, handover: int | None = None
         )
     zero = _begin(phases, visit)
     parameters = results.manifest.network
-    cells = _cells(parameters, host, visit)
+    cells = visited(parameters, host, visit)
     limits = _limits(phases, visit)
     rows = _signalling(results).filter(pl.col("sent_ns").is_between(*limits))
     own = rows.filter(pl.col("host") == host)
@@ -207,7 +207,8 @@ def _limits(phases: pl.DataFrame, visit: int) -> tuple[int, int]:
     return when(visit - 1, "link-up", 0), when(visit, "link-down", 2**62)
 
 
-def _cells(parameters: dict[str, Any], host: str, visit: int) -> tuple[str, str]:
+def visited(parameters: dict[str, Any], host: str, visit: int) -> tuple[str, str]:
+    """The cell that a host leaves for a visit ("" for its first) and the cell of the visit; both "" if unknown."""
     hosts = {row["name"]: row["visits"] for row in parameters.get("hosts", [])}
     cells = [row["cell"] for row in hosts.get(host, [])]
     return (cells[visit - 1] if visit else "", cells[visit]) if visit < len(cells) else ("", "")

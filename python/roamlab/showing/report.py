@@ -56,6 +56,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A page beside the report."""
+
+    words: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What was found."""
 
@@ -89,6 +97,8 @@ class Report:
     """What that is from."""
     source: str = ""
     """The scenario, as text."""
+    explorer: Link | None = None
+    """A page to explore a run."""
 
 
 def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
@@ -186,6 +196,9 @@ def _body(report: Report) -> str:
     behind = "".join(
         cards.facts({"why": claim.why, "robustness": report.robustness.get(claim.id, NOT_SEARCHED)})
         for claim in main
+    )
+    paper += (
+        f'<p><a href="{escape(to.address)}">{escape(to.words)}</a></p>' if (to := report.explorer) else ""
     )
     about = f'{lead}{behind}{paper}<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
     every = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from roamlab.papers.bcmp import claims, evidence, figures
+from roamlab.papers.bcmp import claims, evidence, experiments, figures
 from roamlab.papers.bcmp.claims import NAMES
 from roamlab.papers.bcmp.experiments import DEFAULT, HANDOVERS, HIGH, TCPS, TOPOLOGIES, WAYS
 from roamlab.papers.bcmp.measures import STEPS_MS
@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.bcmp.evidence import Evidence, Point
     from roamlab.papers.bcmp.measures import Download
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = 5
+
+
+def example() -> Scenario:
+    """A run that the report lets one explore."""
+    return experiments.downloads("tree", "unplanned", "newreno", 20)
 
 
 def reproduce(session: Session) -> Report:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roamlab.papers.ipf import claims, claims_plan, evidence, figures
+from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
 from roamlab.papers.reporting import NS2, STARTS, headline, mean_cell, origin, readings_table, write_csv
@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
     from roamlab.papers.records import QueueTrace
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = 30
+
+
+def example() -> Scenario:
+    """A run that the report lets one explore."""
+    return experiments.arrival(1, "mred")
 
 
 def reproduce(session: Session) -> Report:

@@ -22,8 +22,14 @@ from roamlab.showing.report import Assumption, Parameter, Report
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = 200
+
+
+def example() -> Scenario:
+    """A run that the report lets one explore."""
+    return experiments.trajectory("standard")
 
 
 def reproduce(session: Session) -> Report:

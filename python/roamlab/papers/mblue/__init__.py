@@ -20,8 +20,14 @@ from roamlab.showing.report import Assumption, Parameter, Report
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = 60
+
+
+def example() -> Scenario:
+    """A run that the report lets one explore."""
+    return experiments.one_handoff("mblue")
 
 
 def reproduce(session: Session) -> Report:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
-from roamlab.papers.ripple import claims, evidence, explanations, figures
+from roamlab.papers.ripple import claims, evidence, experiments, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, SOFT_MS, TCPS
 from roamlab.papers.runs import Batch
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from roamlab.papers.ripple.evidence import Evidence
     from roamlab.papers.ripple.explanations import Explained
     from roamlab.papers.ripple.figures import Named
+    from roamlab.scenarios.scenario import Scenario
 
 RUNS = 30
 
 RFC = "TCP by the RFCs"
+
+
+def example() -> Scenario:
+    """A run that the report lets one explore."""
+    return experiments.handovers("newreno", "Buffer", -200)
 
 
 def reproduce(session: Session) -> Report:

@@ -1,0 +1,44 @@
+"""What `roamlab explore` and `roamlab report` write."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from roamlab.base.errors import within
+from roamlab.base.output import write_chart
+from roamlab.causes import explain as explaining
+from roamlab.explorer import page
+from roamlab.pages import run_page
+from roamlab.records.store import open_run
+from roamlab.showing.report import Link
+from roamlab.showing.report import write as write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from roamlab.showing.report import Report
+
+
+def write(folders: Sequence[Path], out: Path) -> None:
+    """Writes the page of one run, or of two, to `out`. Runs that lack tables for stalls are made again with them."""
+    runs = []
+    for folder in folders:
+        with within(folder):
+            results, note = explaining.with_record(open_run(folder))
+        if note:
+            print(f"note: {note}", file=sys.stderr)
+        runs.append(results)
+    write_chart(out, page.html(runs))
+
+
+def report(folder: Path, draft: Path) -> tuple[Report, str]:
+    """Writes the report of a run into `draft`, with the explorer beside it; the report, and a note or ""."""
+    results, note = explaining.with_record(open_run(folder))
+    made, _ = run_page.make(results, draft / "figures")
+    (draft / page.FILE).write_text(page.html([results]), encoding="utf-8")
+    made = replace(made, explorer=Link("Explore this run packet by packet", page.FILE))
+    write_report(made, draft / "report.html")
+    return made, note

@@ -1,0 +1,389 @@
+// The page: lanes side by side for each run, one time for all, the pointer, the keys, and what is told of what is chosen.
+
+const LEFT = 52;
+const RIGHT = 8;
+const NAMES = ["ink", "quiet", "line", "line2", "link", "warn", "ack", "sent", "again", "forwarded", "lost", "stall", "cell1", "cell2"];
+
+class Explorer {
+  constructor(runs) {
+    this.runs = runs;
+    this.end = Math.max(...runs.map((run) => run.duration_ns));
+    this.view = { begin: 0, end: this.end };
+    this.cursor = null;
+    this.root = document.getElementById("lanes");
+    this.line = document.getElementById("cursor");
+    this.columns = runs.map((run) => new Column(this, run));
+    this.stops = runs.flatMap((run) => [...run.stalls.map((stall) => stallStop(run, stall)), ...handoverStops(run)]);
+    this.chosen = -1;
+    this.readTheme();
+    this.list();
+    this.listen();
+    this.redraw();
+  }
+
+  readTheme() {
+    const style = getComputedStyle(document.documentElement);
+    this.theme = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    this.theme.font = `11px ${style.getPropertyValue("--font")}`;
+  }
+
+  /** Draws at the next frame. */
+  redraw() {
+    this.pending ??= requestAnimationFrame(() => {
+      this.pending = null;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const limits = new Map();
+    for (const column of this.columns) {
+      column.scale();
+      for (const lane of column.lanes) {
+        const range = lane.range(column.x);
+        if (!range) continue;
+        const key = lane.sharesAxis ? lane.name : lane;
+        const [least, most] = limits.get(key) ?? range;
+        limits.set(key, [Math.min(least, range[0]), Math.max(most, range[1])]);
+      }
+    }
+    for (const column of this.columns) column.draw(limits, this.theme);
+    this.point();
+    const { begin, end } = this.view;
+    const shown = `${seconds(begin, 3)} to ${seconds(end, 3)} s of ${seconds(this.end, 3)} s`;
+    document.getElementById("shown").textContent = shown;
+  }
+
+  /** The cursor's line, and the values at its time. */
+  point() {
+    for (const column of this.columns) column.point(this.cursor);
+  }
+
+  /** Shows from `begin` to `end`, within the run and no less than a microsecond. */
+  show(begin, end) {
+    const span = Math.min(this.end, Math.max(1000, end - begin));
+    const from = Math.min(this.end - span, Math.max(0, begin));
+    this.view = { begin: from, end: from + span };
+    this.redraw();
+  }
+
+  zoom(factor, time = this.cursor ?? (this.view.begin + this.view.end) / 2) {
+    const { begin, end } = this.view;
+    this.show(time - (time - begin) * factor, time + (end - time) * factor);
+  }
+
+  pan(share) {
+    const { begin, end } = this.view;
+    const step = (end - begin) * share;
+    this.show(begin + step, end + step);
+  }
+
+  /** Moves the cursor by a share of the time shown. */
+  step(share) {
+    const { begin, end } = this.view;
+    const from = this.cursor ?? (begin + end) / 2;
+    this.cursor = Math.min(end, Math.max(begin, from + (end - begin) * share));
+    this.redraw();
+  }
+
+  /** Zooms to a stall or a handover, and tells what is known of it. */
+  choose(number) {
+    if (!this.stops.length) return;
+    this.chosen = (number + this.stops.length) % this.stops.length;
+    const { run, flow, begin, end, detail } = this.stops[this.chosen];
+    if (flow) this.columns[this.runs.indexOf(run)].open(flow);
+    const margin = 0.3 * (end - begin);
+    this.show(begin - margin, end + margin);
+    this.tell(detail);
+  }
+
+  /** The stalls and handovers: what the page is asked first. */
+  list() {
+    const place = document.getElementById("stops");
+    this.stops.forEach(({ run, kind, lead, words }, number) => {
+      const button = append(append(place, "li"), "button", "", kind);
+      button.type = "button";
+      append(button, "b", lead);
+      button.append(` ${this.runs.length > 1 ? `${run.name}: ` : ""}${words}`);
+      button.addEventListener("click", () => this.choose(number));
+    });
+  }
+
+  tell(detail) {
+    const place = document.getElementById("detail");
+    place.replaceChildren();
+    place.hidden = !detail;
+    if (!detail) return;
+    const head = append(place, "header");
+    append(head, "h2", detail.title);
+    const close = append(head, "button", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => this.tell(null));
+    const rows = append(place, "ol");
+    for (const row of detail.rows) append(rows, "li", row);
+  }
+
+  listen() {
+    for (const [id, act] of Object.entries(this.acts())) document.getElementById(id).addEventListener("click", act);
+    document.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.redraw()).observe(this.root);
+    for (const name of ["resize", "scroll"]) addEventListener(name, () => this.redraw(), { passive: true });
+    for (const query of ["(prefers-color-scheme: dark)", "(min-resolution: 1.5dppx)"]) {
+      matchMedia(query).addEventListener("change", () => {
+        this.readTheme();
+        this.redraw();
+      });
+    }
+  }
+
+  acts() {
+    return {
+      nearer: () => this.zoom(0.5),
+      further: () => this.zoom(2),
+      earlier: () => this.pan(-0.25),
+      later: () => this.pan(0.25),
+      whole: () => this.show(0, this.end),
+      next: () => this.choose(this.chosen + 1),
+    };
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const keys = {
+      "+": () => this.zoom(0.5),
+      "=": () => this.zoom(0.5),
+      "-": () => this.zoom(2),
+      ArrowLeft: () => this.pan(-0.1),
+      ArrowRight: () => this.pan(0.1),
+      ",": () => this.step(-0.01),
+      ".": () => this.step(0.01),
+      0: () => this.show(0, this.end),
+      n: () => this.choose(this.chosen + 1),
+      p: () => this.choose(this.chosen - 1),
+      Escape: () => this.tell(null),
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+}
+
+function isInWindow(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > -50 && top < innerHeight + 50;
+}
+
+function stallStop(run, stall) {
+  const { flow, since_ns: begin, end_ns: end } = stall;
+  const words = `${flow}, from ${seconds(stall.start_ns, 3)} s${stall.suspect ? `: ${stall.suspect}` : ""}`;
+  return { run, kind: "stall", flow, begin, end, lead: `Stall ${stall.length_s.toFixed(2)} s`, words, detail: stallDetail(stall) };
+}
+
+/** The entries of further cells of a run's hosts. */
+function handoverStops(run) {
+  const all = run.hosts.flatMap((host) =>
+    host.visits.slice(1).map((visit, before) => {
+      const phases = host.phases.filter((phase) => phase.visit === before + 1);
+      const begin = Math.min(visit.from_ns, host.visits[before].to_ns, ...phases.map((phase) => phase.time_ns));
+      const end = Math.max(begin + 2e8, ...phases.map((phase) => Math.min(phase.time_ns, visit.from_ns + 5e8)));
+      const words = `${host.name}, ${host.visits[before].cell} to ${visit.cell}, ${seconds(begin, 3)} s`;
+      return { run, kind: "handover", begin, end, lead: "Handover", words, detail: visitDetail(host, before + 1) };
+    }),
+  );
+  return all.sort((one, other) => one.begin - other.begin).slice(0, MOST_HANDOVERS);
+}
+
+const MOST_HANDOVERS = 40;
+
+/** The lanes of one run. */
+class Column {
+  constructor(explorer, run) {
+    Object.assign(this, { explorer, run });
+    this.element = append(explorer.root, "div", "", "column");
+    this.element.setAttribute("role", "group");
+    this.element.setAttribute("aria-label", `Lanes of ${run.name}`);
+    append(this.element, "h2", run.title);
+    this.choice();
+    this.place = append(this.element, "div", "", "stack");
+    this.line = append(this.place, "div", "", "cursor");
+    this.axis = append(this.place, "canvas", "", "axis");
+    this.axis.setAttribute("role", "img");
+    this.axis.setAttribute("aria-label", "time [s]");
+    this.made = new Map();
+    this.build();
+    this.follow();
+  }
+
+  /** Which flows and queues are shown. */
+  choice() {
+    const { run } = this;
+    this.shown = new Set([...run.shown_flows.map((name) => `flow ${name}`), ...run.shown_queues.map((name) => `queue ${name}`)]);
+    const all = [...run.flows.map((name) => `flow ${name}`), ...run.queues.map((name) => `queue ${name}`)];
+    if (all.length < 2) return;
+    const fold = append(this.element, "details");
+    append(fold, "summary", `Shown: ${this.shown.size} of ${all.length} flows and queues`);
+    const fields = append(fold, "div", "", "choice");
+    this.boxes = new Map();
+    for (const name of all) {
+      const label = append(fields, "label");
+      const box = append(label, "input");
+      box.type = "checkbox";
+      box.checked = this.shown.has(name);
+      label.append(` ${name}`);
+      this.boxes.set(name, box);
+      box.addEventListener("change", () => this.toggle(name, box.checked));
+    }
+    this.summary = fold.firstChild;
+    this.all = all;
+  }
+
+  toggle(name, on) {
+    if (on) this.shown.add(name);
+    else this.shown.delete(name);
+    this.summary.textContent = `Shown: ${this.shown.size} of ${this.all.length} flows and queues`;
+    this.build();
+    this.explorer.redraw();
+  }
+
+  /** Shows a flow that may be hidden. */
+  open(flow) {
+    const name = `flow ${flow}`;
+    if (this.shown.has(name)) return;
+    this.boxes.get(name).checked = true;
+    this.toggle(name, true);
+  }
+
+  build() {
+    const { run } = this;
+    const make = (name, maker) => {
+      if (!this.made.has(name)) this.made.set(name, maker());
+      return this.made.get(name);
+    };
+    this.lanes = [
+      ...(run.hosts.length ? make("hosts", () => [new HostLane(run)]) : []),
+      ...run.flows
+        .filter((flow) => this.shown.has(`flow ${flow}`))
+        .flatMap((flow) => make(`flow ${flow}`, () => [new SequenceLane(run, flow), ...tcpLanes(run, flow)])),
+      ...run.queues
+        .filter((queue) => this.shown.has(`queue ${queue}`))
+        .flatMap((queue) => make(`queue ${queue}`, () => queueLanes(run, queue))),
+      ...(run.nodes.length ? make("signalling", () => [new SignallingLane(run)]) : []),
+    ];
+    this.place.replaceChildren(this.line, this.axis, ...this.lanes.map((lane) => lane.element));
+  }
+
+  scale() {
+    const { begin, end } = this.explorer.view;
+    this.x = new TimeScale(begin, end, LEFT, Math.max(50, this.place.clientWidth - LEFT - RIGHT));
+  }
+
+  draw(limits, theme) {
+    // What is scrolled out of the window is drawn when it comes back.
+    for (const lane of this.lanes.filter((each) => isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
+    this.names(theme);
+    const density = window.devicePixelRatio || 1;
+    this.axis.width = Math.round(this.axis.clientWidth * density);
+    this.axis.height = Math.round(this.axis.clientHeight * density);
+    const pen = this.axis.getContext("2d");
+    pen.setTransform(density, 0, 0, density, 0, 0);
+    drawTimes(pen, this.x, 22, theme, true);
+    pen.textAlign = "left";
+    pen.fillText("time [s]", 2, 7);
+  }
+
+  /** The nodes beside the lines of the signalling. */
+  names(theme) {
+    const lane = this.lanes.at(-1);
+    if (!(lane instanceof SignallingLane)) return;
+    lane.pen.font = theme.font;
+    lane.pen.fillStyle = theme.quiet;
+    lane.pen.textAlign = "right";
+    lane.pen.textBaseline = "middle";
+    this.run.nodes.forEach((node, row) => lane.pen.fillText(node === "*" ? "all" : node, LEFT - 5, lane.line(row), LEFT - 6));
+  }
+
+  point(time) {
+    const inside = time !== null && time >= this.x.begin && time <= this.x.end;
+    this.line.hidden = !inside;
+    if (inside) this.line.style.transform = `translateX(${this.x.pixel(time)}px)`;
+    for (const lane of this.lanes) lane.reading.textContent = inside ? lane.at(time) : "";
+    if (inside && this.lanes.length) this.lanes[0].reading.textContent = `${seconds(time)} s: ${this.lanes[0].at(time)}`;
+  }
+
+  /** The pointer: moves the cursor, drags the time, zooms by wheel or two fingers, and asks by a click. */
+  follow() {
+    const { explorer, place } = this;
+    const fingers = new Map();
+    let moved = 0;
+    const where = (event) => event.clientX - place.getBoundingClientRect().left;
+    place.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !(event.target instanceof HTMLCanvasElement)) return;
+      fingers.set(event.pointerId, where(event));
+      place.setPointerCapture(event.pointerId);
+      this.target = event.target;
+      moved = 0;
+    });
+    place.addEventListener("pointermove", (event) => {
+      const right = where(event);
+      explorer.cursor = Math.min(this.x.end, Math.max(this.x.begin, this.x.time(right)));
+      if (fingers.has(event.pointerId)) {
+        const before = [...fingers.values()];
+        moved += Math.abs(right - fingers.get(event.pointerId));
+        fingers.set(event.pointerId, right);
+        this.drag(before, [...fingers.values()]);
+      }
+      explorer.pending ?? explorer.point();
+    });
+    const lift = (event) => {
+      if (!fingers.delete(event.pointerId)) return;
+      if (event.type === "pointerup" && moved < 4 && !fingers.size) this.ask(event);
+    };
+    place.addEventListener("pointerup", lift);
+    place.addEventListener("pointercancel", lift);
+    place.addEventListener("pointerleave", () => {
+      explorer.cursor = null;
+      explorer.point();
+    });
+    place.addEventListener(
+      "wheel",
+      (event) => {
+        if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) explorer.pan(event.deltaX / 1000);
+        else if (event.ctrlKey || event.shiftKey || event.target instanceof HTMLCanvasElement) {
+          explorer.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 400))), this.x.time(where(event)));
+        } else return;
+        event.preventDefault();
+      },
+      { passive: false },
+    );
+  }
+
+  /** From where the fingers were to where they are. */
+  drag(before, now) {
+    const times = before.map((right) => this.x.time(right));
+    const { begin, end } = this.x;
+    if (now.length === 1) {
+      const step = times[0] - this.x.time(now[0]);
+      this.explorer.show(begin + step, end + step);
+    } else if (Math.abs(now[0] - now[1]) > 10) {
+      const factor = Math.abs((before[0] - before[1]) / (now[0] - now[1]));
+      this.explorer.zoom(factor, (times[0] + times[1]) / 2);
+    }
+    this.scale();
+  }
+
+  ask(event) {
+    const lane = this.lanes.find((each) => each.canvas === this.target);
+    if (!lane) return;
+    const box = lane.canvas.getBoundingClientRect();
+    this.explorer.tell(lane.hit(event.clientX - box.left, event.clientY - box.top, this.x));
+  }
+}
+
+async function start() {
+  const specs = JSON.parse(document.getElementById("runs").textContent);
+  const bytes = await inflate(document.getElementById("columns").textContent.trim());
+  window.explorer = new Explorer(specs.map((spec) => new Run(spec, bytes)));
+  document.documentElement.dataset.ready = "yes";
+}
+start();

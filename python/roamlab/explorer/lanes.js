@@ -1,0 +1,528 @@
+// The lanes: each draws one thing over the time that all share, says its value at a time, and what is under the pointer.
+
+/** What all lanes have: a heading, a key of its marks, the values at the cursor, and a canvas. */
+class Lane {
+  /** `unit`: of the value axis, "" if there is none. `key`: `[shape, colour, words]` for each kind of mark. */
+  constructor(run, { name, unit, height, key, flow = null, about = "" }) {
+    Object.assign(this, { run, name, unit, height, flow });
+    this.element = document.createElement("section");
+    this.element.className = "lane";
+    const title = unit ? `${name} [${unit}]` : name;
+    const head = append(this.element, "header");
+    append(head, "h3", title);
+    const keys = append(head, "ul", "", "key");
+    for (const [shape, colour, words] of key) {
+      const item = append(keys, "li");
+      item.append(swatch(shape, colour), words);
+    }
+    this.reading = append(head, "output");
+    this.canvas = append(this.element, "canvas");
+    this.canvas.style.height = `${height}px`;
+    this.canvas.setAttribute("role", "img");
+    this.canvas.setAttribute("aria-label", `${title} over time${about ? `. ${about}` : ""}`);
+    this.pen = this.canvas.getContext("2d");
+  }
+
+  /** Least and greatest value in the time shown; null: the lane has no values. */
+  range() {
+    return null;
+  }
+
+  /** Whether lanes of two runs that show the same have the same axis. */
+  get sharesAxis() {
+    return true;
+  }
+
+  /** The values at a time, in words. */
+  at() {
+    return "";
+  }
+
+  /** What is at a point: `{title, rows}` or null. */
+  hit() {
+    return null;
+  }
+
+  draw(x, limits, theme) {
+    const [width, height, pen] = [this.canvas.clientWidth, this.height, this.pen];
+    const density = window.devicePixelRatio || 1;
+    if (this.canvas.width !== Math.round(width * density) || this.canvas.height !== Math.round(height * density)) {
+      this.canvas.width = Math.round(width * density);
+      this.canvas.height = Math.round(height * density);
+    }
+    pen.setTransform(density, 0, 0, density, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    this.bands(x, theme);
+    drawTimes(pen, x, height, theme, false);
+    const y = limits && new ValueScale(limits, height);
+    if (y) drawValues(pen, x, y, theme);
+    this.y = y;
+    pen.save();
+    pen.beginPath();
+    pen.rect(x.left, 0, x.width, height);
+    pen.clip();
+    this.paint(x, y, theme);
+    pen.restore();
+  }
+
+  /** The stalls of this lane's flow, and of all flows where a lane belongs to none. */
+  bands(x, theme) {
+    this.pen.fillStyle = theme.stall;
+    for (const stall of this.run.stalls) {
+      if (this.flow !== null && stall.flow !== this.flow) continue;
+      const from = Math.max(x.left, x.pixel(stall.start_ns));
+      const to = Math.min(x.left + x.width, x.pixel(stall.end_ns));
+      if (to > from) this.pen.fillRect(from, 0, Math.max(1, to - from), this.height);
+    }
+  }
+}
+
+/** A host that never moves needs no place for phases. */
+function rowHeight(host) {
+  return host.visits.length > 1 ? 46 : 24;
+}
+
+/** In which cell each host is, and the phases of its handovers. */
+class HostLane extends Lane {
+  constructor(run) {
+    super(run, {
+      name: "Hosts: cells and phases of handovers",
+      unit: "",
+      height: 12 + run.hosts.reduce((sum, host) => sum + rowHeight(host), 0),
+      key: [["square", "link", "in a cell"], ["triangle", "warn", "phase"]],
+      about: run.hosts.map((host) => `${host.name}: ${host.visits.map((visit) => visit.cell).join(", ")}`).join("; "),
+    });
+  }
+
+  paint(x, _, theme) {
+    const { pen, run } = this;
+    pen.textBaseline = "middle";
+    for (const [host, top] of this.rows()) {
+      host.visits.forEach((visit, number) => {
+        const [from, to] = [x.pixel(visit.from_ns), x.pixel(visit.to_ns)];
+        if (to < x.left || from > x.left + x.width) return;
+        const shown = [Math.max(from, x.left - 2), Math.min(to, x.left + x.width + 2)];
+        pen.fillStyle = number % 2 ? theme.cell2 : theme.cell1;
+        pen.fillRect(shown[0], top + (number % 2) * 3, Math.max(1, shown[1] - shown[0]), 17);
+        const words = `${host.name} in ${visit.cell}`;
+        pen.font = theme.font;
+        pen.textAlign = "left";
+        pen.fillStyle = theme.ink;
+        const room = shown[1] - shown[0] - 8;
+        if (pen.measureText(words).width < room) pen.fillText(words, shown[0] + 5, top + 9 + (number % 2) * 3);
+      });
+      let free = -Infinity;
+      for (const phase of host.visits.length > 1 ? host.phases : []) {
+        const place = x.pixel(phase.time_ns);
+        if (place < x.left - 1 || place > x.left + x.width) continue;
+        pen.fillStyle = theme.warn;
+        pen.fillRect(place - 0.75, top + 22, 1.5, 7);
+        const words = phase.phase;
+        if (place < free) continue;
+        pen.textAlign = "left";
+        pen.fillStyle = theme.quiet;
+        pen.fillText(words, place, top + 36);
+        free = place + pen.measureText(words).width + 8;
+      }
+    }
+  }
+
+  /** Each host and where its row begins. */
+  *rows() {
+    let top = 6;
+    for (const host of this.run.hosts) {
+      yield [host, top];
+      top += rowHeight(host);
+    }
+  }
+
+  at(time) {
+    return this.run.hosts
+      .map((host) => {
+        const cells = host.visits.filter((visit) => visit.from_ns <= time && time < visit.to_ns);
+        return `${host.name} in ${cells.map((visit) => visit.cell).join(" and ") || "no cell"}`;
+      })
+      .join(", ");
+  }
+
+  hit(right, down, x) {
+    const [host] = [...this.rows()].findLast(([, top]) => top <= down) ?? [];
+    if (!host) return null;
+    const time = x.time(right);
+    const near = host.phases.filter((phase) => Math.abs(x.pixel(phase.time_ns) - right) < 12);
+    const distance = (phase) => Math.abs(phase.time_ns - time);
+    const nearest = near.sort((one, other) => distance(one) - distance(other))[0];
+    const visit = nearest?.visit ?? host.visits.findLastIndex((each) => each.from_ns <= time);
+    if (visit < 0) return null;
+    return visitDetail(host, visit);
+  }
+}
+
+/** The time-sequence diagram of a flow. */
+class SequenceLane extends Lane {
+  constructor(run, flow) {
+    super(run, {
+      name: `${flow}: time-sequence diagram`,
+      unit: "segment",
+      height: 240,
+      flow,
+      key: [
+        ["square", "sent", "sent"],
+        ["triangle", "again", "sent again"],
+        ["dot", "link", "arrives"],
+        ["diamond", "forwarded", "arrives, was forwarded"],
+        ["dash", "ack", "acknowledged"],
+        ["cross", "lost", "lost"],
+        ["ring", "again", "marked (CE)"],
+        ["stall", "stall", "stall"],
+      ],
+      about: `${run.stalls.filter((stall) => stall.flow === flow).length} stalls`,
+    });
+    const { packets, deliveries } = run.tables;
+    const [event, kind, of, again] = ["event", "kind", "flow", "retransmission"].map((name) => packets.column(name));
+    const [mine, ack] = [packets.code("flow", flow), packets.code("kind", "ack")];
+    const [send, drop, mark] = ["send", "drop", "mark"].map((name) => packets.code("event", name));
+    const pick = (test) => run.series("packets", "number", (row) => of[row] === mine && test(row));
+    const [to, serial] = [deliveries.column("flow"), deliveries.column("serial")];
+    const own = deliveries.code("flow", flow);
+    const arrive = (was) => (row) => to[row] === own && run.forwarded.has(serial[row]) === was;
+    this.marks = [
+      ["square", "sent", pick((row) => event[row] === send && kind[row] !== ack && !again[row]), packets],
+      ["dash", "ack", pick((row) => event[row] === send && kind[row] === ack), packets],
+      ["dot", "link", run.series("deliveries", "seq", arrive(false)), deliveries],
+      ["diamond", "forwarded", run.series("deliveries", "seq", arrive(true)), deliveries],
+      ["triangle", "again", pick((row) => event[row] === send && kind[row] !== ack && again[row]), packets],
+      ["ring", "again", pick((row) => event[row] === mark), packets],
+      ["cross", "lost", pick((row) => event[row] === drop && kind[row] !== ack), packets],
+    ];
+  }
+
+  /** Two runs may be at other segments at one time. */
+  get sharesAxis() {
+    return false;
+  }
+
+  range(x) {
+    return rangeOf(this.marks.map(([, , series]) => series), x, false);
+  }
+
+  paint(x, y, theme) {
+    for (const [shape, colour, series] of this.marks) drawMarks(this.pen, series, x, y, theme[colour], shape);
+  }
+
+  at(time) {
+    const [sent, , direct, forwarded] = this.marks.map(([, , series]) => series);
+    const arrived = [direct, forwarded].map((series) => [series.times[series.first(time + 1) - 1], series.at(time)]);
+    const last = arrived.filter(([when]) => when !== undefined).sort((one, other) => other[0] - one[0])[0];
+    return `sent ${sent.at(time) ?? "none"}, arrived last ${last?.[1] ?? "none"}`;
+  }
+
+  /** The packet nearest to a point, within a few pixels. */
+  nearest(right, down, x) {
+    let best = null;
+    for (const [, , series, table] of this.marks) {
+      const end = series.first(x.time(right + 9));
+      for (let at = series.first(x.time(right - 9)); at < end; at++) {
+        const [across, up] = [x.pixel(series.times[at]) - right, this.y.pixel(series.values[at]) - down];
+        const distance = across * across + up * up;
+        if (distance < 100 && distance <= (best?.distance ?? Infinity)) {
+          best = { distance, serial: table.column("serial")[series.rows[at]], number: series.values[at] };
+        }
+      }
+    }
+    return best;
+  }
+
+  hit(right, down, x) {
+    const found = this.nearest(right, down, x);
+    if (found) return packetDetail(this.run, this.flow, found.number, found.serial);
+    const time = x.time(right);
+    const stall = this.run.stalls.find(
+      (each) => each.flow === this.flow && each.start_ns <= time && time <= each.end_ns,
+    );
+    return stall ? stallDetail(stall) : null;
+  }
+}
+
+/** Values of one or more series as lines. */
+class LineLane extends Lane {
+  /** `lines`: `[words, colour, dash, series]`; `limit`: what the axis need not show, as function of its values. */
+  constructor(run, options, lines, marks = []) {
+    super(run, { height: 120, ...options, key: [...lines, ...marks].map(([words, colour, shape]) => [shape, colour, words]) });
+    Object.assign(this, { lines, marks });
+  }
+
+  range(x) {
+    // What an axis with all values would flatten (a threshold without limit) is cut off.
+    const [first, ...others] = this.lines.map(([, , , series]) => series);
+    const [, most] = rangeOf([first], x, true) ?? [0, 1];
+    const [, all] = rangeOf([first, ...others], x, true) ?? [0, 1];
+    return [0, Math.min(all, Math.max(2 * most, 1e-9)) || 1];
+  }
+
+  paint(x, y, theme) {
+    for (const [, colour, shape, series] of this.lines.toReversed()) {
+      drawSteps(this.pen, series, x, y, theme[colour], DASHES[shape]);
+    }
+    for (const [, colour, shape, series] of this.marks) drawMarks(this.pen, series, x, y, theme[colour], shape);
+  }
+
+  at(time) {
+    return this.lines
+      .map(([words, , , series]) => [words, series.at(time)])
+      .filter(([, value]) => value !== undefined)
+      .map(([words, value]) => `${words} ${Number(value.toPrecision(5))}`)
+      .join(", ");
+  }
+}
+
+const DASHES = { line: [], dashed: [6, 4], dotted: [2, 3] };
+for (const [name, dashes] of Object.entries(DASHES)) SHAPES[name] ??= { ...SHAPES.line, dashes: dashes.join(" ") };
+
+/** Congestion window and threshold of a TCP flow, and its retransmission timeout; no lane if the flow has none. */
+function tcpLanes(run, flow) {
+  const { tcp } = run.tables;
+  const [of, event] = [tcp.column("flow"), tcp.column("event")];
+  const mine = tcp.code("flow", flow);
+  const own = (row) => of[row] === mine;
+  const cwnd = run.series("tcp", "cwnd", own);
+  if (!cwnd.length) return [];
+  const expired = tcp.code("event", "timeout");
+  const rto = run.series("tcp", "rto_ns", own);
+  const timeouts = run.series("tcp", "rto_ns", (row) => own(row) && event[row] === expired);
+  for (const series of [rto, timeouts]) series.values = series.values.map((value) => value / 1e9);
+  return [
+    new LineLane(run, { name: `${flow}: congestion window`, unit: "segment", flow }, [
+      ["cwnd", "link", "line", cwnd],
+      ["ssthresh", "warn", "dashed", run.series("tcp", "ssthresh", own)],
+    ]),
+    new LineLane(
+      run,
+      { name: `${flow}: retransmission timeout`, unit: "s", height: 90, flow },
+      [["RTO", "ack", "line", rto]],
+      [["timer goes off", "lost", "triangle", timeouts]],
+    ),
+  ];
+}
+
+/** Length of a queue and, if its discipline drops by chance, its probability. */
+function queueLanes(run, name) {
+  const { queue } = run.tables;
+  const of = queue.column("queue");
+  const mine = queue.code("queue", name);
+  const series = (column) => run.series("queue", column, (row) => of[row] === mine);
+  const [average, probability, forwarded] = ["average", "probability", "forwarded"].map(series);
+  const used = (each) => each.length > 0 && each.extent(0, each.length)[1] > 0;
+  const lines = [["packets", "link", "line", series("packets")]];
+  if (used(average)) lines.push(["average", "warn", "dashed", average]);
+  if (used(forwarded)) lines.push(["forwarded", "forwarded", "dotted", forwarded]);
+  const lanes = [new LineLane(run, { name: `queue ${name}`, unit: "packet" }, lines)];
+  if (used(probability)) {
+    const options = { name: `queue ${name}: probability of a drop`, unit: "1", height: 80 };
+    lanes.push(new LineLane(run, options, [["probability", "again", "line", probability]]));
+  }
+  return lanes;
+}
+
+/** Signalling as a sequence chart: a line for each node, a slope for each message. */
+class SignallingLane extends Lane {
+  constructor(run) {
+    super(run, {
+      name: "Signalling",
+      unit: "",
+      height: 26 * run.nodes.length + 14,
+      key: [["line", "link", "about a host"], ["line", "line2", "about none (near enough)"], ["cross", "lost", "lost"]],
+      about: `${run.tables.signalling.rows} messages between ${run.nodes.join(", ")}`,
+    });
+    const { signalling, drops } = run.tables;
+    const serials = signalling.column("serial");
+    const lost = new Map();
+    const serial = drops.column("serial");
+    for (let row = 0; row < drops.rows; row++) lost.set(serial[row], drops.column("time_ns")[row]);
+    const place = (word) => run.nodes.indexOf(word);
+    const rowOf = Object.fromEntries(
+      ["source", "destination"].map((name) => [name, signalling.spec[name].names.map(place)]),
+    );
+    const [sent, arrived] = ["sent_ns", "arrived_ns"].map((name) => signalling.column(name));
+    const [from, to, host] = ["source", "destination", "host"].map((name) => signalling.column(name));
+    const none = signalling.code("host", "");
+    this.messages = Array.from({ length: signalling.rows }, (_, row) => {
+      const source = rowOf.source[from[row]];
+      const known = rowOf.destination[to[row]];
+      const gone = arrived[row] < 0 ? lost.get(serials[row]) : undefined;
+      const end = arrived[row] >= 0 ? arrived[row] : (gone ?? sent[row]);
+      const destination = known < 0 ? source : known;
+      return { row, begin: sent[row], end, source, destination, lost: gone !== undefined, hostless: host[row] === none };
+    }).sort((one, other) => one.begin - other.begin);
+    this.longest = this.messages.reduce((most, each) => Math.max(most, each.end - each.begin), 0);
+  }
+
+  line(node) {
+    return 12 + 26 * node;
+  }
+
+  paint(x, _, theme) {
+    const { pen } = this;
+    pen.font = theme.font;
+    pen.lineWidth = 1;
+    pen.strokeStyle = theme.line;
+    for (let node = 0; node < this.run.nodes.length; node++) {
+      const down = this.line(node) + 0.5;
+      pen.beginPath();
+      pen.moveTo(x.left, down);
+      pen.lineTo(x.left + x.width, down);
+      pen.stroke();
+    }
+    const drawn = new Set();
+    const free = new Map();
+    const seen = [...this.visible(x)];
+    const hostless = seen.filter((each) => each.hostless);
+    // Beacons of a whole run would be a grey ground.
+    if (hostless.length <= x.width / 4) for (const each of hostless) this.message(each, x, theme, drawn, free);
+    for (const each of seen) if (!each.hostless) this.message(each, x, theme, drawn, free);
+  }
+
+  *visible(x) {
+    let low = 0;
+    let high = this.messages.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.messages[middle].begin < x.begin - this.longest) low = middle + 1;
+      else high = middle;
+    }
+    for (; low < this.messages.length && this.messages[low].begin <= x.end; low++) yield this.messages[low];
+  }
+
+  message(each, x, theme, drawn, free) {
+    const { pen } = this;
+    const [from, to] = [x.pixel(each.begin), x.pixel(each.end)];
+    // Messages between the same nodes within one pixel are one line.
+    const same = `${Math.round(from)} ${each.source} ${each.destination} ${each.hostless}`;
+    if (drawn.has(same)) return;
+    drawn.add(same);
+    const [up, down] = [this.line(each.source), this.line(each.destination)];
+    const stop = each.lost ? (up + down) / 2 : down;
+    const colour = each.hostless ? theme.line2 : theme.link;
+    pen.strokeStyle = pen.fillStyle = colour;
+    pen.beginPath();
+    pen.moveTo(from, up);
+    pen.lineTo(to, stop);
+    pen.stroke();
+    if (each.lost) {
+      pen.strokeStyle = theme.lost;
+      pen.lineWidth = 1.8;
+      pen.translate(to, stop);
+      pen.stroke(SHAPES.cross.drawn);
+      pen.translate(-to, -stop);
+      pen.lineWidth = 1;
+    } else {
+      pen.fillRect(to - 1.5, stop - 1.5, 3, 3);
+    }
+    if (each.hostless) return;
+    const words = this.run.tables.signalling.word("message", each.row);
+    const above = Math.min(up, stop);
+    const place = Math.max((from + to) / 2 + 4, free.get(above) ?? -Infinity);
+    if (place > (from + to) / 2 + 40) return;
+    pen.textAlign = "left";
+    pen.textBaseline = "middle";
+    pen.fillStyle = theme.quiet;
+    pen.fillText(words, place, above + 13);
+    free.set(above, place + pen.measureText(words).width + 8);
+  }
+
+  at(time) {
+    const { signalling } = this.run.tables;
+    const under = [];
+    for (const each of this.messages) {
+      if (each.begin > time) break;
+      if (each.end >= time && !each.hostless) under.push(signalling.word("message", each.row));
+    }
+    return under.length ? `under way: ${under.slice(0, 3).join(", ")}` : "";
+  }
+
+  hit(right, down, x) {
+    let best = null;
+    for (const each of this.visible(x)) {
+      const distance = distanceTo(
+        [right, down],
+        [x.pixel(each.begin), this.line(each.source)],
+        [x.pixel(each.end), this.line(each.destination)],
+      );
+      if (distance < 7 && distance < (best?.distance ?? Infinity)) best = { distance, row: each.row };
+    }
+    if (!best) return null;
+    const { signalling } = this.run.tables;
+    const host = signalling.word("host", best.row);
+    const title = `${signalling.word("message", best.row)}${host ? ` of ${host}` : ""}`;
+    const way = this.run.way(signalling.column("serial")[best.row]);
+    const size = `${signalling.column("size_bytes")[best.row]} B`;
+    return { title, rows: [size, ...way.map((step) => `${seconds(step.time)} s: ${step.text}`)] };
+  }
+}
+
+/** Least and greatest of what series show, or null. */
+function rangeOf(all, x, holds) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const series of all) {
+    const begin = Math.max(0, series.first(x.begin) - (holds ? 1 : 0));
+    const end = series.first(x.end);
+    if (end <= begin) continue;
+    const [low, high] = series.extent(begin, end);
+    [least, most] = [Math.min(least, low), Math.max(most, high)];
+  }
+  if (most < least) return null;
+  return least === most ? [least - 1, most + 1] : [least, most];
+}
+
+/** How far a point is from a line between two points. */
+function distanceTo([right, down], [fromRight, fromDown], [toRight, toDown]) {
+  const [across, along] = [toRight - fromRight, toDown - fromDown];
+  const length = across * across + along * along || 1;
+  const share = Math.max(0, Math.min(1, ((right - fromRight) * across + (down - fromDown) * along) / length));
+  return Math.hypot(right - fromRight - share * across, down - fromDown - share * along);
+}
+
+/** The way of a packet, and the other transmissions of what it carries. */
+function packetDetail(run, flow, number, serial) {
+  const rows = run.way(serial).map((step) => `${seconds(step.time)} s: ${step.text}`);
+  const others = run.transmissions(flow, number).filter((each) => each.serial !== serial);
+  if (others.length) rows.push(`sent also as ${others.map((each) => `packet ${each.serial} at ${seconds(each.time)} s`).join(", ")}`);
+  return { title: `${flow}, segment ${number}: packet ${serial}`, rows };
+}
+
+/** The phases of a host's visit. */
+function visitDetail(host, visit) {
+  const left = (phase) => phase.visit === visit - 1 && phase.phase === "link-down";
+  const phases = host.phases.filter((phase) => phase.visit === visit || left(phase));
+  const rows = phases.map((phase) => `${seconds(phase.time_ns)} s: ${phase.phase} at ${phase.node}`);
+  return { title: `${host.name}, visit ${visit}: ${host.visits[visit]?.cell ?? ""}`, rows };
+}
+
+function stallDetail(stall) {
+  return { title: `Stall ${stall.number} of ${stall.flow}: ${stall.length_s.toFixed(3)} s`, rows: stall.sentences };
+}
+
+/** A new element at the end of another. */
+function append(parent, name, words = "", kind = "") {
+  const made = document.createElement(name);
+  if (words) made.textContent = words;
+  if (kind) made.className = kind;
+  parent.append(made);
+  return made;
+}
+
+/** A mark for a key, drawn with the shape of the lane. */
+function swatch(shape, colour) {
+  const space = "http://www.w3.org/2000/svg";
+  const drawing = document.createElementNS(space, "svg");
+  drawing.setAttribute("viewBox", shape in DASHES ? "-9 -6 18 12" : "-6 -6 12 12");
+  drawing.setAttribute("aria-hidden", "true");
+  if (shape in DASHES) drawing.classList.add("long");
+  const made = document.createElementNS(space, "path");
+  const { path, open, dashes } = SHAPES[shape] ?? { path: "M-6-6h12v12h-12z" };
+  made.setAttribute("d", path);
+  made.setAttribute("style", open ? `fill:none;stroke:var(--${colour});stroke-width:2` : `fill:var(--${colour})`);
+  if (dashes) made.setAttribute("stroke-dasharray", dashes);
+  drawing.append(made);
+  return drawing;
+}

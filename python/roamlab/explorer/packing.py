@@ -1,0 +1,97 @@
+"""Tables of a run as few bytes that a browser reads: differences of neighbours, byte by byte, deflated."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from roamlab.records.results import Results
+
+TABLES: dict[str, Sequence[str]] = {
+    "handovers": ("time_ns", "host", "visit", "phase", "node"),
+    "deliveries": ("time_ns", "flow", "seq", "sent_ns", "fresh", "late_by_pkts", "serial"),
+    "packets": (
+        "time_ns",
+        "event",
+        "place",
+        "flow",
+        "kind",
+        "number",
+        "wire_bytes",
+        "retransmission",
+        "waiting",
+        "serial",
+    ),
+    "queue": ("time_ns", "queue", "packets", "average", "probability", "forwarded"),
+    "tcp": ("time_ns", "flow", "event", "cwnd", "ssthresh", "rto_ns", "seq", "timeout"),
+    "drops": ("time_ns", "place", "reason", "flow", "seq", "serial", "forwarded"),
+    "releases": ("time_ns", "host", "node", "to", "flow", "seq", "serial", "forwarded"),
+    "signalling": (
+        "message",
+        "host",
+        "source",
+        "destination",
+        "size_bytes",
+        "sent_ns",
+        "arrived_ns",
+        "serial",
+    ),
+}
+"""The tables and columns that the explorer shows."""
+
+_INT32 = 2**31 - 1
+
+
+class Pack:
+    """Columns one after the other. A column is known by its kind and the place where it begins."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._length = 0
+
+    def tables(self, results: Results) -> dict[str, Any]:
+        """Where the columns of a run are: per table `rows` and per column `kind`, `at` and, of names, `names`."""
+        return {name: self._table(results, name, columns) for name, columns in TABLES.items()}
+
+    def deflated(self) -> bytes:
+        """All columns, as a zlib stream (RFC 1950)."""
+        return zlib.compress(b"".join(self._pieces), 9)
+
+    def _table(self, results: Results, name: str, columns: Sequence[str]) -> dict[str, Any]:
+        table = results.columns(name)
+        packed = {}
+        for column in columns:
+            kind, content = _column(table[column])
+            packed[column] = {"kind": kind, "at": self._length}
+            names = table.names(column)
+            if names is not None:
+                packed[column]["names"] = list(names)
+            self._pieces.append(content)
+            self._length += len(content)
+        return {"rows": table.height, "columns": packed}
+
+
+def _column(values: NDArray[Any]) -> tuple[str, bytes]:
+    """Kind and bytes of a column.
+
+    `d4`: differences of neighbours as 32-bit integers, all lowest bytes first, then the next. `f8`, `f4`: as they are.
+    Whole numbers stay exact up to 2^53.
+    """
+    if values.dtype.kind == "f":
+        return "f4", _planes(values.astype("<f4"))
+    whole = values.astype(np.int64)
+    steps = np.diff(whole, prepend=np.int64(0))
+    if not steps.size or int(np.abs(steps).max()) <= _INT32:
+        return "d4", _planes(steps.astype("<i4"))
+    return "f8", _planes(whole.astype("<f8"))
+
+
+def _planes(values: NDArray[Any]) -> bytes:
+    return values.view(np.uint8).reshape(len(values), values.dtype.itemsize).T.tobytes()

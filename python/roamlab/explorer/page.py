@@ -1,0 +1,184 @@
+"""The explorer's page: what stands in it of each run, and the one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from html import escape
+from importlib.resources import files
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from roamlab.base.figures import FONT
+from roamlab.causes import explain as explaining
+from roamlab.explorer.packing import Pack
+from roamlab.pages import run_page
+from roamlab.showing.chart import chart, visited
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roamlab.causes.explain import Explanation
+    from roamlab.records.results import Results
+
+FILE = "explore.html"
+"""Its name beside a report."""
+SCRIPTS = ("model.js", "drawing.js", "lanes.js", "explorer.js")
+SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
+"""So many flows and queues have lanes at first; so many hosts and nodes have lines at most."""
+
+_BUTTONS = (
+    ("whole", "All", "0"),
+    ("nearer", "Zoom in", "+"),
+    ("further", "Zoom out", "-"),
+    ("earlier", "Earlier", "←"),
+    ("later", "Later", "→"),
+    ("next", "Next event", "n"),
+)
+
+
+def html(runs: Sequence[Results]) -> str:
+    """A page that needs nothing else, of one run or of two side by side. The runs have the tables for stalls."""
+    pack = Pack()
+    specs, headlines = [], []
+    order = list(dict.fromkeys(queue for results in runs for queue in _queues(results)))
+    for number, results in enumerate(runs):
+        stalls = explaining.explain(results)
+        headlines.append(run_page.headline(results, stalls))
+        name = "AB"[number] if len(runs) > 1 else "run"
+        specs.append(_run(results, stalls, name, order) | {"tables": pack.tables(results)})
+    names = " and ".join(spec["title"] for spec in specs)
+    said = [
+        f"{spec['name']}: {headline}" if len(runs) > 1 else headline
+        for spec, headline in zip(specs, headlines, strict=True)
+    ]
+    columns = base64.b64encode(pack.deflated()).decode("ascii")
+    # A `<` could end the element of a script.
+    data = json.dumps(specs, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    buttons = "".join(
+        f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'
+        for name, words, key in _BUTTONS
+    )
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(names)}: explorer</title><style>:root{{--font:{FONT}}}
+{_file("explorer.css")}</style></head><body><main>
+{"".join(f"<h1>{escape(words)}</h1>" if not at else f"<p><b>{escape(words)}</b></p>" for at, words in enumerate(said))}
+<p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled."}</p>
+<ol id="stops" tabindex="0" aria-label="Stalls and handovers"></ol>
+<div class="bar" role="toolbar" aria-label="Time">{buttons}<output id="shown"></output></div>
+<details><summary>How to use this page</summary>
+<p>Drag to move in time, turn the wheel or spread two fingers to zoom, point to read values in all lanes at once.
+Click a packet, a message, a phase or a stall to see what is known of it.</p>
+<p>Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>←</kbd> <kbd>→</kbd> move, <kbd>,</kbd> <kbd>.</kbd> move the cursor,
+<kbd>0</kbd> all, <kbd>n</kbd> <kbd>p</kbd> next and previous stall or handover, <kbd>Esc</kbd> close.</p>
+<p>Where points lie closer than pixels, each column of pixels shows the range of its points.</p></details>
+<div id="lanes"{' class="two"' if len(runs) > 1 else ""}></div>
+<aside id="detail" aria-live="polite" aria-label="What was chosen" tabindex="0" hidden></aside>
+<noscript><p>This page draws with JavaScript, which is off.</p></noscript>
+</main>
+<script type="application/json" id="runs">{data}</script>
+<script type="text/plain" id="columns">{columns}</script>
+<script>
+"use strict";
+{"".join(map(_file, SCRIPTS))}</script>
+</body></html>
+"""
+
+
+_ASK = "A stall: a flow got nothing new although its sender had some. Choose one to see what led to it."
+_KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
+
+
+def _file(name: str) -> str:
+    return (files("roamlab.explorer") / name).read_text(encoding="utf-8")
+
+
+def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence[str]) -> dict[str, Any]:
+    """What the page is told of a run beside its tables. `order`: of the queues."""
+    manifest = results.manifest
+    flows = [str(flow) for flow in results.flows["flow"]]
+    queues = sorted(_queues(results), key=order.index)
+    return {
+        "name": name,
+        "title": f"{PurePath(manifest.scenario_name).name}, seed {manifest.seed}, run {manifest.run}",
+        "duration_ns": manifest.outline.duration_ns,
+        "flows": flows,
+        "shown_flows": run_page.chosen(results, stalls)[:SHOWN_FLOWS],
+        "queues": queues,
+        "shown_queues": queues[:SHOWN_QUEUES],
+        "hosts": _hosts(results),
+        "nodes": _nodes(results),
+        "stalls": [
+            {
+                "number": each.number,
+                "flow": each.stall.flow,
+                "start_ns": each.stall.start_ns,
+                "end_ns": each.stall.end_ns,
+                "since_ns": _since(each),
+                "length_s": each.stall.length_ns / 1e9,
+                "suspect": each.named,
+                "sentences": each.sentences,
+            }
+            for each in stalls
+        ],
+    }
+
+
+def _since(told: Explanation) -> int:
+    """From when on a stall is shown: what led to it first, if that is near."""
+    stall = told.stall
+    times = [int(step["time_ns"]) for suspect in told.suspects[:1] for step in suspect.chain]
+    near = stall.start_ns - max(10**9, 3 * stall.length_ns)
+    return min([stall.start_ns, *(time for time in times if time >= near)])
+
+
+def _queues(results: Results) -> list[str]:
+    """The recorded queues in which a packet waited, the longest first."""
+    longest = results.queues.group_by(pl.col("queue").cast(pl.String)).agg(pl.col("packets").max())
+    used = longest.filter(pl.col("packets") > 0).sort("packets", "queue", descending=[True, False])
+    return used["queue"].to_list()
+
+
+def _hosts(results: Results) -> list[dict[str, Any]]:
+    """The hosts that visit most cells, with the time of each visit and its phases."""
+    rows = results.handovers.with_columns(pl.col("host", "phase", "node").cast(pl.String))
+    busiest = rows.group_by("host").agg(pl.col("visit").max()).sort("visit", "host", descending=[True, False])
+    found = []
+    for host in busiest["host"].to_list()[:HOSTS]:
+        own = rows.filter(pl.col("host") == host).sort("time_ns")
+        found.append(
+            {
+                "name": host,
+                "visits": _visits(results, host, own),
+                "phases": own.drop("host", "cause").to_dicts(),
+            }
+        )
+    return found
+
+
+def _visits(results: Results, host: str, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    found = []
+    for visit in range(int(rows["visit"].to_list()[-1]) + 1 if rows.height else 0):
+        own = rows.filter(pl.col("visit") == visit)
+        up = own.filter(pl.col("phase") == "link-up")["time_ns"].to_list()
+        down = own.filter(pl.col("phase") == "link-down")["time_ns"].to_list()
+        end = results.manifest.outline.duration_ns
+        cell = visited(results.manifest.network, host, visit)[1]
+        begin = up[0] if up else (down[-1] if down else end)
+        found.append({"cell": cell or f"cell {visit}", "from_ns": begin, "to_ns": down[-1] if down else end})
+    return found
+
+
+def _nodes(results: Results) -> list[str]:
+    """The lines of the signalling: in the order of the first handover's chart, then the nodes that send most."""
+    if not results.signalling.height:
+        return []
+    ends = results.signalling.select(pl.col("source", "destination").cast(pl.String))
+    sends = pl.concat([ends["source"], ends["destination"].rename("source")]).value_counts(sort=True)
+    busy = [node for node in sends["source"].to_list() if node]
+    moved = results.handovers.filter(pl.col("visit") > 0)["host"].cast(pl.String)
+    first = chart(results, moved[0], 1).nodes if moved.len() else ()
+    return [node for node in dict.fromkeys([*first, *busy]) if node in busy][:NODES]
