@@ -5,6 +5,7 @@
 # make fuzz     random inputs, SECONDS each (default 15)
 # make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
 # make tools    what tests look for in the system: installed if root calls, otherwise named
+# make docs   the documentation as a site, in dist/docs
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -12,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test tools bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: docs demo test tools bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -69,6 +70,10 @@ fuzz: .venv/.dev .venv/.extension
 	for target in tcp queues scenarios; do target/fuzz/roamlab-fuzz $$target $(SECONDS) $(SEED); done
 	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte --test micro reached_again
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
+
+docs: .venv/.dev .venv/.extension
+	$(BIN)/sphinx-build -W --keep-going -q -b html -d .cache/doctrees docs dist/docs
+	@echo "site: dist/docs/index.html"
 
 # Fails where a packet-hop takes more than 3 % more instructions than benches/instructions.toml says.
 bench-instructions:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from io import StringIO
@@ -115,16 +116,36 @@ def test_the_newest_run_is_taken_and_named(roamlab: Roamlab) -> None:
         ("roamlab list --profile rf", ["rfc"]),
     ],
 )
-def test_the_shell_completes(words: str, offered: list[str]) -> None:
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes(shell: str, words: str, offered: list[str]) -> None:
+    current = words.rpartition(" ")[2]
     environment = {
-        "_ROAMLAB_COMPLETE": "bash_complete",
+        "_ROAMLAB_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": words,
-        "COMP_CWORD": str(words.count(" ")),
+        # To fish the word that is being written is told, to the others its number.
+        "COMP_CWORD": current if shell == "fish" else str(words.count(" ")),
     }
     done = subprocess.run(
         [COMMAND], env=os.environ | environment, capture_output=True, text=True, check=False
     )
-    assert [line.partition(",")[2] for line in done.stdout.splitlines()] == offered
+    lines = done.stdout.splitlines()
+    if shell == "zsh":
+        assert set(lines[::3]) == {"plain"}
+        found = lines[1::3]
+    else:
+        found = [line.partition(",")[2].partition("\t")[0] for line in lines]
+    assert found == offered, lines
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_line_for_a_start_up_file_is_a_script(shell: str) -> None:
+    """What it prints names the command; where the shell is installed, it reads the script without an error."""
+    source = os.environ | {"_ROAMLAB_COMPLETE": f"{shell}_source"}
+    done = subprocess.run([COMMAND], env=source, capture_output=True, text=True, check=True)
+    assert f"_ROAMLAB_COMPLETE={shell}_complete" in done.stdout
+    if shutil.which(shell) is not None:
+        read = subprocess.run([shell, "-n"], input=done.stdout, capture_output=True, text=True, check=False)
+        assert (read.returncode, read.stderr) == (0, "")
 
 
 def test_flows_that_do_not_pair_are_an_error_with_a_place(roamlab: Roamlab) -> None:

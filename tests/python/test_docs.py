@@ -15,6 +15,7 @@ from conftest import ROOT
 
 _PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SAVED = re.compile(r"Save this as `([a-z.]+)`.*?^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MAKE = re.compile(r"make ([a-z-]+)")
 
 
@@ -39,6 +40,8 @@ def test_the_readme_has_commands_to_run() -> None:
 def test_commands_run(page: Path, tmp_path: Path) -> None:
     """In order, in a folder that holds nothing but the examples. `make` targets only have to exist."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for kind, block in _blocks(page):
         if kind == "python":

@@ -95,7 +95,9 @@ def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: st
     assert stalls(quiet, "pages") == stalls(quiet, "pages-requests") == []
     down = [{"at": "5 s", "up": False}, {"at": "12 s", "up": True}]
     (found,) = stalls(run(scenario.set("links.0.changes", down), 1), "pages-requests")
-    assert ns(5)[0] <= found.start_ns < ns(12)[0] < found.end_ns, "from the first request that could not arrive"
+    assert ns(5)[0] <= found.start_ns < ns(12)[0] < found.end_ns, (
+        "from the first request that could not arrive"
+    )
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:

@@ -153,7 +153,7 @@ function drawTimes(pen, x, height, theme, named) {
     pen.moveTo(place, 0);
     pen.lineTo(place, named ? 5 : height);
     if (!named || place < x.left - 1 || place > x.left + x.width + 1) continue;
-    pen.textAlign = place > x.left + x.width - 20 ? "right" : "center";
+    pen.textAlign = place > x.left + x.width - 20 ? "right" : place < x.left + 20 ? "left" : "center";
     pen.fillText(value.toFixed(digits), place, 7);
   }
   pen.stroke();

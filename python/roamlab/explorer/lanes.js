@@ -173,6 +173,7 @@ class SequenceLane extends Lane {
         ["diamond", "forwarded", "arrives, was forwarded"],
         ["dash", "ack", "acknowledged"],
         ["cross", "lost", "lost"],
+        ["cross", "ack", "acknowledgement lost"],
         ["ring", "again", "marked (CE)"],
         ["stall", "stall", "stall"],
       ],
@@ -194,6 +195,7 @@ class SequenceLane extends Lane {
       ["triangle", "again", pick((row) => event[row] === send && kind[row] !== ack && again[row]), packets],
       ["ring", "again", pick((row) => event[row] === mark), packets],
       ["cross", "lost", pick((row) => event[row] === drop && kind[row] !== ack), packets],
+      ["cross", "ack", pick((row) => event[row] === drop && kind[row] === ack), packets],
     ];
   }
 

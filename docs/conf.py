@@ -1,0 +1,123 @@
+"""How `make docs` makes the site: Sphinx with MyST and Furo. The scenario's fields are read from the schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roamlab import _roamlab
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "Roamlab"
+copyright = "the Roamlab authors"  # noqa: A001  (Sphinx's name)
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
+html_theme = "furo"
+html_title = "Roamlab"
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+
+FIELDS = Path(__file__).parent / "reference/scenario-fields.md"
+HEAD = """# Scenario fields
+
+Made from the engine's schema, which `roamlab schema` prints.
+[The scenario format](../scenario.md) explains them with an example.
+"""
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("builder-inited", lambda _: FIELDS.write_text(fields(), encoding="utf-8"))
+    app.connect("source-read", _name_what_is_outside)
+
+
+def _name_what_is_outside(app: Sphinx, page: str, source: list[str]) -> None:
+    """Pages and folders outside `docs` have no place in the site: they are named. Other files are copied by MyST."""
+    here = (Path(app.srcdir) / page).parent
+
+    def named(link: re.Match[str]) -> str:
+        place = (here / link[2]).resolve()
+        inside = place.is_relative_to(app.srcdir) or "://" in link[2]
+        if inside or not (place.is_dir() or place.suffix == ".md"):
+            return link[0]
+        return f"{link[1]} (`{place.relative_to(Path(app.srcdir).parent)}`)"
+
+    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)[^)]*\)", named, source[0])
+
+
+def fields() -> str:
+    """A page with a table for each kind of table that a scenario has."""
+    schema = json.loads(_roamlab.schema())
+    parts = [HEAD, _table("The scenario", schema)]
+    for name, definition in sorted(schema["$defs"].items()):
+        parts += [_table(title, each) for title, each in _kinds(name, definition)]
+    return "\n".join(filter(None, parts))
+
+
+def _kinds(name: str, definition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """A definition, or each of its kinds if it is one of several."""
+    kinds = [each for each in definition.get("oneOf", []) if "properties" in each]
+    if not kinds:
+        return [(name, definition)]
+    constants = [each["properties"].get("kind", {}).get("const", "") for each in kinds]
+    return [
+        (f"{name}, kind {kind}" if kind else name, each) for kind, each in zip(constants, kinds, strict=True)
+    ]
+
+
+def _table(title: str, definition: dict[str, Any]) -> str:
+    properties = definition.get("properties", {})
+    if not properties:
+        return ""
+    needed = set(definition.get("required", []))
+    rows = [
+        f"| `{name}` | {_type(field)} | {_default(name, field, needed)} | {_words(field)} |"
+        for name, field in properties.items()
+    ]
+    about = _words(definition)
+    return "\n".join(
+        [
+            f"## {title}",
+            "",
+            about,
+            "",
+            "| field | type | default | meaning |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return field["$ref"].rpartition("/")[2]
+    if "const" in field:
+        return f'`"{field["const"]}"`'
+    if "enum" in field:
+        return ", ".join(f"`{json.dumps(each)}`" for each in field["enum"])
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in field:
+            return " or ".join(
+                dict.fromkeys(_type(each) for each in field[several] if each.get("type") != "null")
+            )
+    if field.get("type") == "array":
+        return f"list of {_type(field.get('items', {}))}"
+    kind = field.get("type", "any")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _default(name: str, field: dict[str, Any], needed: set[str]) -> str:
+    if "default" in field:
+        return f"`{json.dumps(field['default'], ensure_ascii=False)}`".replace("|", "\\|")
+    return "required" if name in needed else "absent"
+
+
+def _words(field: dict[str, Any]) -> str:
+    return " ".join(field.get("description", "").split()).replace("|", "\\|").replace("<", "&lt;")

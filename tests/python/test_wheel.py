@@ -1,0 +1,106 @@
+"""The wheel: it installs into a fresh environment without a compiler, and the first figure is there within a minute."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+BIN = Path(sys.executable).parent
+PROGRAM = """
+import roamlab as rl
+from roamlab import _roamlab
+
+results: rl.Results = rl.run(rl.load("scenario.toml"), seed=1)
+text: str = _roamlab.build_hash()
+print(results.flows.height, text)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make wheel` builds; the engine is compiled already, by the same tool for the same profile."""
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [BIN / "maturin", "build", "--release", "--offline", "--quiet", "--out", folder],
+        cwd=ROOT,
+        env=os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")},
+        check=True,
+    )
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new environment with the wheel in it, and the packages of the lock."""
+    place = tmp_path_factory.mktemp("fresh")
+    venv.create(place / "venv", with_pip=True)
+    pip = [place / "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check"]
+    cache = os.environ | {"PIP_CACHE_DIR": str(ROOT / ".cache/pip")}
+    subprocess.run([*pip, "--require-hashes", "-r", ROOT / "requirements.lock"], env=cache, check=True)
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], env=cache, check=True)
+    # Whoever calls a compiler here is told that there is none.
+    (place / "none").mkdir()
+    for tool in ("cargo", "rustc", "cc", "gcc"):
+        (place / "none" / tool).write_text("#!/bin/sh\necho no compiler here >&2\nexit 1\n")
+        (place / "none" / tool).chmod(0o755)
+    return place
+
+
+def _call(fresh: Path, *words: str | Path, seconds: float = 60.0) -> str:
+    """A program of the new environment, away from the checkout."""
+    (fresh / "work").mkdir(exist_ok=True)
+    path = os.pathsep.join([f"{fresh}/venv/bin", f"{fresh}/none", "/usr/bin", "/bin"])
+    clean = {"PATH": path, "HOME": str(fresh), "MPLCONFIGDIR": str(fresh / "mpl")}
+    done = subprocess.run(
+        words, cwd=fresh / "work", env=clean, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_says_what_it_needs_and_holds_what_is_read(wheel: Path) -> None:
+    assert "-cp311-abi3-manylinux_2_" in wheel.name, "one wheel for all later versions of Python"
+    with zipfile.ZipFile(wheel) as content:
+        names = set(content.namelist())
+    packaged = [path for path in (ROOT / "python/roamlab").rglob("*") if path.is_file()]
+    kept = {
+        path.relative_to(ROOT / "python").as_posix() for path in packaged if "__pycache__" not in path.parts
+    }
+    assert {"roamlab/py.typed", "roamlab/_roamlab.pyi", "roamlab/explorer/lanes.js"} <= kept
+    assert kept - names == set()
+    assert not [name for name in names if name.startswith(("tests/", "crates/"))]
+
+
+def test_the_first_figure_is_there_within_a_minute(fresh: Path) -> None:
+    _call(fresh, "roamlab", "demo", seconds=60.0)
+    assert (fresh / "work/out/demo/demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_user_program_is_typed_and_runs(fresh: Path) -> None:
+    (fresh / "work").mkdir(exist_ok=True)
+    text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace("40 s", "2 s")
+    (fresh / "work/scenario.toml").write_text(text, encoding="utf-8")
+    program = fresh / "work/program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    flows, _ = _call(fresh, "python", program).split()
+    assert flows == "1"
+    of = ["--strict", "--python-executable", fresh / "venv/bin/python", "--cache-dir", fresh / "mypy"]
+    checked = subprocess.run(
+        [BIN / "mypy", *of, program], cwd=fresh / "work", capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+    wrong = PROGRAM.replace("text: str", "text: int")
+    program.write_text(wrong, encoding="utf-8")
+    checked = subprocess.run(
+        [BIN / "mypy", *of, program], cwd=fresh / "work", capture_output=True, text=True, check=False
+    )
+    assert "Incompatible types in assignment" in checked.stdout
