@@ -729,6 +729,35 @@ def explore(runs: tuple[Path, ...], out: Path) -> None:
     click.echo(f"page: {shown(out)}")
 
 
+@cli.command()
+@click.argument("log", type=_ANY_PATH)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="OURS=THEIRS",
+    help="What the log calls a column: time_s (or _ms, _us, _ns), host, from, to, gap_s.  [default: the same]",
+)
+@click.option("--where", "only", multiple=True, metavar="FIELD=VALUE", help="Only records with this value.")
+@click.option(
+    "--begin", default="0", show_default=True, help="The log's time, in its unit, at which a run begins."
+)
+def schedule(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: str) -> None:
+    """Print a log of handovers as a schedule, which a host's plan can follow.
+
+    LOG has a record for each handover: it is CSV with a line of names, or has a JSON object on each line
+    (.jsonl, .ndjson, .json).
+    """
+    from roamlab.traces import schedule as schedules
+
+    fields = schedules.Fields.of(schedules.pairs("--column", columns))
+    text, count = schedules.convert(
+        log, fields, schedules.pairs("--where", only), schedules.number("--begin", begin)
+    )
+    click.echo(text, nl=False)
+    click.echo(f"{count} handovers", err=True)
+
+
 @cli.command("compare-trace")
 @click.argument("ours", type=_ANY_PATH)
 @click.argument("theirs", type=_ANY_PATH)

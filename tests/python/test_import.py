@@ -19,6 +19,8 @@ from roamlab.records.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from click.testing import Result
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -78,3 +80,81 @@ def test_a_capture_of_a_run_whose_file_has_changed_is_refused(folder: Path) -> N
     moves.write_text(moves.read_text().replace("6.25,", "6.5,"))
     with pytest.raises(rl.BadInput, match="has changed"):
         pcapng.write(results, ["car"], [])
+
+
+_CALL = ["--column", "time_ms=ts", "--column", "host=ue", "--column", "from=source", "--column", "to=target"]
+
+
+def _converted(log: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["schedule", str(log), *words], standalone_mode=False)
+
+
+def test_a_log_with_names_of_its_own_becomes_a_schedule_that_drives_a_run(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The example's moves, as an epoch log of JSON lines and as CSV, not in order of time, among other records."""
+    lines = [
+        '{"ts": 1700000006250.0, "ue": "car", "source": "south", "target": "", "type": "ho", "rsrp": -101}',
+        '{"ts": 1700000003000, "ue": "car", "source": "north", "target": "south", "type": "ho", "ms": 50}',
+        '{"ts": 1700000003500, "ue": "car", "type": "report"}',
+        "",
+        '{"ts": "1700000007000.000001", "ue": "car", "source": null, "target": "north", "type": "ho"}',
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    table = [
+        "type,target,source,ue,ts,ms",
+        "ho,,south,car,1700000006250,",
+        "ho,south,north,car,1700000003000,50",
+        "report,,,car,1700000003500,",
+        "ho,north,,car,1700000007000.000001,",
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(table))
+    words = [*_CALL, "--column", "gap_ms=ms", "--where", "type=ho", "--begin", "1700000000000"]
+    found = [_converted(tmp_path / name, *words).stdout for name in ("log.jsonl", "log.csv")]
+    expected = ["3,car,north,south,0.05", "6.25,car,south,,", "7.000000001,car,,north,"]
+    assert found == ["\n".join(["time_s,host,from,to,gap_s", *expected, ""])] * 2
+    before = rl.run(rl.load(folder / "drive.toml")).handovers
+    (folder / "moves.csv").write_text(found[0])
+    after = rl.run(rl.load(folder / "drive.toml")).handovers
+    assert after["time_ns"].to_list() != before["time_ns"].to_list(), "one nanosecond later"
+    (folder / "moves.csv").write_text(found[0].replace("7.000000001", "7"))
+    assert rl.run(rl.load(folder / "drive.toml")).handovers.equals(before)
+
+
+@pytest.mark.parametrize(
+    ("log", "words", "said"),
+    [
+        ("time_s,host,from,to\n1,mh,a,b\n2,mh,b,b\n", [], "log.csv:3: from 'b' to 'b'"),
+        ("time_s,host,from,to\nx,mh,a,b\n", [], "log.csv:2: time_s is 'x'"),
+        ("time_s,host,from,to\n1,mh,a,b\n", ["--begin", "2"], "log.csv:2: time_s is '1'"),
+        ("time_s,host,from,to\n1,mh,a,b\n", ["--begin", "x"], "--begin x: this is no number"),
+        ("time_s,host,from\n1,mh,a\n", [], "log.csv:2: the record has no field 'to'"),
+        ("time_s,host,from,to\n1,,a,b\n", [], "log.csv:2: no host"),
+        ('time_s,host,from,to\n1,"m,h",a,b\n', [], "log.csv:2: the name 'm,h'"),
+        ("time_s,host,from,to\n", [], "there are no records"),
+        ("time_s,host,from,to\n1,mh,a,b\n", ["--where", "to=c"], "no record is a handover"),
+        ("time_s,host,from,to\n1,mh,a,b\n", ["--where", "to"], "there is no `=`"),
+        ("time_s,host,from,to\n1,mh,a,b\n", ["--column", "into=to"], "a schedule has no such column"),
+        ("t,host,from,to\n1,mh,a,b\n", ["--column", "time_s=t", "--column", "time_ms=t"], "named twice"),
+        ('time_s,host,from,to\n1,"mh,a,b\n', [], "this is no CSV"),
+    ],
+)
+def test_a_log_that_is_wrong_is_refused_with_its_line(
+    tmp_path: Path, log: str, words: list[str], said: str
+) -> None:
+    (tmp_path / "log.csv").write_text(log)
+    done = _converted(tmp_path / "log.csv", *words)
+    assert isinstance(done.exception, rl.BadInput)
+    assert said in str(done.exception)
+    assert "help: " in str(done.exception)
+    assert done.stdout == ""
+
+
+def test_a_line_that_is_no_record_is_refused(tmp_path: Path) -> None:
+    for content in ("{", "[1]", "[" * 100_000):
+        (tmp_path / "log.jsonl").write_text('{"time_s": 1, "host": "mh", "from": "a", "to": "b"}\n' + content)
+        done = _converted(tmp_path / "log.jsonl")
+        assert isinstance(done.exception, rl.BadInput)
+        assert "log.jsonl:2: this is no JSON object" in str(done.exception)
+    (tmp_path / "log.jsonl").write_bytes(b"\xff")
+    assert "it cannot be read" in str(_converted(tmp_path / "log.jsonl").exception)

@@ -1,0 +1,199 @@
+"""A log of handovers, of whatever program, as the schedule that a host's plan reads (docs/import.md)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from roamlab.base.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+_LINES = (".jsonl", ".ndjson", ".json")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What the log calls each column of a schedule. A time's unit is that of the log."""
+
+    time: str
+    unit: str
+    host: str
+    old: str
+    new: str
+    gap: str | None
+    gap_unit: str
+
+    @staticmethod
+    def of(named: Mapping[str, str]) -> Fields:
+        """From `{"time_ms": "timestamp", ...}`; what is not named is called as in a schedule. Raises `BadInput`."""
+        known = {*(f"{what}_{unit}" for what in ("time", "gap") for unit in UNITS), "host", "from", "to"}
+        for ours in named:
+            if ours not in known:
+                raise BadInput(
+                    f"--column {ours}={named[ours]}",
+                    "a schedule has no such column",
+                    expected=f"one of {', '.join(sorted(known))}",
+                    remedy="write --column time_ms=timestamp, for a field `timestamp` in milliseconds",
+                )
+        times = [ours for ours in named if ours.startswith("time_")] or ["time_s"]
+        gaps = [ours for ours in named if ours.startswith("gap_")]
+        if len(times) > 1 or len(gaps) > 1:
+            raise BadInput(
+                f"--column {(times if len(times) > 1 else gaps)[1]}",
+                "this column is named twice",
+                expected="one field for the time and at most one for the gap",
+                remedy="leave one out",
+            )
+        (time,) = times
+        gap = gaps[0] if gaps else None
+        return Fields(
+            named.get(time, time),
+            time.partition("_")[2],
+            named.get("host", "host"),
+            named.get("from", "from"),
+            named.get("to", "to"),
+            named[gap] if gap else None,
+            gap.partition("_")[2] if gap else "s",
+        )
+
+
+def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` of an option, each. Raises `BadInput`."""
+    for each in given:
+        if "=" not in each:
+            raise BadInput(
+                f"{option} {each}",
+                "there is no `=`",
+                expected="NAME=VALUE",
+                remedy=f"{option} time_ms=timestamp",
+            )
+    return {name: value for name, _, value in (each.partition("=") for each in given)}
+
+
+def number(option: str, given: str) -> Decimal:
+    """A number of an option. Raises `BadInput`."""
+    try:
+        found = Decimal(given)
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite():
+        raise BadInput(
+            f"{option} {given}", "this is no number", expected="a number", remedy=f"{option} 1700000000"
+        )
+    return found
+
+
+def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) -> tuple[str, int]:
+    """The schedule as text, and how many handovers it has.
+
+    `only`: fields and the values that a record must have to count. `begin`: the log's time in its unit at which a run
+    begins. The log is CSV with a line of names, or has a JSON object on each line. `BadInput` has file and line.
+    """
+    rows = []
+    for line, record in _records(log):
+        if all(_text(record.get(field)) == value for field, value in only.items()):
+            rows.append((*_row(log, line, record, fields, begin), line))
+    if not rows:
+        raise BadInput(
+            log,
+            "no record is a handover" if only else "there are no records",
+            expected="a record for each handover",
+            remedy="look at what --where asks for" if only else "name a log with handovers",
+        )
+    rows.sort(key=lambda row: (row[0], row[-1]))
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(["time_s", "host", "from", "to", "gap_s"])
+    for time, host, old, new, gap, _ in rows:
+        writer.writerow([_seconds(time), host, old, new, "" if gap is None else _seconds(gap)])
+    return written.getvalue(), len(rows)
+
+
+def _records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each record with its line."""
+    try:
+        text = log.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(
+            log, f"it cannot be read: {error}", expected="a text file in UTF-8", remedy="name another file"
+        ) from None
+    if log.suffix.lower() not in _LINES:
+        reader = csv.DictReader(io.StringIO(text), strict=True)
+        try:
+            for record in reader:
+                yield reader.line_num, record
+        except csv.Error as error:
+            raise _bad(
+                log, reader.line_num, f"this is no CSV: {error}", "a row of a table", "mend it"
+            ) from None
+        return
+    for line, content in enumerate(text.splitlines(), start=1):
+        if not content.strip():
+            continue
+        try:
+            found: Any = json.loads(content, parse_float=str, parse_int=str)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise _bad(
+                log, line, "this is no JSON object", 'a record, {"time": 1.5, …}', "name a file of that kind"
+            )
+        yield line, found
+
+
+def _row(
+    log: Path, line: int, record: Mapping[str, Any], fields: Fields, begin: Decimal
+) -> tuple[int, str, str, str, int | None]:
+    """Time and gap in ns, host, and the cells that it leaves and enters."""
+    for field in (fields.time, fields.host, fields.old, fields.new):
+        if field not in record:
+            known = ", ".join(map(str, record)) or "none"
+            raise _bad(
+                log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
+            )
+    host, old, new = (_text(record[field]) for field in (fields.host, fields.old, fields.new))
+    time = _nanoseconds(log, line, fields.time, record[fields.time], fields.unit, begin)
+    if not host or old == new:
+        wrong = f"from {old!r} to {new!r}" if host else "no host"
+        raise _bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
+    for name in (host, old, new):
+        if any(letter in name for letter in ',"\n\r'):
+            raise _bad(
+                log, line, f"the name {name!r}", "one without commas, quotes and line breaks", "rename it"
+            )
+    given = _text(record.get(fields.gap)) if fields.gap else ""
+    gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
+    return time, host, old, new, gap
+
+
+def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
+    try:
+        time = (Decimal(_text(value)) - begin) * (10**9 // UNITS[unit])
+        if time.is_finite() and time >= 0:
+            return int(time.to_integral_value())
+    except InvalidOperation:
+        pass
+    raise _bad(
+        log, line, f"{field} is {_text(value)!r}", f"a number of {unit}, not before the begin", "see --begin"
+    )
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _seconds(nanoseconds: int) -> str:
+    whole, rest = divmod(nanoseconds, 10**9)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
+
+def _bad(log: Path, line: int, problem: str, expected: str, remedy: str) -> BadInput:
+    return BadInput(f"{log}:{line}", problem, expected=expected, remedy=remedy)
