@@ -7,8 +7,9 @@ const NAMES = ["ink", "quiet", "line", "line2", "link", "warn", "ack", "sent", "
 class Explorer {
   constructor(runs) {
     this.runs = runs;
-    this.end = Math.max(...runs.map((run) => run.duration_ns));
-    this.view = { begin: 0, end: this.end };
+    this.begin = Math.min(...runs.map((run) => run.begin_ns));
+    this.end = Math.max(...runs.map((run) => run.end_ns));
+    this.view = { begin: this.begin, end: this.end };
     this.cursor = null;
     this.root = document.getElementById("lanes");
     this.line = document.getElementById("cursor");
@@ -61,8 +62,8 @@ class Explorer {
 
   /** Shows from `begin` to `end`, within the run and no less than a microsecond. */
   show(begin, end) {
-    const span = Math.min(this.end, Math.max(1000, end - begin));
-    const from = Math.min(this.end - span, Math.max(0, begin));
+    const span = Math.min(this.end - this.begin, Math.max(1000, end - begin));
+    const from = Math.min(this.end - span, Math.max(this.begin, begin));
     this.view = { begin: from, end: from + span };
     this.redraw();
   }
@@ -142,7 +143,7 @@ class Explorer {
       further: () => this.zoom(2),
       earlier: () => this.pan(-0.25),
       later: () => this.pan(0.25),
-      whole: () => this.show(0, this.end),
+      whole: () => this.show(this.begin, this.end),
       next: () => this.choose(this.chosen + 1),
     };
   }
@@ -158,7 +159,7 @@ class Explorer {
       ArrowRight: () => this.pan(0.1),
       ",": () => this.step(-0.01),
       ".": () => this.step(0.01),
-      0: () => this.show(0, this.end),
+      0: () => this.show(this.begin, this.end),
       n: () => this.choose(this.chosen + 1),
       p: () => this.choose(this.chosen - 1),
       Escape: () => this.tell(null),
@@ -191,7 +192,8 @@ function handoverStops(run) {
       return { run, kind: "handover", begin, end, lead: "Handover", words, detail: visitDetail(host, before + 1) };
     }),
   );
-  return all.sort((one, other) => one.begin - other.begin).slice(0, MOST_HANDOVERS);
+  const inside = all.filter(({ begin, end }) => end >= run.begin_ns && begin <= run.end_ns);
+  return inside.sort((one, other) => one.begin - other.begin).slice(0, MOST_HANDOVERS);
 }
 
 const MOST_HANDOVERS = 40;
