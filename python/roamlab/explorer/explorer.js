@@ -36,7 +36,8 @@ class Explorer {
     });
   }
 
-  draw() {
+  /** `all`: also what is scrolled out of the window. */
+  draw(all = false) {
     const limits = new Map();
     for (const column of this.columns) {
       column.scale();
@@ -48,7 +49,7 @@ class Explorer {
         limits.set(key, [Math.min(least, range[0]), Math.max(most, range[1])]);
       }
     }
-    for (const column of this.columns) column.draw(limits, this.theme);
+    for (const column of this.columns) column.draw(limits, this.theme, all);
     this.point();
     const { begin, end } = this.view;
     const shown = `${seconds(begin, 3)} to ${seconds(end, 3)} s of ${seconds(this.end, 3)} s`;
@@ -129,6 +130,7 @@ class Explorer {
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(this.root);
     for (const name of ["resize", "scroll"]) addEventListener(name, () => this.redraw(), { passive: true });
+    addEventListener("beforeprint", () => this.draw(true));
     for (const query of ["(prefers-color-scheme: dark)", "(min-resolution: 1.5dppx)"]) {
       matchMedia(query).addEventListener("change", () => {
         this.readTheme();
@@ -280,10 +282,9 @@ class Column {
     this.x = new TimeScale(begin, end, LEFT, Math.max(50, this.place.clientWidth - LEFT - RIGHT));
   }
 
-  draw(limits, theme) {
+  draw(limits, theme, all) {
     // What is scrolled out of the window is drawn when it comes back.
-    for (const lane of this.lanes.filter((each) => isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
-    this.names(theme);
+    for (const lane of this.lanes.filter((each) => all || isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
     const density = window.devicePixelRatio || 1;
     this.axis.width = Math.round(this.axis.clientWidth * density);
     this.axis.height = Math.round(this.axis.clientHeight * density);
@@ -292,17 +293,6 @@ class Column {
     drawTimes(pen, this.x, 22, theme, true);
     pen.textAlign = "left";
     pen.fillText("time [s]", 2, 7);
-  }
-
-  /** The nodes beside the lines of the signalling. */
-  names(theme) {
-    const lane = this.lanes.at(-1);
-    if (!(lane instanceof SignallingLane)) return;
-    lane.pen.font = theme.font;
-    lane.pen.fillStyle = theme.quiet;
-    lane.pen.textAlign = "right";
-    lane.pen.textBaseline = "middle";
-    this.run.nodes.forEach((node, row) => lane.pen.fillText(node === "*" ? "all" : node, LEFT - 5, lane.line(row), LEFT - 6));
   }
 
   point(time) {
