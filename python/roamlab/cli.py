@@ -6,6 +6,7 @@ errors to standard error.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -709,7 +710,13 @@ def report_(run_folder: Path | None, out: Path) -> None:
 @click.option(
     "--out", type=_ANY_PATH, default=Path("out/explore.html"), show_default=True, help="The page to write."
 )
-def explore(runs: tuple[Path, ...], out: Path) -> None:
+@click.option(
+    "--from", "begin_s", type=float, default=0.0, help="Only from this time on, in s.  [default: 0]"
+)
+@click.option(
+    "--to", "end_s", type=float, default=math.inf, help="Only to this time, in s.  [default: the end]"
+)
+def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> None:
     """Write a page to explore a run, or two side by side: every packet, window, queue, message and stall over time.
 
     The page is one file that opens in a browser without a network. RUN is a run folder; without one it is the newest in
@@ -725,7 +732,7 @@ def explore(runs: tuple[Path, ...], out: Path) -> None:
             expected="one run, or two to stand side by side",
             remedy="name one or two run folders",
         )
-    command.write([_run_folder(run) for run in runs or (None,)], out)
+    command.write([_run_folder(run) for run in runs or (None,)], out, begin_s, end_s)
     click.echo(f"page: {shown(out)}")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roamlab.showing.report import Report
 
 
-def write(folders: Sequence[Path], out: Path) -> None:
+def write(folders: Sequence[Path], out: Path, begin_s: float, end_s: float) -> None:
     """Writes the page of one run, or of two, to `out`. Runs that lack tables for stalls are made again with them."""
     runs = []
     for folder in folders:
@@ -31,14 +31,15 @@ def write(folders: Sequence[Path], out: Path) -> None:
         if note:
             print(f"note: {note}", file=sys.stderr)
         runs.append(results)
-    write_chart(out, page.html(runs))
+    write_chart(out, page.html(runs, begin_s, end_s))
 
 
 def report(folder: Path, draft: Path) -> tuple[Report, str]:
     """Writes the report of a run into `draft`, with the explorer beside it; the report, and a note or ""."""
     results, note = explaining.with_record(open_run(folder))
     made, _ = run_page.make(results, draft / "figures")
-    (draft / page.FILE).write_text(page.html([results]), encoding="utf-8")
-    made = replace(made, explorer=Link("Explore this run packet by packet", page.FILE))
+    if page.fits(results):
+        (draft / page.FILE).write_text(page.html([results]), encoding="utf-8")
+        made = replace(made, explorer=Link("Explore this run packet by packet", page.FILE))
     write_report(made, draft / "report.html")
     return made, note

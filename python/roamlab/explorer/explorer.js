@@ -7,8 +7,9 @@ const NAMES = ["ink", "quiet", "line", "line2", "link", "warn", "ack", "sent", "
 class Explorer {
   constructor(runs) {
     this.runs = runs;
-    this.end = Math.max(...runs.map((run) => run.duration_ns));
-    this.view = { begin: 0, end: this.end };
+    this.begin = Math.min(...runs.map((run) => run.begin_ns));
+    this.end = Math.max(...runs.map((run) => run.end_ns));
+    this.view = { begin: this.begin, end: this.end };
     this.cursor = null;
     this.root = document.getElementById("lanes");
     this.line = document.getElementById("cursor");
@@ -35,7 +36,8 @@ class Explorer {
     });
   }
 
-  draw() {
+  /** `all`: also what is scrolled out of the window. */
+  draw(all = false) {
     const limits = new Map();
     for (const column of this.columns) {
       column.scale();
@@ -47,7 +49,7 @@ class Explorer {
         limits.set(key, [Math.min(least, range[0]), Math.max(most, range[1])]);
       }
     }
-    for (const column of this.columns) column.draw(limits, this.theme);
+    for (const column of this.columns) column.draw(limits, this.theme, all);
     this.point();
     const { begin, end } = this.view;
     const shown = `${seconds(begin, 3)} to ${seconds(end, 3)} s of ${seconds(this.end, 3)} s`;
@@ -61,8 +63,8 @@ class Explorer {
 
   /** Shows from `begin` to `end`, within the run and no less than a microsecond. */
   show(begin, end) {
-    const span = Math.min(this.end, Math.max(1000, end - begin));
-    const from = Math.min(this.end - span, Math.max(0, begin));
+    const span = Math.min(this.end - this.begin, Math.max(1000, end - begin));
+    const from = Math.min(this.end - span, Math.max(this.begin, begin));
     this.view = { begin: from, end: from + span };
     this.redraw();
   }
@@ -128,6 +130,7 @@ class Explorer {
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(this.root);
     for (const name of ["resize", "scroll"]) addEventListener(name, () => this.redraw(), { passive: true });
+    addEventListener("beforeprint", () => this.draw(true));
     for (const query of ["(prefers-color-scheme: dark)", "(min-resolution: 1.5dppx)"]) {
       matchMedia(query).addEventListener("change", () => {
         this.readTheme();
@@ -142,7 +145,7 @@ class Explorer {
       further: () => this.zoom(2),
       earlier: () => this.pan(-0.25),
       later: () => this.pan(0.25),
-      whole: () => this.show(0, this.end),
+      whole: () => this.show(this.begin, this.end),
       next: () => this.choose(this.chosen + 1),
     };
   }
@@ -158,7 +161,7 @@ class Explorer {
       ArrowRight: () => this.pan(0.1),
       ",": () => this.step(-0.01),
       ".": () => this.step(0.01),
-      0: () => this.show(0, this.end),
+      0: () => this.show(this.begin, this.end),
       n: () => this.choose(this.chosen + 1),
       p: () => this.choose(this.chosen - 1),
       Escape: () => this.tell(null),
@@ -191,7 +194,8 @@ function handoverStops(run) {
       return { run, kind: "handover", begin, end, lead: "Handover", words, detail: visitDetail(host, before + 1) };
     }),
   );
-  return all.sort((one, other) => one.begin - other.begin).slice(0, MOST_HANDOVERS);
+  const inside = all.filter(({ begin, end }) => end >= run.begin_ns && begin <= run.end_ns);
+  return inside.sort((one, other) => one.begin - other.begin).slice(0, MOST_HANDOVERS);
 }
 
 const MOST_HANDOVERS = 40;
@@ -278,10 +282,9 @@ class Column {
     this.x = new TimeScale(begin, end, LEFT, Math.max(50, this.place.clientWidth - LEFT - RIGHT));
   }
 
-  draw(limits, theme) {
+  draw(limits, theme, all) {
     // What is scrolled out of the window is drawn when it comes back.
-    for (const lane of this.lanes.filter((each) => isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
-    this.names(theme);
+    for (const lane of this.lanes.filter((each) => all || isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
     const density = window.devicePixelRatio || 1;
     this.axis.width = Math.round(this.axis.clientWidth * density);
     this.axis.height = Math.round(this.axis.clientHeight * density);
@@ -290,17 +293,6 @@ class Column {
     drawTimes(pen, this.x, 22, theme, true);
     pen.textAlign = "left";
     pen.fillText("time [s]", 2, 7);
-  }
-
-  /** The nodes beside the lines of the signalling. */
-  names(theme) {
-    const lane = this.lanes.at(-1);
-    if (!(lane instanceof SignallingLane)) return;
-    lane.pen.font = theme.font;
-    lane.pen.fillStyle = theme.quiet;
-    lane.pen.textAlign = "right";
-    lane.pen.textBaseline = "middle";
-    this.run.nodes.forEach((node, row) => lane.pen.fillText(node === "*" ? "all" : node, LEFT - 5, lane.line(row), LEFT - 6));
   }
 
   point(time) {

@@ -384,6 +384,16 @@ class SignallingLane extends Lane {
     for (const each of seen) if (!each.hostless) this.message(each, x, theme, drawn, free);
   }
 
+  draw(x, limits, theme) {
+    super.draw(x, limits, theme);
+    this.pen.fillStyle = theme.quiet;
+    this.pen.textAlign = "right";
+    this.pen.textBaseline = "middle";
+    this.run.nodes.forEach((node, row) => {
+      this.pen.fillText(node === "*" ? "all" : node, x.left - 5, this.line(row), x.left - 6);
+    });
+  }
+
   *visible(x) {
     let low = 0;
     let high = this.messages.length;

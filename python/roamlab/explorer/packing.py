@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roamlab.base.errors import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
 
 TABLES: dict[str, Sequence[str]] = {
@@ -46,6 +49,9 @@ TABLES: dict[str, Sequence[str]] = {
 }
 """The tables and columns that the explorer shows."""
 
+MOST_ROWS = 5_000_000
+"""A page with more would take a browser some gigabytes."""
+
 _INT32 = 2**31 - 1
 
 
@@ -56,26 +62,50 @@ class Pack:
         self._pieces: list[bytes] = []
         self._length = 0
 
-    def tables(self, results: Results) -> dict[str, Any]:
-        """Where the columns of a run are: per table `rows` and per column `kind`, `at` and, of names, `names`."""
-        return {name: self._table(results, name, columns) for name, columns in TABLES.items()}
+    def tables(self, results: Results, span: tuple[int, int]) -> dict[str, Any]:
+        """Where the columns of a run are: per table `rows` and per column `kind`, `at` and, of names, `names`.
+
+        `span`: from when to when, in ns. Raises `BadInput` if that is more than `MOST_ROWS`.
+        """
+        chosen = {name: _within(results.columns(name), span) for name in TABLES}
+        rows = sum(int(np.count_nonzero(each)) for each in chosen.values())
+        if rows > MOST_ROWS:
+            raise BadInput(
+                "--from, --to",
+                f"{rows:,} rows are more than a browser can hold",
+                expected=f"at most {MOST_ROWS:,}",
+                remedy="choose a part of the run, such as --from 9.5 --to 12",
+            )
+        return {name: self._table(results, name, columns, chosen[name]) for name, columns in TABLES.items()}
 
     def deflated(self) -> bytes:
         """All columns, as a zlib stream (RFC 1950)."""
         return zlib.compress(b"".join(self._pieces), 9)
 
-    def _table(self, results: Results, name: str, columns: Sequence[str]) -> dict[str, Any]:
+    def _table(self, results: Results, name: str, columns: Sequence[str], chosen: Mask) -> dict[str, Any]:
         table = results.columns(name)
         packed = {}
         for column in columns:
-            kind, content = _column(table[column])
+            kind, content = _column(table[column][chosen])
             packed[column] = {"kind": kind, "at": self._length}
             names = table.names(column)
             if names is not None:
                 packed[column]["names"] = list(names)
             self._pieces.append(content)
             self._length += len(content)
-        return {"rows": table.height, "columns": packed}
+        return {"rows": int(np.count_nonzero(chosen)), "columns": packed}
+
+
+def _within(table: Columns, span: tuple[int, int]) -> Mask:
+    """The rows of a span. Of the messages, those that were under way in it."""
+    begin, end = span
+    if not table.height:
+        return np.zeros(0, dtype=np.bool_)
+    if "sent_ns" in table and "arrived_ns" in table:
+        sent, arrived = table["sent_ns"].astype(np.int64), table["arrived_ns"].astype(np.int64)
+        return (sent <= end) & (np.maximum(sent, arrived) >= begin)
+    times = table["time_ns"].astype(np.int64)
+    return (times >= begin) & (times <= end)
 
 
 def _column(values: NDArray[Any]) -> tuple[str, bytes]:

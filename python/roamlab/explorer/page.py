@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from html import escape
 from importlib.resources import files
 from pathlib import PurePath
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from roamlab.base.errors import BadInput
 from roamlab.base.figures import FONT
 from roamlab.causes import explain as explaining
-from roamlab.explorer.packing import Pack
+from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
 from roamlab.showing.chart import chart, visited
 
@@ -39,8 +41,11 @@ _BUTTONS = (
 )
 
 
-def html(runs: Sequence[Results]) -> str:
-    """A page that needs nothing else, of one run or of two side by side. The runs have the tables for stalls."""
+def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf) -> str:
+    """A page that needs nothing else, of one run or of two side by side. The runs have the tables for stalls.
+
+    Only what is from `begin_s` to `end_s` is in it. Raises `BadInput` if that is no part of a run, or too much.
+    """
     pack = Pack()
     specs, headlines = [], []
     order = list(dict.fromkeys(queue for results in runs for queue in _queues(results)))
@@ -48,7 +53,8 @@ def html(runs: Sequence[Results]) -> str:
         stalls = explaining.explain(results)
         headlines.append(run_page.headline(results, stalls))
         name = "AB"[number] if len(runs) > 1 else "run"
-        specs.append(_run(results, stalls, name, order) | {"tables": pack.tables(results)})
+        span = _span(results, begin_s, end_s)
+        specs.append(_run(results, stalls, name, order, span) | {"tables": pack.tables(results, span)})
     names = " and ".join(spec["title"] for spec in specs)
     said = [
         f"{spec['name']}: {headline}" if len(runs) > 1 else headline
@@ -96,7 +102,27 @@ def _file(name: str) -> str:
     return (files("roamlab.explorer") / name).read_text(encoding="utf-8")
 
 
-def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence[str]) -> dict[str, Any]:
+def fits(results: Results) -> bool:
+    """Whether all of a run goes into one page."""
+    return sum(results.columns(name).height for name in TABLES) <= MOST_ROWS
+
+
+def _span(results: Results, begin_s: float, end_s: float) -> tuple[int, int]:
+    """From when to when, in ns."""
+    whole = results.manifest.outline.duration_ns
+    if not 0 <= begin_s < min(end_s, whole / 1e9):
+        raise BadInput(
+            f"--from {begin_s:g}" + ("" if math.isinf(end_s) else f" --to {end_s:g}"),
+            "this is no part of the run",
+            expected=f"two times from 0 to {whole / 1e9:g} s, the earlier first",
+            remedy=f"--from 0 --to {whole / 1e9:g} is all of it",
+        )
+    return round(begin_s * 1e9), min(whole, round(min(end_s, whole / 1e9) * 1e9))
+
+
+def _run(
+    results: Results, stalls: list[Explanation], name: str, order: Sequence[str], span: tuple[int, int]
+) -> dict[str, Any]:
     """What the page is told of a run beside its tables. `order`: of the queues."""
     manifest = results.manifest
     flows = [str(flow) for flow in results.flows["flow"]]
@@ -104,7 +130,8 @@ def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence
     return {
         "name": name,
         "title": f"{PurePath(manifest.scenario_name).name}, seed {manifest.seed}, run {manifest.run}",
-        "duration_ns": manifest.outline.duration_ns,
+        "begin_ns": span[0],
+        "end_ns": span[1],
         "flows": flows,
         "shown_flows": run_page.chosen(results, stalls)[:SHOWN_FLOWS],
         "queues": queues,
@@ -123,6 +150,7 @@ def _run(results: Results, stalls: list[Explanation], name: str, order: Sequence
                 "sentences": each.sentences,
             }
             for each in stalls
+            if each.stall.start_ns < span[1] and each.stall.end_ns > span[0]
         ],
     }
 

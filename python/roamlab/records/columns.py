@@ -58,6 +58,10 @@ class Columns:
         """A column: its numbers, or the codes of its names."""
         return self._values[column]
 
+    def __contains__(self, column: str) -> bool:
+        """Whether there is such a column."""
+        return column in self._values
+
     @property
     def height(self) -> int:
         """How many rows there are."""
