@@ -120,7 +120,7 @@ def test_a_part_of_a_run_holds_the_rows_of_its_span(
         packed, times = spec["tables"][name], stalled.columns(name)["time_ns"].astype(np.int64)
         expected = times[(times >= 9_900_000_000) & (times <= 10_300_000_000)]
         assert np.array_equal(_column(packed["columns"]["time_ns"], packed["rows"], content), expected)
-        assert 0 < expected.size
+        assert expected.size > 0
         assert expected.size < times.size or name == "drops"
     (tmp_path / "part.html").write_text(text, encoding="utf-8")
     with shown(browser, tmp_path / "part.html") as page:
