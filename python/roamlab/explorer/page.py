@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FILE = "explore.html"
 """Its name beside a report."""
-SCRIPTS = ("model.js", "drawing.js", "lanes.js", "explorer.js")
+SCRIPTS = ("model.js", "drawing.js", "lanes.js", "signalling.js", "explorer.js")
 SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
 """So many flows and queues have lanes at first; so many hosts and nodes have lines at most."""
 
