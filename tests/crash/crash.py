@@ -238,7 +238,7 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=12)
     options = parser.parse_args()
     paper = ModuleType("roamlab.papers.small")
-    paper.__dict__.update(RUNS=2, reproduce=small)
+    paper.__dict__.update(RUNS=2, reproduce=small, example=lambda: experiments.one_handoff("mblue"))
     sys.modules["roamlab.papers.small"] = paper
     roamlab.papers.names = lambda: ["small"]
     roamlab.records.shards.SECONDS = 0.0

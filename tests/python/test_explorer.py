@@ -156,7 +156,6 @@ def test_a_stall_is_told_and_the_page_can_be_read(
     (told,) = explaining.explain(stalled)
     with shown(browser, file, size, dark=dark, reduced_motion="reduce") as page:
         _ready(page)
-        check_access(page)
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
             "rgb(20, 23, 26)" if dark else "rgb(255, 255, 255)"
         )

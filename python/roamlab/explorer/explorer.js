@@ -12,7 +12,6 @@ class Explorer {
     this.view = { begin: this.begin, end: this.end };
     this.cursor = null;
     this.root = document.getElementById("lanes");
-    this.line = document.getElementById("cursor");
     this.columns = runs.map((run) => new Column(this, run));
     this.stops = runs.flatMap((run) => [...run.stalls.map((stall) => stallStop(run, stall)), ...handoverStops(run)]);
     this.chosen = -1;

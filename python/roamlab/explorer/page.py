@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FILE = "explore.html"
 """Its name beside a report."""
-SCRIPTS = ("model.js", "drawing.js", "lanes.js", "explorer.js")
+SCRIPTS = ("model.js", "drawing.js", "lanes.js", "signalling.js", "explorer.js")
 SHOWN_FLOWS, SHOWN_QUEUES, HOSTS, NODES = 1, 2, 6, 14
 """So many flows and queues have lanes at first; so many hosts and nodes have lines at most."""
 
@@ -205,8 +205,9 @@ def _nodes(results: Results) -> list[str]:
     if not results.signalling.height:
         return []
     ends = results.signalling.select(pl.col("source", "destination").cast(pl.String))
-    sends = pl.concat([ends["source"], ends["destination"].rename("source")]).value_counts(sort=True)
-    busy = [node for node in sends["source"].to_list() if node]
+    sends = pl.concat([ends["source"], ends["destination"].rename("source")]).value_counts()
+    ranked = sends.sort("count", "source", descending=[True, False])
+    busy = [node for node in ranked["source"].to_list() if node]
     moved = results.handovers.filter(pl.col("visit") > 0)["host"].cast(pl.String)
     first = chart(results, moved[0], 1).nodes if moved.len() else ()
     return [node for node in dict.fromkeys([*first, *busy]) if node in busy][:NODES]
