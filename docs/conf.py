@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,15 @@ Made from the engine's schema, which `roamlab schema` prints.
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("builder-inited", lambda _: FIELDS.write_text(fields(), encoding="utf-8"))
+    app.connect("builder-inited", _write_fields)
     app.connect("source-read", _name_what_is_outside)
+
+
+def _write_fields(_: Sphinx) -> None:
+    """Whole or not at all: two builds may run at once."""
+    draft = FIELDS.with_name(f".{FIELDS.name}.{os.getpid()}")
+    draft.write_text(fields(), encoding="utf-8")
+    draft.replace(FIELDS)
 
 
 def _name_what_is_outside(app: Sphinx, page: str, source: list[str]) -> None:

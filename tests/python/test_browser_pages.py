@@ -21,7 +21,6 @@ PAGES = {
     ],
     "sweep": [["sweep", "examples/buffers.toml", "--out", "out/report"]],
     "paper": [["reproduce", "mblue", "--runs", "1", "--out", "out/report"]],
-    "demo": [["demo", "--out", "out/report"]],
 }
 """The commands that write each page to out/report/report.html."""
 

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 import roamlab as rl
 from conftest import ROOT
 from roamlab import _roamlab, cli
@@ -20,10 +18,8 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _site(made: Path) -> Path:
     """The site, as `make docs` builds it: a link that leads nowhere, or a page in no list, is an error."""
-    made = tmp_path_factory.mktemp("site")
     call = [
         sys.executable,
         "-m",
@@ -45,13 +41,11 @@ def _text(page: Path) -> str:
     return re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
 
 
-def test_every_page_is_in_the_site(site: Path) -> None:
+def test_the_site_has_every_page_field_command_and_name(tmp_path: Path) -> None:
+    site = _site(tmp_path)
     pages = [page.relative_to(DOCS).with_suffix(".html") for page in DOCS.glob("**/*.md")]
     assert len(pages) > 50
     assert [page for page in pages if not (site / page).exists()] == []
-
-
-def test_the_reference_has_every_field_command_and_name(site: Path) -> None:
     fields = _text(site / "reference/scenario-fields.html")
     schema = json.loads(_roamlab.schema())
     for definition in [schema, *schema["$defs"].values()]:
