@@ -60,7 +60,7 @@ lint-python: .venv/.dev
 	$(BIN)/mypy
 
 test-rust:
-	cargo test --locked --workspace
+	MAKEFLAGS= cargo test --locked --workspace
 
 test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
@@ -132,5 +132,5 @@ clean:
 
 # Without an index: whatever the package needs must come from the lock.
 .venv/.extension: $(RUST_SOURCES) pyproject.toml .venv/.packages
-	PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
+	MAKEFLAGS= PIP_NO_INDEX=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
 	touch $@

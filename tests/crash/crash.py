@@ -238,7 +238,9 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=12)
     options = parser.parse_args()
     paper = ModuleType("roamlab.papers.small")
-    paper.__dict__.update(RUNS=2, reproduce=small, example=lambda: experiments.one_handoff("mblue"))
+    paper.__dict__.update(
+        RUNS=2, reproduce=small, example=lambda: experiments.one_handoff("mblue").set("run.duration", "1 s")
+    )
     sys.modules["roamlab.papers.small"] = paper
     roamlab.papers.names = lambda: ["small"]
     roamlab.records.shards.SECONDS = 0.0
