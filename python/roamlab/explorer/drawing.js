@@ -57,6 +57,15 @@ function ticks(least, most, count) {
   return { at, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
 }
 
+/** A canvas without a drawing, as large as the page shows it and as fine as the screen. */
+function clear(canvas, pen) {
+  const density = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((size) => Math.round(size * density));
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  pen.setTransform(density, 0, 0, density, 0, 0);
+  pen.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+}
+
 /** A line that keeps each value until the next. */
 function drawSteps(pen, series, x, y, colour, dash = []) {
   const begin = Math.max(0, series.first(x.begin) - 1);
@@ -120,16 +129,20 @@ function eachColumn(series, x, begin, end, draw) {
   }
 }
 
-/** Grid and numbers of the value axis. */
-function drawValues(pen, x, y, theme) {
-  const { at, digits } = ticks(y.least, y.most, y.height / 40);
+function beginGrid(pen, theme) {
   pen.font = theme.font;
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
   pen.lineWidth = 1;
   pen.strokeStyle = theme.line;
   pen.fillStyle = theme.quiet;
   pen.beginPath();
+}
+
+/** Grid and numbers of the value axis. */
+function drawValues(pen, x, y, theme) {
+  const { at, digits } = ticks(y.least, y.most, y.height / 40);
+  beginGrid(pen, theme);
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
   for (const value of at) {
     const place = Math.round(y.pixel(value)) + 0.5;
     pen.moveTo(x.left, place);
@@ -142,12 +155,8 @@ function drawValues(pen, x, y, theme) {
 /** Lines at the times that the axis names. */
 function drawTimes(pen, x, height, theme, named) {
   const { at, digits } = ticks(x.begin / 1e9, x.end / 1e9, x.width / 90);
-  pen.font = theme.font;
+  beginGrid(pen, theme);
   pen.textBaseline = "top";
-  pen.lineWidth = 1;
-  pen.strokeStyle = theme.line;
-  pen.fillStyle = theme.quiet;
-  pen.beginPath();
   for (const value of at) {
     const place = Math.round(x.pixel(value * 1e9)) + 0.5;
     pen.moveTo(place, 0);

@@ -43,9 +43,8 @@ class Explorer {
       for (const lane of column.lanes) {
         const range = lane.range(column.x);
         if (!range) continue;
-        const key = lane.sharesAxis ? lane.name : lane;
-        const [least, most] = limits.get(key) ?? range;
-        limits.set(key, [Math.min(least, range[0]), Math.max(most, range[1])]);
+        const [least, most] = limits.get(lane.axis) ?? range;
+        limits.set(lane.axis, [Math.min(least, range[0]), Math.max(most, range[1])]);
       }
     }
     for (const column of this.columns) column.draw(limits, this.theme, all);
@@ -225,7 +224,7 @@ class Column {
     const all = [...run.flows.map((name) => `flow ${name}`), ...run.queues.map((name) => `queue ${name}`)];
     if (all.length < 2) return;
     const fold = append(this.element, "details");
-    append(fold, "summary", `Shown: ${this.shown.size} of ${all.length} flows and queues`);
+    this.summary = append(fold, "summary");
     const fields = append(fold, "div", "", "choice");
     this.boxes = new Map();
     for (const name of all) {
@@ -237,14 +236,17 @@ class Column {
       this.boxes.set(name, box);
       box.addEventListener("change", () => this.toggle(name, box.checked));
     }
-    this.summary = fold.firstChild;
-    this.all = all;
+    this.count();
+  }
+
+  count() {
+    this.summary.textContent = `Shown: ${this.shown.size} of ${this.boxes.size} flows and queues`;
   }
 
   toggle(name, on) {
     if (on) this.shown.add(name);
     else this.shown.delete(name);
-    this.summary.textContent = `Shown: ${this.shown.size} of ${this.all.length} flows and queues`;
+    this.count();
     this.build();
     this.explorer.redraw();
   }
@@ -283,12 +285,10 @@ class Column {
 
   draw(limits, theme, all) {
     // What is scrolled out of the window is drawn when it comes back.
-    for (const lane of this.lanes.filter((each) => all || isInWindow(each.element))) lane.draw(this.x, limits.get(lane.sharesAxis ? lane.name : lane) ?? null, theme);
-    const density = window.devicePixelRatio || 1;
-    this.axis.width = Math.round(this.axis.clientWidth * density);
-    this.axis.height = Math.round(this.axis.clientHeight * density);
+    const seen = this.lanes.filter((lane) => all || isInWindow(lane.element));
+    for (const lane of seen) lane.draw(this.x, limits.get(lane.axis) ?? null, theme);
     const pen = this.axis.getContext("2d");
-    pen.setTransform(density, 0, 0, density, 0, 0);
+    clear(this.axis, pen);
     drawTimes(pen, this.x, 22, theme, true);
     pen.textAlign = "left";
     pen.fillText("time [s]", 2, 7);

@@ -28,9 +28,9 @@ class Lane {
     return null;
   }
 
-  /** Whether lanes of two runs that show the same have the same axis. */
-  get sharesAxis() {
-    return true;
+  /** Lanes of two runs whose axes have equal names have the same axis. */
+  get axis() {
+    return this.name;
   }
 
   /** The values at a time, in words. */
@@ -44,14 +44,8 @@ class Lane {
   }
 
   draw(x, limits, theme) {
-    const [width, height, pen] = [this.canvas.clientWidth, this.height, this.pen];
-    const density = window.devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * density) || this.canvas.height !== Math.round(height * density)) {
-      this.canvas.width = Math.round(width * density);
-      this.canvas.height = Math.round(height * density);
-    }
-    pen.setTransform(density, 0, 0, density, 0, 0);
-    pen.clearRect(0, 0, width, height);
+    const { height, pen } = this;
+    clear(this.canvas, pen);
     this.bands(x, theme);
     drawTimes(pen, x, height, theme, false);
     const y = limits && new ValueScale(limits, height);
@@ -199,9 +193,9 @@ class SequenceLane extends Lane {
     ];
   }
 
-  /** Two runs may be at other segments at one time. */
-  get sharesAxis() {
-    return false;
+  /** One of its own: two runs may be at other segments at one time. */
+  get axis() {
+    return this;
   }
 
   range(x) {
@@ -248,7 +242,7 @@ class SequenceLane extends Lane {
 
 /** Values of one or more series as lines. */
 class LineLane extends Lane {
-  /** `lines`: `[words, colour, dash, series]`; `limit`: what the axis need not show, as function of its values. */
+  /** `lines`: `[words, colour, dash, series]`; `marks`: the same with a shape instead of the dash. */
   constructor(run, options, lines, marks = []) {
     super(run, { height: 120, ...options, key: [...lines, ...marks].map(([words, colour, shape]) => [shape, colour, words]) });
     Object.assign(this, { lines, marks });

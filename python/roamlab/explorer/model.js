@@ -63,6 +63,18 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** The first of `count` numbers from 0 that is not before something; those that are come first. */
+function firstNot(count, isBefore) {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Values over time, with the least and greatest of any stretch at hand. */
 class Series {
   /** `rows`: the rows of its table that it is made of, in order of time. */
@@ -79,14 +91,7 @@ class Series {
 
   /** The first point at or after a time. */
   first(time) {
-    let low = 0;
-    let high = this.times.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.times[middle] < time) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstNot(this.length, (at) => this.times[at] < time);
   }
 
   /** The value that holds at a time; undefined before the first. */
@@ -143,7 +148,6 @@ class Run {
     this.tables = Object.fromEntries(
       Object.entries(spec.tables).map(([name, table]) => [name, new Table(table, bytes)]),
     );
-    this.ways = new Map();
   }
 
   /** A series from the rows of a table that pass. */

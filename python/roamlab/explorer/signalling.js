@@ -69,13 +69,8 @@ class SignallingLane extends Lane {
   }
 
   *visible(x) {
-    let low = 0;
-    let high = this.messages.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.messages[middle].begin < x.begin - this.longest) low = middle + 1;
-      else high = middle;
-    }
+    const begin = x.begin - this.longest;
+    let low = firstNot(this.messages.length, (at) => this.messages[at].begin < begin);
     for (; low < this.messages.length && this.messages[low].begin <= x.end; low++) yield this.messages[low];
   }
 

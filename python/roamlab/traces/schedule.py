@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
+from roamlab.showing.chart import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -191,8 +192,7 @@ def _text(value: Any) -> str:
 
 
 def _seconds(nanoseconds: int) -> str:
-    whole, rest = divmod(nanoseconds, 10**9)
-    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+    return seconds(nanoseconds).rstrip("0").rstrip(".")
 
 
 def _bad(log: Path, line: int, problem: str, expected: str, remedy: str) -> BadInput:
