@@ -10,7 +10,7 @@ use roamlab_traffic::App;
 use roamlab_transport::{TcpReceiver, TcpSender, UdpReceiver, UdpSender};
 
 /// The two endpoints.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
     Tcp {
@@ -48,7 +48,7 @@ impl Default for Wake {
 }
 
 /// A flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Flow {
     /// Its name.
     pub name: String,
@@ -121,7 +121,7 @@ pub struct FlowStats {
 ///
 /// Serial numbers are the run's, so a flow's have gaps where other packets were made in between: there are no runs of
 /// consecutive ones to keep instead.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Arrivals {
     latest: u64,
     /// The low halves of the serial numbers that arrived last: memory that every delivery touches is kept small.
