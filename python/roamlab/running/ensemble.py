@@ -88,8 +88,8 @@ def measure(
         job = jobs[index]
         return -weights[job.scenario], alike[job.scenario], job.seed, job.run
 
-    # The longest first: no processor waits long for the last. Alternatives one behind the other: the engine makes what is
-    # common to them once.
+    # The longest first: no processor waits long for the last. Alternatives one behind the other: the engine makes
+    # what is common to them once.
     order = sorted(range(len(jobs)), key=rank)
     with _progress(jobs) as advance:
 

@@ -171,7 +171,7 @@ class _Driver:
                 yield point, Job(self._plan.scenario(point), self._plan.point_seed(point), run), key
 
     def _ordered(self, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-        """Points and runs. Where points differ in the mobility protocol alone, a run of several follows one behind the other.
+        """Points and runs; where points differ in the mobility protocol alone, each run of several together.
 
         What is common to them the engine makes once.
         """
