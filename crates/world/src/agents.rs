@@ -1,6 +1,7 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
 use crate::cells::Cells;
+use crate::control::Alternative;
 use crate::ids::{DomainId, NodeId};
 use crate::node::{Domain, Nodes, Resident};
 use crate::scenario::{LinkSpec, Scenario, Way};
@@ -22,15 +23,6 @@ pub struct Setting {
     pub mark: Dscp,
     /// The agents of each node with their domains, in the order of its residents.
     pub machines: Vec<Vec<(DomainId, MobilityAgent)>>,
-}
-
-/// What an alternative to the protocols of a run has in place of theirs.
-#[derive(Clone, Debug)]
-pub struct Alternative {
-    /// Its agents by node, in the order of the residents.
-    pub machines: Vec<Vec<MobilityAgent>>,
-    /// Its predictions.
-    pub predictions: Vec<Prediction>,
 }
 
 /// A protocol as it is installed in a network.

@@ -3,7 +3,6 @@
 //! Agents see the network through its methods, and no flow. An action that its node cannot carry out violates a law: the
 //! run ends with a report. Where an action finds nothing to do instead, a comment says why that may be.
 
-use crate::agents::Alternative;
 use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
@@ -50,6 +49,15 @@ struct AtNode {
     agents: Vec<Agent>,
     /// When their pending wake-ups are due, the earliest last.
     armed: Vec<Time>,
+}
+
+/// What an alternative to the protocols of a run has in place of theirs.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// Its agents by node, in the order of the residents.
+    pub machines: Vec<Vec<MobilityAgent>>,
+    /// Its predictions.
+    pub predictions: Vec<Prediction>,
 }
 
 /// What a fault holds back.
