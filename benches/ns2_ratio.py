@@ -152,7 +152,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repetitions", type=int, default=7, help="runs of each side (default 7)")
+    parser.add_argument("--repetitions", type=int, default=9, help="runs of each side (default 9)")
     parser.add_argument("--flows", type=int, nargs="*", help="only the networks with so many flows")
     arguments = parser.parse_args()
     cases = [Case(*case) for case in CASES if not arguments.flows or case[2] in arguments.flows]

@@ -22,7 +22,7 @@ _INTERFACES = {
     "Agents": {"crate::network"},
 }
 # The modules where parts are put together, or taken apart when a run is over.
-_ASSEMBLY = {f"crate::{module}" for module in ("world", "build", "agents", "run", "simulation")}
+_ASSEMBLY = {f"crate::{module}" for module in ("world", "build", "agents", "branch", "run", "simulation")}
 
 
 def _parts(root: Path) -> dict[str, set[str]]:

@@ -1,45 +1,75 @@
-"""Schemes of handover are one run until the first of them acts: every table, serial numbers and causes included."""
+"""Alternatives made together, whose beginning the engine makes once, give what each gives by itself."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from roamlab import run
-from roamlab.papers.lte import experiments
+from roamlab import _roamlab, sweep
+from roamlab.papers.bcmp import experiments as bcmp
+from roamlab.papers.lte import experiments as lte
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from roamlab.scenarios.scenario import Scenario
 
-FORWARDING = [(scheme, experiments.forwarding(scheme)) for scheme in experiments.SCHEMES]
-ACTIVE = {
-    aqm: [(scheme, experiments.active_queue(scheme, aqm)) for scheme in ("standard", "predictive")]
-    for aqm in experiments.AQMS
+RUNS = 3
+RECORD = {"deliveries": True, "tcp": True, "queues": ["*"]}
+LTE = {
+    "forwarding": [lte.forwarding(scheme) for scheme in lte.SCHEMES],
+    "predictions": [lte.predicted(lead) for lead in lte.PREDICTIONS.values()],
+    **{
+        aqm: [lte.active_queue(scheme, aqm, seconds=3.6) for scheme in ("standard", "predictive")]
+        for aqm in lte.AQMS
+    },
 }
-"""The prediction comes 130 ms before the handover at 2.3 s: at 2170 ms."""
 
 
-def _until(scenario: Scenario, ms: int) -> Scenario:
-    record = {"packets": True, "deliveries": True, "tcp": True, "queues": ["*"]}
-    return scenario.set_all({"run.duration": f"{ms} ms", "record": record})
+def _tables(scenarios: list[Scenario], order: list[tuple[int, int]]) -> dict[tuple[int, int], dict[str, Any]]:
+    """All tables of runs, by place and number, made one behind the other."""
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    recorded = [scenario.set("record", RECORD) for scenario in scenarios]
+    jobs = [(recorded[place].text, recorded[place].name, 1, run) for place, run in order]
+    _roamlab.run_many(iter(jobs), 1, lambda index, tables: found.update({order[index]: tables}))
+    return found
 
 
-def _differ(one: Scenario, other: Scenario, ms: int) -> list[str]:
-    """Tables that differ when both end at `ms`."""
-    first, second = (run(_until(scenario, ms), seed=1, run=3) for scenario in (one, other))
-    assert set(first.loaders) == set(second.loaders)
-    assert len(first.table("packets")) > 10_000
-    return [name for name in first.loaders if not first.table(name).equals(second.table(name))]
+def _compare(scenarios: list[Scenario]) -> None:
+    places = range(len(scenarios))
+    together = _tables(scenarios, [(place, run) for run in range(RUNS) for place in places])
+    # Runs of other numbers stand between alternatives, so that each is made from its beginning.
+    apart = _tables(scenarios, [(place, run) for place in places for run in range(RUNS)])
+    assert together.keys() == apart.keys()
+    for at, tables in apart.items():
+        assert tables.keys() == together[at].keys()
+        assert len(tables["deliveries"]["time_ns"]) > 1000
+        for name, columns in tables.items():
+            if name == "names":
+                assert columns == together[at][name]
+                continue
+            for column, values in columns.items():
+                np.testing.assert_array_equal(together[at][name][column], values, f"{at}: {name}.{column}")
 
 
-@pytest.mark.parametrize("family", [FORWARDING, *ACTIVE.values()], ids=["forwarding", *ACTIVE])
-def test_schemes_are_equal_until_the_first_acts(family: list[tuple[str, Scenario]]) -> None:
-    (_, standard), *others = family
-    for scheme, other in others:
-        assert _differ(standard, other, 2169) == [], scheme
+@pytest.mark.parametrize("family", LTE)
+def test_schemes_of_lte(family: str) -> None:
+    _compare(LTE[family])
 
 
-def test_a_prediction_is_seen_at_once() -> None:
-    standard, _, predictive = (scenario for _, scenario in FORWARDING)
-    assert "signalling" in _differ(standard, predictive, 2171)
+def test_readings_of_bcmp() -> None:
+    """Hosts move from the beginning on: hardly anything is common, and nothing may be mixed up."""
+    base = bcmp.procedures("tree", "unplanned").set("run.duration", "3 s")
+    _compare([base, *(base.set("mobility.update_retransmit", value) for value in ("70 ms", "90 ms"))])
+
+
+def test_a_sweep_over_a_protocol_makes_its_points_together(tmp_path: Path) -> None:
+    design = {"mobility.path_switch": ["standard", "fast", "predictive"]}
+    base = lte.forwarding("standard")
+    together = sweep(base, design, replications=4, store=tmp_path / "together")
+    for point, scheme in enumerate(design["mobility.path_switch"]):
+        alone = sweep(base, {"mobility.path_switch": [scheme]}, replications=4, store=tmp_path / scheme)
+        kept = together.kept.filter(together.kept["point"] == point)["value"]
+        assert kept.to_list() == alone.kept["value"].to_list()

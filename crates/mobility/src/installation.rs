@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A protocol's roles, and the capabilities that it asks the world for.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Installation<R> {
     /// Who plays which role.
     pub roles: Vec<Placement<R>>,
@@ -27,7 +27,7 @@ pub struct Installation<R> {
 }
 
 /// A role at a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Placement<R> {
     /// The node.
     pub at: Addr,
@@ -125,6 +125,14 @@ impl<R> Installation<R> {
     /// Gives the node `at` a role without buffers.
     pub fn place(&mut self, at: Addr, role: impl Into<R>) {
         self.roles.push(Placement { at, role: role.into(), buffering: None, watches_uplink: false });
+    }
+
+    /// What it asks for beside its roles and predictions: which nodes have a role, and all capabilities.
+    pub fn frame(&self) -> Installation<()>
+    where
+        R: Clone,
+    {
+        Installation { predictions: Vec::new(), ..self.clone() }.map(|_| ())
     }
 
     /// The installation with its roles turned into another type.

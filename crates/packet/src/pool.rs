@@ -6,7 +6,7 @@ use crate::drop_reason::DropReason;
 use crate::header::{BareTcpHeader, Dscp, IpHeader, SackBlocks, TcpHeader, Tos};
 use crate::packet::{Body, MAX_TUNNELS, NONE, NewPacket, Packet, Side};
 use roamlab_engine::{Bytes, Time};
-use std::ops::{Index, IndexMut};
+use std::ops::{Deref, Index, IndexMut};
 
 /// The only way to a packet. Not `Copy`, not `Clone`: whoever holds it holds the packet.
 #[derive(PartialEq, Eq, Debug)]
@@ -28,6 +28,41 @@ impl Parked {
     /// The packet again.
     pub fn retrieve(self) -> PacketId {
         PacketId(self.0)
+    }
+}
+
+/// A packet that waits in a line. It is cloned with all of its world, where a run branches, and never by itself; the law of
+/// conservation finds out who does.
+#[derive(Debug)]
+pub struct Waiting(PacketId);
+
+impl Waiting {
+    /// The packet, which waits no more.
+    #[inline]
+    pub fn take(self) -> PacketId {
+        self.0
+    }
+}
+
+impl From<PacketId> for Waiting {
+    #[inline]
+    fn from(packet: PacketId) -> Waiting {
+        Waiting(packet)
+    }
+}
+
+impl Deref for Waiting {
+    type Target = PacketId;
+
+    #[inline]
+    fn deref(&self) -> &PacketId {
+        &self.0
+    }
+}
+
+impl Clone for Waiting {
+    fn clone(&self) -> Waiting {
+        Waiting(PacketId(self.0.0))
     }
 }
 
@@ -335,7 +370,7 @@ impl IndexMut<&PacketId> for PacketPool {
 }
 
 /// Packets in a line, linked through the pool: 12 bytes, and nothing is allocated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PacketQueue {
     head: u32,
     tail: u32,

@@ -42,13 +42,17 @@ fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
     Ok(parsed(text, name)?.expanded_json(Replication { seed, run, trace: None }))
 }
 
-/// The scenario read last, and its text: one that is checked is mostly run next, and reading a long one takes seconds.
-static LAST: Mutex<Option<(String, Arc<Scenario>)>> = Mutex::new(None);
+/// The scenarios read last, and their texts, the newest last: one that is checked is mostly run next, and reading a long one
+/// takes seconds; runs of alternatives come by turns.
+static LAST: Mutex<Vec<(String, Arc<Scenario>)>> = Mutex::new(Vec::new());
+
+/// Bytes of text that are remembered, beside the newest.
+const REMEMBERED: usize = 1 << 18;
 
 /// The checked scenario in a text; `name` is for reports.
 fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, scenario)) = last().as_ref().filter(|(known, _)| known == text) {
+    if let Some((_, scenario)) = last().iter().rev().find(|(known, _)| known == text) {
         return Ok(Arc::clone(scenario));
     }
     let beside = files::Beside::new(name);
@@ -56,7 +60,16 @@ fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
     let scenario = Arc::new(read.map_err(|error| scenario_error(&error))?);
     // A file may change while its scenario's text does not.
     if !beside.has_read() {
-        *last() = Some((text.to_owned(), Arc::clone(&scenario)));
+        let mut last = last();
+        let mut bytes = text.len();
+        let recent = |(known, _): &&(String, Arc<Scenario>)| {
+            bytes += known.len();
+            bytes <= REMEMBERED
+        };
+        let kept = last.iter().rev().take_while(recent).count();
+        let forgotten = last.len() - kept;
+        last.drain(..forgotten);
+        last.push((text.to_owned(), Arc::clone(&scenario)));
     }
     Ok(scenario)
 }

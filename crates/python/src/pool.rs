@@ -7,7 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_world::{Conduct, Failure, Piece, Progress, Replication, Scenario, Stream, Table};
+use roamlab_world::{
+    Conduct, Failure, Piece, Progress, Replication, Scenario, Stream, Table, are_alternatives,
+    run_alternatives,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -17,6 +20,9 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// More threads than any machine has processors only cost memory.
 const MOST_THREADS: usize = 1024;
+
+/// Alternatives that one thread makes one behind the other, so that others have work too.
+const MOST_ALTERNATIVES: usize = 16;
 
 /// A run that is wanted.
 struct Job {
@@ -28,6 +34,17 @@ struct Job {
     wanted: Option<Vec<String>>,
     /// Where packets are captured.
     capture: Option<Vec<String>>,
+}
+
+impl Job {
+    /// Whether this job's run may share its beginning with another's.
+    fn may_share(&self, other: &Job) -> bool {
+        self.draw == other.draw
+            && self.draw.trace.is_none()
+            && self.capture.is_none()
+            && self.wanted == other.wanted
+            && are_alternatives(&self.scenario, &other.scenario)
+    }
 }
 
 /// Rows of a piece of a long table: few enough for memory, enough for a column to be compressed well.
@@ -70,6 +87,8 @@ pub struct Source<'py> {
     capture: Option<Vec<String>>,
     wanted: Option<Bound<'py, PyAny>>,
     given: usize,
+    /// The job behind those that were handed out.
+    following: Option<Job>,
 }
 
 impl<'py> Source<'py> {
@@ -81,10 +100,30 @@ impl<'py> Source<'py> {
         (trace, capture): (Option<u64>, Option<Vec<String>>),
         wanted: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Source<'py>> {
-        Ok(Source { jobs: jobs.try_iter()?, trace, capture, wanted, given: 0 })
+        Ok(Source { jobs: jobs.try_iter()?, trace, capture, wanted, given: 0, following: None })
     }
 
-    fn next(&mut self) -> PyResult<Option<Job>> {
+    /// The next job, with those behind it that may share its beginning.
+    fn next(&mut self) -> PyResult<Option<Vec<Job>>> {
+        let first = match self.following.take() {
+            Some(job) => Some(job),
+            None => self.next_job()?,
+        };
+        let Some(first) = first else { return Ok(None) };
+        let mut jobs = vec![first];
+        while jobs.len() < MOST_ALTERNATIVES {
+            match self.next_job()? {
+                Some(job) if jobs[0].may_share(&job) => jobs.push(job),
+                other => {
+                    self.following = other;
+                    break;
+                }
+            }
+        }
+        Ok(Some(jobs))
+    }
+
+    fn next_job(&mut self) -> PyResult<Option<Job>> {
         let Some(job) = self.jobs.next() else { return Ok(None) };
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
         let scenario = parsed(&text, &name)?;
@@ -140,7 +179,7 @@ pub fn each_result<'py>(
 
 /// The threads' side.
 fn perform(
-    jobs: mpsc::Receiver<Job>,
+    jobs: mpsc::Receiver<Vec<Job>>,
     results: mpsc::SyncSender<Came>,
     (memory, streams): (Option<u64>, bool),
     (stop, watch): (&AtomicBool, &Watch),
@@ -149,17 +188,29 @@ fn perform(
         watch.note(progress);
         !stop.load(Ordering::Relaxed)
     };
-    jobs.into_iter().par_bridge().for_each_with(results, |results, job| {
-        if !stop.load(Ordering::Relaxed) {
-            let (memory, tables, capture) =
-                (memory.map(Bytes), job.wanted.as_deref(), job.capture.as_deref());
+    jobs.into_iter().par_bridge().for_each_with(results, |results, jobs| {
+        let stopped = || stop.load(Ordering::Relaxed);
+        let end = |job: &Job, outcome: Result<Vec<Table>, Failure>| {
+            let outcome = outcome.map_err(|failure| error(job, &failure));
+            let _ = results.send(Came::End(job.index, outcome));
+        };
+        let common = Conduct { keep_going: &keep_going, memory: memory.map(Bytes), ..Conduct::default() };
+        if !streams && jobs.len() > 1 {
+            let scenarios: Vec<&Scenario> = jobs.iter().map(|job| &*job.scenario).collect();
+            // What is wanted of all is the same.
+            let conduct = Conduct { tables: jobs[0].wanted.as_deref(), ..common };
+            run_alternatives(&scenarios, jobs[0].draw, &conduct, |place, outcome| {
+                end(&jobs[place], outcome);
+            });
+            return;
+        }
+        for job in jobs.iter().take_while(|_| !stopped()) {
             // A piece that nobody takes any more is of a run that is about to be stopped.
             let take = |piece: Piece<'_>| drop(results.send(Came::Piece(job.index, piece.into())));
             let stream = streams.then_some(Stream { rows: PIECE_ROWS, take: &take });
-            let conduct = Conduct { keep_going: &keep_going, memory, tables, stream, capture };
-            let outcome = roamlab_world::run(&job.scenario, job.draw, &conduct);
-            let outcome = outcome.map_err(|failure| error(&job, &failure));
-            let _ = results.send(Came::End(job.index, outcome));
+            let (tables, capture) = (job.wanted.as_deref(), job.capture.as_deref());
+            let conduct = Conduct { tables, stream, capture, ..common };
+            end(job, roamlab_world::run(&job.scenario, job.draw, &conduct));
         }
     });
 }
@@ -177,7 +228,7 @@ fn error(job: &Job, failure: &Failure) -> PyErr {
 /// The interpreter's side: hands out jobs and takes results.
 struct Desk<'py, 'a> {
     source: Source<'py>,
-    waiting: Option<mpsc::SyncSender<Job>>,
+    waiting: Option<mpsc::SyncSender<Vec<Job>>>,
     /// How many jobs are under way at most. Only pieces that come faster than they are taken make a run wait.
     ahead: usize,
     under_way: usize,
@@ -223,9 +274,14 @@ impl<'py> Desk<'py, '_> {
 
     fn hand_out(&mut self) -> PyResult<()> {
         while let Some(waiting) = self.waiting.as_ref().filter(|_| self.under_way < self.ahead) {
-            let sent = self.source.next()?.is_some_and(|job| waiting.send(job).is_ok());
-            self.under_way += usize::from(sent);
-            if !sent {
+            let Some(jobs) = self.source.next()? else {
+                self.waiting = None;
+                return Ok(());
+            };
+            let count = jobs.len();
+            if waiting.send(jobs).is_ok() {
+                self.under_way += count;
+            } else {
                 self.waiting = None;
             }
         }

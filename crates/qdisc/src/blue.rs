@@ -95,7 +95,7 @@ impl Parameters for Params {
 }
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Blue {
     params: Params,
     p_m: DropProbability,

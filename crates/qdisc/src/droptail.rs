@@ -65,7 +65,7 @@ impl Parameters for Params {
 }
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DropTail {
     params: Params,
     fifo: Fifo,

@@ -2,13 +2,13 @@
 
 use crate::Matching;
 use roamlab_engine::Bytes;
-use roamlab_packet::{Dscp, Packet, PacketId, PacketPool};
+use roamlab_packet::{Dscp, Packet, PacketId, PacketPool, Waiting};
 use std::collections::VecDeque;
 
 /// Waiting packets in order of arrival, their bytes on the wire, and how many of both bear a mark.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
-    line: VecDeque<PacketId>,
+    line: VecDeque<Waiting>,
     bytes: u64,
     /// The code point that is a mark; `None`: any but that of ordinary packets.
     mark: Option<Dscp>,
@@ -38,20 +38,20 @@ impl Fifo {
             self.forwarded += 1;
             self.marked_bytes += size;
         }
-        self.line.push_back(packet);
+        self.line.push_back(packet.into());
     }
 
     /// Takes the packet at the head.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let packet = self.line.pop_front()?;
+        let packet = self.line.pop_front()?.take();
         self.forget(&pool[&packet]);
         Some(packet)
     }
 
     /// The packet at the head.
     pub(crate) fn head(&self) -> Option<&PacketId> {
-        self.line.front()
+        self.line.front().map(|packet| &**packet)
     }
 
     /// A packet has left the line.
@@ -72,7 +72,7 @@ impl Fifo {
     }
 
     fn remove(&mut self, place: usize, pool: &PacketPool) -> Option<PacketId> {
-        let packet = self.line.remove(place)?;
+        let packet = self.line.remove(place)?.take();
         self.forget(&pool[&packet]);
         Some(packet)
     }
@@ -82,7 +82,7 @@ impl Fifo {
         let (mut taken, mut kept) = (Vec::new(), VecDeque::with_capacity(self.line.len()));
         for packet in self.line.drain(..) {
             if wanted(&pool[&packet], pool) {
-                taken.push(packet);
+                taken.push(packet.take());
             } else {
                 kept.push_back(packet);
             }

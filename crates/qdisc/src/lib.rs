@@ -167,7 +167,7 @@ fn validate_limit(limit: Packets, count_in_service: bool) -> Result<(), BadField
 macro_rules! queue_disciplines {
     ($($name:literal => $module:ident::$type:ident,)+) => {
         /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum Qdisc {
             $(#[doc = concat!("The discipline `", $name, "`.")] $type($module::$type),)+
         }

@@ -124,7 +124,7 @@ impl Parameters for Params {
 }
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mblue {
     params: Params,
     p_m: DropProbability,

@@ -73,7 +73,7 @@ impl Parameters for Params {
 }
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mred {
     params: Params,
     detector: Detector,

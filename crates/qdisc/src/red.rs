@@ -19,7 +19,7 @@ use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
 use roamlab_packet::{DropReason, PacketId};
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Red {
     pub(crate) detector: Detector,
     fifo: Fifo,

@@ -44,7 +44,7 @@ struct Neighbour {
 }
 
 /// The measurements of one host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Meter {
     period: Duration,
     t310: Duration,

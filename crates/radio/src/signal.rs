@@ -128,7 +128,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 }
 
 /// Where one host's levels come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Signal {
     /// From the plan of its visits.
     Schedule(Schedule),
@@ -148,7 +148,7 @@ impl Signal {
 
 /// Levels that follow a plan: a cell is at its peak while it is visited and falls off before and behind that by so much
 /// in a second. Two cells are equal exactly when the host turns from one to the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Schedule {
     peak_dbm: f64,
     slope_db_per_s: f64,
@@ -188,7 +188,7 @@ impl Schedule {
 }
 
 /// Levels that follow from where the cells and the host are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Positions {
     loss: PathLoss,
     path: Trajectory,
@@ -219,7 +219,7 @@ impl Positions {
 
 /// Shadowing along a way: a stationary Gauss-Markov sequence whose correlation falls exponentially with distance
 /// (Gudmundson, Electronics Letters 27(23), 1991).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shadowing {
     rng: Rng,
     /// The last value in dB, and how far the host had come.

@@ -1,12 +1,14 @@
 //! Who plays which role of the mobility protocols, and what each protocol asks of the world.
 
 use crate::cells::Cells;
+use crate::control::Alternative;
 use crate::ids::{DomainId, NodeId};
 use crate::node::{Domain, Nodes, Resident};
 use crate::scenario::{LinkSpec, Scenario, Way};
 use roamlab_engine::Streams;
 use roamlab_mobility::{
-    CellSite, HostSite, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction, Stay, Topology,
+    CellSite, HostSite, Installation, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction,
+    Stay, Topology,
 };
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,25 +25,74 @@ pub struct Setting {
     pub machines: Vec<Vec<(DomainId, MobilityAgent)>>,
 }
 
+/// A protocol as it is installed in a network.
+struct Installed<'a> {
+    spec: &'a MobilitySpec,
+    topology: Topology,
+    installation: Installation<MobilityAgent>,
+}
+
+/// The protocols of one scenario, installed in the network of another or the same.
+fn installed<'a>(
+    protocols: &'a Scenario,
+    scenario: &Scenario,
+    address: &dyn Fn(&str) -> Addr,
+    (ids, streams): (&BTreeMap<&str, NodeId>, &Streams),
+) -> Vec<Installed<'a>> {
+    let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
+    let each = protocols.protocols().enumerate().map(|(number, (table, spec))| {
+        let topology = Topology { addresses: addresses.clone(), ..topology(scenario, spec) };
+        // Of two protocols each has streams of its own, and a second one changes nothing for the first.
+        let prefix = if number == 0 { String::new() } else { format!("{table}/") };
+        let stream = |component: &str| streams.named(&format!("{prefix}{component}"));
+        let installation = spec.install(&topology, &stream);
+        Installed { spec, topology, installation }
+    });
+    each.collect()
+}
+
+/// The agents and predictions of an alternative, whose protocols alone are others; `None`: it asks the world for something else
+/// than `scenario` does.
+pub fn alternative(
+    other: &Scenario,
+    scenario: &Scenario,
+    nodes: &Nodes,
+    (ids, streams): (&BTreeMap<&str, NodeId>, &Streams),
+) -> Option<Alternative> {
+    let address = |name: &str| nodes[ids[name]].addr;
+    let [own, others] = [scenario, other].map(|each| installed(each, scenario, &address, (ids, streams)));
+    let alike = |(own, other): (&Installed<'_>, &Installed<'_>)| {
+        let [own_part, other_part] = [own, other].map(|each| (each.spec.domain(), each.spec.mark()));
+        own_part == other_part && own.installation.frame() == other.installation.frame()
+    };
+    if own.len() != others.len() || !own.iter().zip(&others).all(alike) {
+        return None;
+    }
+    let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
+    let mut alternative = Alternative { machines: vec![Vec::new(); nodes.len()], predictions: Vec::new() };
+    for Installation { roles, predictions, .. } in others.into_iter().map(|each| each.installation) {
+        for Placement { at, role, .. } in roles {
+            alternative.machines[by_address[&at].0 as usize].push(role);
+        }
+        alternative.predictions.extend(predictions);
+    }
+    Some(alternative)
+}
+
 /// Gives every node its agents.
 pub fn install(
     scenario: &Scenario,
     (nodes, cells): (&mut Nodes, &mut Cells),
-    ids: &BTreeMap<&str, NodeId>,
-    streams: &Streams,
+    (ids, streams): (&BTreeMap<&str, NodeId>, &Streams),
 ) -> Setting {
     let machines = std::iter::repeat_with(Vec::new).take(nodes.len()).collect();
     let (domains, predictions) = (Vec::new(), Vec::new());
     let mut setting = Setting { domains, predictions, mark: Dscp::FORWARDED, machines };
     let address = |name: &str| nodes[ids[name]].addr;
     let by_address: BTreeMap<Addr, NodeId> = ids.iter().map(|(name, id)| (address(name), *id)).collect();
-    let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
-    for (number, (table, spec)) in scenario.protocols().enumerate() {
-        let topology = Topology { addresses: addresses.clone(), ..topology(scenario, spec) };
-        // Of two protocols each has streams of its own, and a second one changes nothing for the first.
-        let prefix = if number == 0 { String::new() } else { format!("{table}/") };
-        let installed = spec.install(&topology, &|component| streams.named(&format!("{prefix}{component}")));
-        let id = DomainId(number as u16);
+    for (installed, number) in installed(scenario, scenario, &address, (ids, streams)).into_iter().zip(0..) {
+        let Installed { spec, topology, installation: installed } = installed;
+        let id = DomainId(number);
         for placement in installed.roles {
             let Placement { at, role, buffering, watches_uplink, .. } = placement;
             let node = by_address[&at];

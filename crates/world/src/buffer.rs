@@ -8,7 +8,7 @@ use crate::cx::Cx;
 use crate::ids::Location;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{BufferDrop, BufferFlush, Buffering, Keeps, Via};
-use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
+use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool, Waiting};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the buffer does with a packet.
@@ -43,14 +43,14 @@ pub enum Mode {
 }
 
 /// A packet that waits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Held {
     since: Time,
-    packet: PacketId,
+    packet: Waiting,
 }
 
 /// A buffer for one host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HostBuffer {
     /// What it does now.
     pub mode: Mode,
@@ -86,9 +86,9 @@ impl HostBuffer {
         if self.packets.len() >= self.limit()
             && let Some(oldest) = self.packets.pop_front()
         {
-            cx.lose(oldest.packet, DropReason::CopyReleased, place);
+            cx.lose(oldest.packet.take(), DropReason::CopyReleased, place);
         }
-        let packet = cx.pool.duplicate(original);
+        let packet = cx.pool.duplicate(original).into();
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
@@ -101,7 +101,7 @@ impl HostBuffer {
             && let Some(oldest_copy) = self.packets.iter().position(is_copy)
             && let Some(copy) = self.packets.remove(oldest_copy)
         {
-            cx.lose(copy.packet, DropReason::CopyReleased, place);
+            cx.lose(copy.packet.take(), DropReason::CopyReleased, place);
         }
         if let Some(held) = self.admit(packet, place, cx) {
             self.packets.push_back(held);
@@ -126,9 +126,9 @@ impl HostBuffer {
                 cx.lose_by(packet, DropReason::BufferOverflow, place, self.cause);
                 return None;
             };
-            cx.lose_by(oldest.packet, DropReason::BufferOverflow, place, self.cause);
+            cx.lose_by(oldest.packet.take(), DropReason::BufferOverflow, place, self.cause);
         }
-        Some(Held { since: cx.now, packet })
+        Some(Held { since: cx.now, packet: packet.into() })
     }
 
     /// When the first packet will have waited too long, or long enough.
@@ -150,7 +150,7 @@ impl HostBuffer {
             let behind = ages[1].is_some_and(|since| ages[0].is_none_or(|first| since < first));
             let line = if behind { &mut self.reorder_queue } else { &mut self.packets };
             if let Some(held) = line.pop_front() {
-                cx.lose_by(held.packet, DropReason::BufferExpired, place, cause);
+                cx.lose_by(held.packet.take(), DropReason::BufferExpired, place, cause);
             }
         }
     }
@@ -159,7 +159,7 @@ impl HostBuffer {
     pub fn take_delayed(&mut self, now: Time) -> Option<(Via, PacketId)> {
         let Mode::Delaying { via, wait } = self.mode else { return None };
         self.packets.front().filter(|held| held.since + wait <= now)?;
-        self.packets.pop_front().map(|held| (via, held.packet))
+        self.packets.pop_front().map(|held| (via, held.packet.take()))
     }
 
     /// The host has left now: packets wait, and copies that were kept begin to.
@@ -171,12 +171,12 @@ impl HostBuffer {
 
     /// What waits behind, in order.
     pub fn take_reorder_queue(&mut self) -> VecDeque<PacketId> {
-        std::mem::take(&mut self.reorder_queue).into_iter().map(|held| held.packet).collect()
+        std::mem::take(&mut self.reorder_queue).into_iter().map(|held| held.packet.take()).collect()
     }
 
     /// Everything inside but what waits behind, in the order of arrival.
     pub fn take_all(&mut self) -> VecDeque<PacketId> {
-        std::mem::take(&mut self.packets).into_iter().map(|held| held.packet).collect()
+        std::mem::take(&mut self.packets).into_iter().map(|held| held.packet.take()).collect()
     }
 
     /// The same in the order in which the buffer is emptied.

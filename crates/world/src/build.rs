@@ -41,6 +41,26 @@ type TcpKnobs = Option<Arc<TcpParams>>;
 
 /// Builds the world of a scenario that has been checked.
 pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> World {
+    build_shared(scenario, &[], draw, conduct).world
+}
+
+/// A world, and what alternatives share its beginning.
+pub struct Shared {
+    /// The world.
+    pub world: World,
+    /// The places of the alternatives that ask the world for the same things.
+    pub alternatives: Vec<usize>,
+    /// When the first host makes its second visit, if one does.
+    pub second_visit: Option<Time>,
+}
+
+/// Builds the world of a scenario whose beginning others share, in which the protocols alone are others.
+pub fn build_shared(
+    scenario: &Scenario,
+    others: &[&Scenario],
+    draw: Replication,
+    conduct: &Conduct<'_>,
+) -> Shared {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
     let drawn = expand::draw(scenario, &streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
@@ -53,7 +73,7 @@ pub fn build(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> W
     let cells = builder.cells();
     builder.routes();
     builder.hosts(&cells);
-    builder.finish(cells, conduct.capture)
+    builder.finish(cells, others, conduct.capture)
 }
 
 /// Columns that lead to the causes, or are read off what is kept for them.
@@ -430,13 +450,13 @@ impl<'a> Builder<'a> {
         faults.collect()
     }
 
-    fn finish(mut self, cells: Vec<Cell>, capture: Option<&[String]>) -> World {
+    fn finish(mut self, cells: Vec<Cell>, others: &[&Scenario], capture: Option<&[String]>) -> Shared {
         let bearers = self.bearers(&cells);
         let scenario = self.scenario;
         let flows = self.flows();
         let faults = self.faults();
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
-        let setting = agents::install(scenario, (&mut self.nodes, &mut cells), &self.ids, &self.streams);
+        let setting = agents::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
         let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
@@ -449,6 +469,17 @@ impl<'a> Builder<'a> {
         let mut flows = Flows::new(flows);
         flows.start(&mut cx);
         let mut agents = Agents::new(setting.machines, faults, setting.predictions);
+        let mut alternatives = Vec::new();
+        for (place, other) in others.iter().enumerate() {
+            let names = (&self.ids, &self.streams);
+            if let Some(alternative) = agents::alternative(other, scenario, &self.nodes, names) {
+                agents.share_beginning(alternative);
+                alternatives.push(place);
+            }
+        }
+        let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
+        let second_visit =
+            second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
         agents.start(&mut cx);
         let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
@@ -464,14 +495,9 @@ impl<'a> Builder<'a> {
         }
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
-        World {
-            flows,
-            planes: Planes { cx, network, agents },
-            names,
-            events: 0,
-            packet_hops: 0,
-            fused: false,
-        }
+        let planes = Planes { cx, network, agents };
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false };
+        Shared { world, alternatives, second_visit }
     }
 }
 

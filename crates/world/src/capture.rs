@@ -82,7 +82,7 @@ struct Wire {
 }
 
 /// What is captured.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Capture {
     places: BTreeSet<Location>,
     flows: Vec<Wire>,

@@ -207,7 +207,7 @@ impl Fate {
 }
 
 /// The rows, and what is needed to find the row that led to something.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Chains {
     /// The rows.
     pub rows: Causes,

@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, DropReason, PacketId};
+use roamlab_packet::{Addr, DropReason, PacketId, Waiting};
 use roamlab_radio::{InFlightAtBreak, RadioSpec, UplinkChoice, Wifi};
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub use host::{Measuring, Mobile};
 pub use roaming::Roaming;
 
 /// A cell: a base station, its air link and the hosts that hear it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// Its name, which is its base station's.
     pub name: String,
@@ -50,7 +50,7 @@ impl Cell {
 }
 
 /// All cells and all mobile hosts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cells {
     cells: Vec<Cell>,
     /// The mobile hosts, by their nodes.
@@ -226,7 +226,9 @@ impl Cells {
     /// A host's packet waits for a link, unless too many do.
     pub fn wait(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
         match self.host_mut(host) {
-            Some(mobile) if mobile.waiting.len() < Mobile::WAITING_LIMIT => mobile.waiting.push_back(packet),
+            Some(mobile) if mobile.waiting.len() < Mobile::WAITING_LIMIT => {
+                mobile.waiting.push_back(packet.into())
+            }
             _ => {
                 let cause = self.last_change(host).or(|| CauseId::START);
                 cx.lose_by(packet, DropReason::LinkDown, Location::Node(host), cause);
@@ -237,7 +239,7 @@ impl Cells {
     /// Packets that waited for a link which is gone wait for another, however many.
     pub fn wait_on(&mut self, host: NodeId, packets: Vec<PacketId>) {
         if let Some(mobile) = self.host_mut(host) {
-            mobile.waiting.extend(packets);
+            mobile.waiting.extend(packets.into_iter().map(Waiting::from));
         }
     }
 

@@ -12,11 +12,15 @@ use crate::network::{Done, Listener, Network};
 use crate::probe::{Said, Stop};
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::{Action, Input, L2Trigger, Message, MobilityAgent, Prediction};
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos};
+use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, MessageId, Packet, PacketId, Tos, Waiting};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+mod machine;
 mod motion;
 mod roaming;
+
+use machine::Machine;
 
 /// What set a deadline of an agent.
 #[derive(Copy, Clone, Debug)]
@@ -28,10 +32,10 @@ struct SetBy {
 }
 
 /// A mobility agent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Agent {
     domain: DomainId,
-    machine: MobilityAgent,
+    machine: Machine,
     /// The first of its pending deadlines, which an input alone changes.
     deadline: Option<Time>,
     /// What set its pending deadlines.
@@ -39,7 +43,7 @@ struct Agent {
 }
 
 /// The agents of a node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct AtNode {
     /// By [`Slot`].
     agents: Vec<Agent>,
@@ -47,23 +51,38 @@ struct AtNode {
     armed: Vec<Time>,
 }
 
+/// What an alternative to the protocols of a run has in place of theirs.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// Its agents by node, in the order of the residents.
+    pub machines: Vec<Vec<MobilityAgent>>,
+    /// Its predictions.
+    pub predictions: Vec<Prediction>,
+}
+
 /// What a fault holds back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum HeldBack {
     /// A message, the node that it is at and its domain.
-    Message(NodeId, DomainId, PacketId),
+    Message(NodeId, DomainId, Waiting),
     /// A management frame, and the link that it takes.
-    Frame(LinkId, PacketId),
+    Frame(LinkId, Waiting),
 }
 
 /// All mobility agents, and what waits to be told to them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Agents {
     at: Vec<AtNode>,
     /// Faults to inject into the signalling.
     faults: Vec<Fault>,
     /// Handovers that base stations will be told of in advance, right or wrong.
     predictions: Vec<Prediction>,
+    /// The numbers of those that are this run's own.
+    own: Range<u32>,
+    /// The numbers of those of each alternative that shares its beginning.
+    of_others: Vec<Range<u32>>,
+    /// Alternatives that share the beginning wanted different things.
+    differ: bool,
     /// What is held back by a fault.
     delayed: Vec<Option<HeldBack>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
@@ -91,6 +110,7 @@ impl Agents {
     ) -> Agents {
         let agent = |(domain, machine): (DomainId, MobilityAgent)| {
             let deadline = machine.next_deadline();
+            let machine = Machine::new(machine);
             Agent { domain, machine, deadline, timers: BTreeMap::new() }
         };
         let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
@@ -100,7 +120,10 @@ impl Agents {
         Agents {
             at: machines.into_iter().map(at_node).collect(),
             faults,
+            own: 0..predictions.len() as u32,
+            of_others: Vec::new(),
             predictions,
+            differ: false,
             delayed: Vec::new(),
             draining: BTreeMap::new(),
             deadlines: Vec::new(),
@@ -120,6 +143,40 @@ impl Agents {
                 self.note_timers(node, slot, CauseId::START, cx);
             }
         }
+    }
+
+    /// The agents of an alternative run beside those of this run, before the first input, until they want different things.
+    pub fn share_beginning(&mut self, alternative: Alternative) {
+        let Alternative { machines, predictions } = alternative;
+        for (at_node, machines) in self.at.iter_mut().zip(machines) {
+            for (agent, machine) in at_node.agents.iter_mut().zip(machines) {
+                self.differ |= !agent.machine.run_beside(machine);
+            }
+        }
+        let first = self.predictions.len() as u32;
+        self.predictions.extend(predictions);
+        self.of_others.push(first..self.predictions.len() as u32);
+    }
+
+    /// Whether the alternatives have wanted different things.
+    pub fn differ(&self) -> bool {
+        self.differ
+    }
+
+    /// From now on this is the run of an alternative, or of 0: of the run whose beginning it was.
+    pub fn choose(&mut self, alternative: usize) {
+        for agent in self.at.iter_mut().flat_map(|at_node| &mut at_node.agents) {
+            agent.machine.choose(alternative);
+        }
+        if let Some(own) = alternative.checked_sub(1).and_then(|index| self.of_others.get(index)) {
+            self.own = own.clone();
+        }
+        self.of_others.clear();
+    }
+
+    /// When the first prediction is due, of this run or an alternative.
+    pub fn first_prediction(&self) -> Option<Time> {
+        self.predictions.iter().map(|prediction| prediction.at).min()
     }
 
     /// The first law that was violated, and when.
@@ -148,8 +205,9 @@ impl Agents {
     ) {
         let mut actions = std::mem::take(&mut self.actions);
         let agent = self.agent(node, slot);
-        agent.machine.on(input, cx.now, &mut actions);
+        let alike = agent.machine.on(input, cx.now, &mut actions);
         agent.deadline = agent.machine.next_deadline();
+        self.differ |= !alike;
         self.arm(node, cx);
         self.note_timers(node, slot, set_by, cx);
         for action in actions.drain(..) {
@@ -385,12 +443,12 @@ impl Agents {
             None => self.set_out(node, domain, packet, net, cx),
             Some(Fate::Lost) => cx.lose(packet, DropReason::ForcedLoss, place),
             Some(Fate::Late(delay)) => {
-                self.hold_back((HeldBack::Message(node, domain, packet), id), (delay, place), cx);
+                self.hold_back((HeldBack::Message(node, domain, packet.into()), id), (delay, place), cx);
             }
             Some(Fate::Twice(after)) => {
                 let copy = cx.pool.duplicate(&packet);
                 self.set_out(node, domain, packet, net, cx);
-                self.send_later(HeldBack::Message(node, domain, copy), after, cx);
+                self.send_later(HeldBack::Message(node, domain, copy.into()), after, cx);
             }
         }
     }
@@ -419,8 +477,10 @@ impl Agents {
     /// A message that a fault has held back sets out.
     pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Cx) {
         match self.delayed[slot as usize].take() {
-            Some(HeldBack::Message(node, domain, packet)) => self.set_out(node, domain, packet, net, cx),
-            Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet, cx),
+            Some(HeldBack::Message(node, domain, packet)) => {
+                self.set_out(node, domain, packet.take(), net, cx)
+            }
+            Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet.take(), cx),
             None => {}
         }
     }

@@ -28,6 +28,23 @@ pub struct Cx {
     pub dropped: Vec<(PacketId, DropReason)>,
 }
 
+/// Between two events, when no loss is unrecorded.
+impl Clone for Cx {
+    fn clone(&self) -> Cx {
+        let Cx { now, scheduler, pool, mark, probes, capture, dropped } = self;
+        debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
+        Cx {
+            now: *now,
+            scheduler: scheduler.clone(),
+            pool: pool.clone(),
+            mark: *mark,
+            probes: probes.clone(),
+            capture: capture.clone(),
+            dropped: Vec::new(),
+        }
+    }
+}
+
 impl Cx {
     /// Whether a packet bears the mark of forwarded ones.
     #[inline]

@@ -31,7 +31,7 @@ pub trait Carrier {
 }
 
 /// All flows, by [`FlowId`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Flows {
     flows: Vec<Flow>,
     /// What has come out for ends that are outside.

@@ -5,6 +5,7 @@
 //! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
 
 mod agents;
+mod branch;
 pub mod buffer;
 mod build;
 mod capture;
@@ -52,6 +53,7 @@ pub mod units;
 mod walk;
 mod world;
 
+pub use branch::{are_alternatives, run_alternatives};
 pub use catalogue::{catalogue, tcp_profile};
 pub use conduct::{Conduct, MemoryLimit, Progress, Replication, Stream};
 pub use estimate::{Estimate, estimate};

@@ -16,7 +16,7 @@ use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
-use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked};
+use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked, Waiting};
 use roamlab_radio::{AnyMedium, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -52,7 +52,7 @@ pub struct InFlight {
 }
 
 /// The sending end of a link whose medium it shares with others.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Station {
     /// Place of the medium in [`Links::media`].
     medium: u32,
@@ -60,12 +60,12 @@ struct Station {
 }
 
 /// What a station has offered to its medium.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Offered {
     /// Nothing: it is free.
     Nothing,
     /// A packet, which waits or is on the air.
-    Packet(PacketId),
+    Packet(Waiting),
     /// A packet that is received, though its exchange is not over.
     Sent,
 }
@@ -73,7 +73,7 @@ enum Offered {
 impl Offered {
     fn packet(&self) -> Option<&PacketId> {
         match self {
-            Offered::Packet(packet) => Some(packet),
+            Offered::Packet(packet) => Some(&**packet),
             Offered::Nothing | Offered::Sent => None,
         }
     }
@@ -81,14 +81,14 @@ impl Offered {
     /// The packet; what stays is `after`.
     fn take(&mut self, after: Offered) -> Option<PacketId> {
         match std::mem::replace(self, after) {
-            Offered::Packet(packet) => Some(packet),
+            Offered::Packet(packet) => Some(packet.take()),
             Offered::Nothing | Offered::Sent => None,
         }
     }
 }
 
 /// A medium that links share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct SharedMedium {
     medium: AnyMedium,
     /// When its pending wake-up is due.
@@ -131,7 +131,7 @@ enum Sending {
 }
 
 /// What every packet touches of a link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct HotLink {
     /// When the transmission ends that is under way or was the last.
@@ -158,7 +158,7 @@ struct HotLink {
 const _: () = assert!(size_of::<HotLink>() == 64);
 
 /// The rest of a one-way link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     /// Name in scenarios and records: "fa1->bs1", "bs1/air", "mh->bs1".
     pub name: String,
@@ -182,7 +182,7 @@ pub struct Link {
     /// Packets with the mark of forwarded ones among those handed to its queue.
     forwarded: u64,
     /// Signalling that overtakes data.
-    overtaking: VecDeque<PacketId>,
+    overtaking: VecDeque<Waiting>,
     in_flight: Ring<InFlight>,
     /// When the last of those that it has listed so far arrives, or would have.
     last_arrival: Time,
@@ -195,7 +195,7 @@ pub struct Link {
 }
 
 /// All links of a network, by [`LinkId`]. Indexing gives the [`Link`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Links {
     hot: Vec<HotLink>,
     cold: Vec<Link>,

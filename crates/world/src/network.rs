@@ -36,7 +36,7 @@ pub struct Policer {
 }
 
 /// What a network is made of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Network {
     links: Links,
     /// Which of them leads where.
@@ -51,7 +51,7 @@ pub struct Network {
 }
 
 /// What holds for all of a network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// What happens to the ECN field in tunnels.
     pub tunnel_ecn: TunnelEcn,
@@ -323,7 +323,7 @@ impl Network {
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
         for packet in waiting {
-            self.send_uplink(host, packet, cx);
+            self.send_uplink(host, packet.take(), cx);
         }
         Some((stays, row))
     }

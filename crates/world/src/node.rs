@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 
 /// A mobility protocol in its part of the network.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Domain {
     /// Home addresses of its hosts.
     pub hosts: BTreeSet<Addr>,
@@ -27,7 +27,7 @@ pub struct Domain {
 }
 
 /// What a mobility agent has asked of its node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Resident {
     /// The domain that it belongs to.
     pub domain: DomainId,
@@ -38,7 +38,7 @@ pub struct Resident {
 }
 
 /// A node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     /// Its name in the scenario.
     pub name: String,
@@ -110,7 +110,7 @@ impl Node {
 }
 
 /// All nodes, by [`NodeId`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Nodes(Vec<Node>);
 
 impl Nodes {

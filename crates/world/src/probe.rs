@@ -458,7 +458,7 @@ impl Default for Wanted {
 }
 
 /// The record.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Probes {
     /// Deliveries.
     pub deliveries: Deliveries,

@@ -12,7 +12,7 @@ use roamlab_radio::CellScheduler;
 use std::collections::BTreeMap;
 
 /// A queue of any discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Queue {
     /// Whether each change is recorded.
     recorded: bool,
@@ -102,7 +102,7 @@ fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Cx) {
 
 /// A recorded drop-tail queue with a limit in packets: what it does besides being recorded is little, so that it does not
 /// go through a discipline.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RecordedLine {
     /// How many packets may wait.
     limit: u32,
@@ -170,7 +170,7 @@ impl RecordedLine {
 }
 
 /// What waits for a link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum TxQueue {
     /// All in a recorded drop-tail queue.
     Line(Box<RecordedLine>),
@@ -285,7 +285,7 @@ impl TxQueue {
 }
 
 /// A host's queue behind a scheduler.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BearerQueue {
     /// The number that it has among the links in records.
     pub id: LinkId,
@@ -296,7 +296,7 @@ pub struct BearerQueue {
 }
 
 /// The bearers of a cell. The first is common: it takes what is for all hosts or for none with a bearer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bearers {
     scheduler: CellScheduler,
     queues: Vec<BearerQueue>,

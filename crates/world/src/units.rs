@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub const MOST_OPEN: usize = 256;
 
 /// A unit of which something is missing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Open {
     /// Number of its first datagram.
     pub first: u32,
@@ -20,7 +20,7 @@ pub struct Open {
 }
 
 /// The units of a flow.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Units {
     /// Those of which something is missing, in order.
     pub open: VecDeque<Open>,

@@ -18,7 +18,7 @@ use roamlab_packet::{Dscp, PacketId};
 use std::fmt;
 
 /// All of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct World {
     pub(crate) flows: Flows,
     pub(crate) planes: Planes,
@@ -34,7 +34,7 @@ pub struct World {
 }
 
 /// Data plane and control plane: all that flows see as their [`Carrier`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Planes {
     /// Context of events.
     pub(crate) cx: Cx,
@@ -221,7 +221,7 @@ impl World {
             Event::Roaming { node } => agents.wake_roaming(node, network, cx),
             Event::Measurement { node } => agents.measure(node, network, cx),
             Event::Delayed { slot } => agents.release_delayed(slot, network, cx),
-            Event::Prediction { number } => agents.predict(number, network, cx),
+            Event::Prediction { number } => self.events -= u64::from(!agents.predict(number, network, cx)),
         }
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from contextlib import ExitStack
@@ -41,6 +42,11 @@ class Job:
         return self.scenario.text, self.scenario.name, self.seed, self.run
 
 
+def beginning(scenario: Scenario) -> str:
+    """Equal for scenarios that differ in their mobility protocols alone: their runs may have a common beginning."""
+    return json.dumps({name: table for name, table in scenario.tables.items() if name != "mobility"})
+
+
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -76,8 +82,15 @@ def measure(
     """
     measured: dict[int, T] = {}
     weights = {scenario: weight(scenario) for scenario in {job.scenario for job in jobs}}
-    # The longest first: no processor waits long for the last.
-    order = sorted(range(len(jobs)), key=lambda index: -weights[jobs[index].scenario])
+    alike = {scenario: beginning(scenario) for scenario in weights}
+
+    def rank(index: int) -> tuple[float, str, int, int]:
+        job = jobs[index]
+        return -weights[job.scenario], alike[job.scenario], job.seed, job.run
+
+    # The longest first: no processor waits long for the last. Alternatives one behind the other: the engine makes
+    # what is common to them once.
+    order = sorted(range(len(jobs)), key=rank)
     with _progress(jobs) as advance:
 
         def keep(place: int, tables: Tables) -> None:

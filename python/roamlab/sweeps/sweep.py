@@ -162,18 +162,32 @@ class _Driver:
         advance: Advance,
     ) -> Iterator[tuple[int, Job, str]]:
         """Points, jobs and keys. Points may come to the same scenario: what is under way is not asked for again."""
-        for point, first, last in spans:
-            for run in range(first, last):
-                key = self._plan.key(point, run)
-                kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))
-                if kept or any(key == other for _, _, other in under_way.values()):
-                    advance(point, made=False)
-                else:
-                    yield point, Job(self._plan.scenario(point), self._plan.point_seed(point), run), key
+        for point, run in self._ordered(spans):
+            key = self._plan.key(point, run)
+            kept = key in self._shards and (self._plan.keep == "summary" or self._kept(point, run))
+            if kept or any(key == other for _, _, other in under_way.values()):
+                advance(point, made=False)
+            else:
+                yield point, Job(self._plan.scenario(point), self._plan.point_seed(point), run), key
+
+    def _ordered(self, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+        """Points and runs; where points differ in the mobility protocol alone, each run of several together.
+
+        What is common to them the engine makes once.
+        """
+        together = all(axis.startswith("mobility.") for axis in self._plan.design.axes)
+        for at in range(0, len(spans), _TOGETHER if together else 1):
+            some = spans[at : at + _TOGETHER] if together else spans[at : at + 1]
+            for run in range(max(last for _, _, last in some)):
+                yield from ((point, run) for point, first, last in some if first <= run < last)
 
     def _kept(self, point: int, run: int) -> bool:
         origin = describe(self._plan.scenario(point), self._plan.point_seed(point), run)
         return self._folders.find(origin) is not None
+
+
+_TOGETHER = 16
+"""Points whose runs the engine may make together."""
 
 
 @dataclass

@@ -183,7 +183,7 @@ macro_rules! media {
         }
 
         /// A medium of any kind.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum AnyMedium {
             $(
                 #[doc = $summary]

@@ -33,7 +33,7 @@ impl Params {
 }
 
 /// One frame at a time, first come, first served.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shared {
     params: Params,
     rng: Rng,

@@ -50,7 +50,7 @@ pub trait Policy: Sized {
 macro_rules! schedulers {
     ($($name:literal => $module:ident::$type:ident: $summary:literal,)+) => {
         /// A policy's state. An enum, so that a link owns its scheduler and a scheduler can be printed.
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         enum AnyPolicy {
             $($type($module::$type),)+
         }
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for SchedulerSpec {
 }
 
 /// The allocation mechanism: who sends next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CellScheduler(AnyPolicy);
 
 impl CellScheduler {

@@ -43,7 +43,7 @@ struct Average {
 }
 
 /// The averages, and the rates that they are compared with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProportionalFair {
     time_constant_s: f64,
     rates: Vec<f64>,

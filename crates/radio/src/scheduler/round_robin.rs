@@ -18,7 +18,7 @@ impl Params {
 }
 
 /// The turn at which each bearer was served last.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RoundRobin {
     last: Vec<u64>,
     turn: u64,

@@ -23,7 +23,7 @@ impl Params {
 }
 
 /// Times are in bytes per unit of weight.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wfq {
     weights: Vec<f64>,
     /// Virtual time at which each bearer's next packet starts.

@@ -4,12 +4,12 @@ use super::Roaming;
 use crate::cause::CauseId;
 use crate::ids::{CellId, LinkId};
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::PacketId;
+use roamlab_packet::Waiting;
 use roamlab_radio::{Meter, Motion, Signal, UplinkChoice};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The moving part of a mobile host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mobile {
     /// Its motions, in order.
     pub(super) plan: Vec<(Time, Motion)>,
@@ -40,7 +40,7 @@ pub struct Mobile {
     /// What it measures.
     pub(super) measuring: Option<Measuring>,
     /// Packets that it wants to send and cannot, for lack of a link.
-    pub(super) waiting: VecDeque<PacketId>,
+    pub(super) waiting: VecDeque<Waiting>,
     /// Its layer 2 drops packets that it has got already.
     pub(super) drops_duplicates: bool,
     /// If its layer 2 drops duplicates: which packets it got last, by the serial number of the first copy.
@@ -130,7 +130,7 @@ impl Mobile {
 }
 
 /// How a mobile host measures its cells, which are numbered as in the world.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Measuring {
     /// How strong the cells are.
     pub signal: Signal,

@@ -8,7 +8,7 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::probe::HandoverPhase;
 use roamlab_engine::Time;
 use roamlab_mobility::EventA3;
-use roamlab_packet::{Addr, PacketId};
+use roamlab_packet::{Addr, Waiting};
 use roamlab_radio::{A3, Finding, Motion};
 use std::collections::VecDeque;
 
@@ -68,7 +68,7 @@ impl Cells {
     }
 
     /// A host is in a cell; whether it was already, and the packets that waited for a link.
-    pub fn attach(&mut self, host: NodeId, cell: CellId) -> Option<(bool, VecDeque<PacketId>)> {
+    pub fn attach(&mut self, host: NodeId, cell: CellId) -> Option<(bool, VecDeque<Waiting>)> {
         let mobile = self.host_mut(host)?;
         let stays = mobile.attachments.contains(&cell);
         mobile.attachments.retain(|&present| present != cell);

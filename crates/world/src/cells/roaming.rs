@@ -11,7 +11,7 @@ use roamlab_radio::{Deed, Heard, Offer, Roamer, Wifi};
 use std::collections::BTreeMap;
 
 /// The roaming part of a mobile host.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Roaming {
     station: Roamer,
     /// In whose coverage it is: since when, and when it came into it last.

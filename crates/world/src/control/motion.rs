@@ -67,10 +67,14 @@ impl Agents {
         }
     }
 
-    /// The base station that has a host, if one has, is told where the host is expected, and the host itself.
-    pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) {
+    /// The base station that has a host, if one has, is told where the host is expected, and the host itself. `false`: the
+    /// prediction is that of an alternative, and nothing happens.
+    pub fn predict(&mut self, number: u32, net: &mut Network, cx: &mut Cx) -> bool {
+        if !self.own.contains(&number) {
+            return false;
+        }
         let Prediction { host, base_station, .. } = self.predictions[number as usize];
-        let Some(cell) = net.cells().newest_cell(host) else { return };
+        let Some(cell) = net.cells().newest_cell(host) else { return true };
         let trigger = L2Trigger::HandoverPredicted { host, base_station };
         let (station, _) = net.base_station(cell);
         let row = Cause::root(Kind::Prediction).at(Location::Node(station)).about(Some(host));
@@ -81,6 +85,7 @@ impl Agents {
                 self.tell(node, host, &trigger, net, cx);
             }
         });
+        true
     }
 
     /// The host leaves all cells, and goes to none that its agent has sent it to.

@@ -260,12 +260,12 @@ impl Agents {
                 }
             }
             Some(Fate::Late(delay)) => {
-                self.hold_back((HeldBack::Frame(link, packet), id), (delay, place), cx);
+                self.hold_back((HeldBack::Frame(link, packet.into()), id), (delay, place), cx);
             }
             Some(Fate::Twice(after)) => {
                 let copy = cx.pool.duplicate(&packet);
                 net.send_over(link, packet, cx);
-                self.send_later(HeldBack::Frame(link, copy), after, cx);
+                self.send_later(HeldBack::Frame(link, copy.into()), after, cx);
             }
         }
     }

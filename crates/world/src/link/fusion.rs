@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 pub(super) const FEEDS: Time = Time::from_nanos(u64::MAX);
 
 /// What links that are computed ahead need beside their records.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fusion {
     ways: Ways,
     /// Of each link its transmissions, past ones up to some number included.

@@ -8,9 +8,8 @@ use crate::ids::{LinkId, Location};
 use crate::probe::Stop;
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Duration, Time};
-use roamlab_packet::{Addr, DropReason, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
-use std::collections::VecDeque;
 
 impl Links {
     #[inline(never)]
@@ -48,7 +47,7 @@ impl Links {
         }
         if !self.hot(id).is_over(cx) {
             if overtakes {
-                self[id].overtaking.push_back(packet);
+                self[id].overtaking.push_back(packet.into());
                 self.set(id, flag::URGENT);
             } else {
                 self.count(id, &packet, is_unusual, cx);
@@ -181,7 +180,8 @@ impl Links {
         if let Some(queue) = &mut link.queue {
             taken.extend(queue.take_matching(wanted, link.rate, cx));
         }
-        link.overtaking = split(std::mem::take(&mut link.overtaking), wanted, &mut taken, cx);
+        let urgent = std::mem::take(&mut link.overtaking).into_iter().map(Waiting::take);
+        link.overtaking = split(urgent, wanted, &mut taken, cx).into_iter().map(Waiting::from).collect();
         if link.overtaking.is_empty() {
             self.hot[id.0 as usize].flags &= !flag::URGENT;
         }
@@ -317,7 +317,7 @@ impl Links {
         let mut next = None;
         if link.flags & flag::URGENT != 0 {
             let overtaking = &mut self.cold[id.0 as usize].overtaking;
-            next = overtaking.pop_front();
+            next = overtaking.pop_front().map(Waiting::take);
             if overtaking.is_empty() {
                 link.flags &= !flag::URGENT;
             }
@@ -426,14 +426,11 @@ fn split(
     wanted: &Matching<'_>,
     taken: &mut Vec<PacketId>,
     cx: &Cx,
-) -> VecDeque<PacketId> {
-    let mut rest = VecDeque::new();
+) -> Vec<PacketId> {
+    let mut rest = Vec::new();
     for packet in packets {
-        if wanted(&cx.pool[&packet], &cx.pool) {
-            taken.push(packet);
-        } else {
-            rest.push_back(packet);
-        }
+        let list = if wanted(&cx.pool[&packet], &cx.pool) { &mut *taken } else { &mut rest };
+        list.push(packet);
     }
     rest
 }

@@ -5,7 +5,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use roamlab_engine::{Rng, Time};
-use roamlab_packet::{Addr, DropReason, Packet, PacketId};
+use roamlab_packet::{Addr, DropReason, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
 
@@ -100,7 +100,7 @@ impl Links {
             return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
         }
         if overtakes {
-            self[id].overtaking.push_back(packet);
+            self[id].overtaking.push_back(packet.into());
         } else {
             self.count(id, &packet, is_unusual, cx);
             self.put(id, packet, cx);
@@ -111,13 +111,13 @@ impl Links {
     /// Offers the next packet, if the station is free and one waits.
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Cx) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
-        let urgent = self[id].overtaking.pop_front();
+        let urgent = self[id].overtaking.pop_front().map(Waiting::take);
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
         let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
-        link.station = Some(Station { medium, offered: Offered::Packet(packet) });
+        link.station = Some(Station { medium, offered: Offered::Packet(packet.into()) });
         let frame = Frame { station: id.0, size, rate, broadcast, management };
         self.media[medium as usize].medium.offer(frame, cx.now);
         self.arm_medium(medium, cx);

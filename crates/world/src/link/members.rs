@@ -9,7 +9,7 @@ use roamlab_radio::Wifi;
 use std::collections::BTreeMap;
 
 /// The hosts of a base station.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Members {
     failed_frames: u32,
     inactivity: Duration,
@@ -20,7 +20,7 @@ pub struct Members {
     armed: Option<Time>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Member {
     /// Frames for it that were given up since its last sign of life.
     failed: u32,

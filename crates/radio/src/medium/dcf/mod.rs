@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, VecDeque};
 use timing::Timing;
 
 /// What happens on the medium.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum State {
     /// Nothing: stations count their backoffs.
     Idle,
@@ -45,7 +45,7 @@ enum State {
 }
 
 /// Stations that contend.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dcf {
     params: Params,
     timing: Timing,

@@ -4,7 +4,7 @@ use crate::medium::{Frame, Role};
 use roamlab_engine::{Duration, Rng, Time};
 
 /// A station: its backoff, which outlives its frames, and what it is trying to send.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) number: u32,
     pub(super) role: Role,

@@ -1,0 +1,120 @@
+//! Runs that share a beginning: it is made once, and branches.
+//!
+//! Alternatives are scenarios whose mobility protocols alone have other parameters. In the run of the first, the agents of all
+//! run side by side and get the same inputs. As long as they want the same things, to the deadline, the run is that of each.
+//! Just before the first handover may begin, the world is cloned for each alternative, which goes on with its own agents.
+//! Where they differed before, nothing is shared.
+
+use crate::build::{Shared, build_shared};
+use crate::conduct::{Conduct, Replication};
+use crate::run::{conclude, last_instant, run};
+use crate::scenario::Scenario;
+use crate::table::Table;
+use crate::world::{Failure, World};
+use roamlab_engine::{RandomNumbers, Time};
+
+/// A beginning that is a smaller part of the run than this is not worth the clone.
+const WORTHWHILE: f64 = 0.1;
+
+/// Whether two scenarios may share a beginning: they have the same kinds of protocols, and all else is equal.
+pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
+    let Scenario {
+        run,
+        network,
+        links,
+        topology,
+        cells,
+        radio,
+        mobility: _,
+        hosts,
+        flows,
+        faults,
+        record,
+        engine,
+        written: _,
+        origins: _,
+    } = one;
+    let kinds = |scenario: &Scenario| -> Vec<_> {
+        scenario.protocols().map(|(_, spec)| std::mem::discriminant(spec)).collect()
+    };
+    // Where all components share one stream of random numbers, a clone would draw from that of its original.
+    !engine.fusion
+        && run.random_numbers == RandomNumbers::Chacha
+        && one.mobility.is_some()
+        && kinds(one) == kinds(other)
+        && *run == other.run
+        && *engine == other.engine
+        && *network == other.network
+        && *radio == other.radio
+        && *record == other.record
+        && *cells == other.cells
+        && *hosts == other.hosts
+        && *flows == other.flows
+        && *links == other.links
+        && *topology == other.topology
+        && *faults == other.faults
+}
+
+/// Runs alternatives, each to its end, and gives `each` of them its place and its tables, as [`run`] would; how many went on from
+/// a common beginning.
+///
+/// # Panics
+/// If `conduct` wants a stream or a capture, which are of one run.
+pub fn run_alternatives(
+    scenarios: &[&Scenario],
+    draw: Replication,
+    conduct: &Conduct<'_>,
+    mut each: impl FnMut(usize, Result<Vec<Table>, Failure>),
+) -> usize {
+    assert!(conduct.stream.is_none() && conduct.capture.is_none(), "a stream is one run's");
+    let mut alone: Vec<usize> = (0..scenarios.len()).collect();
+    if let Some((first, others)) = scenarios.split_first()
+        && let Some((world, shared)) = beginning(first, others, draw, conduct)
+    {
+        alone.retain(|place| *place != 0 && !shared.contains(&(place - 1)));
+        for (number, place) in shared.iter().enumerate() {
+            each(place + 1, finish(world.clone(), number + 1, first, conduct));
+        }
+        each(0, finish(world, 0, first, conduct));
+    }
+    let shared = scenarios.len() - alone.len();
+    for place in alone {
+        each(place, run(scenarios[place], draw, conduct));
+    }
+    shared
+}
+
+/// The world just before the first handover may begin, and the places of the others that share it; `None`: no other does, or
+/// they have differed.
+fn beginning(
+    first: &Scenario,
+    others: &[&Scenario],
+    draw: Replication,
+    conduct: &Conduct<'_>,
+) -> Option<(World, Vec<usize>)> {
+    if draw.trace.is_some() || !others.iter().all(|other| are_alternatives(first, other)) {
+        return None;
+    }
+    let Shared { mut world, alternatives, second_visit } = build_shared(first, others, draw, conduct);
+    let branches = [second_visit, world.planes.agents.first_prediction()].into_iter().flatten().min()?;
+    let part = branches.since(Time::ZERO).as_secs_f64() / first.run.duration.as_secs_f64();
+    if alternatives.is_empty() || !(WORTHWHILE..1.0).contains(&part) {
+        return None;
+    }
+    // A run that fails here fails again by itself, with its own name.
+    world.advance(last_instant(branches), conduct).ok()?;
+    (!world.planes.agents.differ()).then_some((world, alternatives))
+}
+
+/// An alternative goes on alone, to the end.
+fn finish(
+    mut world: World,
+    alternative: usize,
+    scenario: &Scenario,
+    conduct: &Conduct<'_>,
+) -> Result<Vec<Table>, Failure> {
+    let end = Time::ZERO + scenario.run.duration;
+    world.planes.agents.choose(alternative);
+    world.run(last_instant(end), conduct)?;
+    Ok(conclude(world, end, conduct))
+}
