@@ -132,7 +132,8 @@ def test_jobs_are_asked_for_as_threads_fall_idle(short: Scenario) -> None:
 
     _roamlab.run_many(jobs(), 2, sink, lambda _: ["flows"])
     assert (given, ended) == (60, 60)
-    assert most_ahead <= 4
+    # Two for each thread; of one more it is asked whether it may share the beginning of the last.
+    assert most_ahead <= 5
 
 
 def test_jobs_that_fail_to_come_end_the_runs(short: Scenario) -> None:

@@ -247,7 +247,7 @@ mod broken {
     use crate::fifo::Fifo;
 
     /// Breaks the contract in the way that the constant says.
-    #[derive(Debug)]
+    #[derive(Clone, Debug)]
     struct Broken<const FAULT: u8>(Fifo, u64);
 
     const STALLS_AFTER_A_DROP: u8 = 0;

@@ -85,8 +85,8 @@ pub trait Parameters {
 /// Selects packets.
 pub type Matching<'a> = dyn Fn(&Packet, &PacketPool) -> bool + 'a;
 
-/// A queue discipline.
-pub trait QueueDisc: Sized {
+/// A queue discipline. It is cloned with its world where a run branches: packets that it holds are [`Waiting`](roamlab_packet::Waiting).
+pub trait QueueDisc: Clone {
     /// Its parameters: serde (unknown fields refused), defaults, JSON schema.
     type Params;
 

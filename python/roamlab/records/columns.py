@@ -70,10 +70,12 @@ class Columns:
     def where(self, column: str, *names: str) -> Mask:
         """In which rows a column of names has one of these."""
         values, known = self._values[column], self._names[column]
-        chosen = np.zeros(len(values), dtype=np.bool_)
-        for code, name in enumerate(known):
-            if name in names:
-                chosen |= values == code
+        codes = [code for code, name in enumerate(known) if name in names]
+        if len(codes) == len(known):
+            return np.ones(len(values), dtype=np.bool_)
+        chosen: Mask = values == codes[0] if codes else np.zeros(len(values), dtype=np.bool_)
+        for code in codes[1:]:
+            chosen |= values == code
         return chosen
 
     def names(self, column: str) -> Sequence[str] | None:

@@ -2,7 +2,7 @@
 
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
-use roamlab_packet::{DropReason, Dscp, Packet, PacketId};
+use roamlab_packet::{DropReason, Dscp, Packet, PacketId, Waiting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -33,11 +33,11 @@ impl Parameters for Params {
 }
 
 /// The discipline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LongestWait {
     params: Params,
     /// Waiting packets with their times of arrival.
-    line: VecDeque<(PacketId, Time)>,
+    line: VecDeque<(Waiting, Time)>,
     bytes: u64,
     /// Waiting packets that were forwarded.
     forwarded: usize,
@@ -69,12 +69,13 @@ impl QueueDisc for LongestWait {
         }
         self.bytes += cx.pool[&packet].wire_size().0;
         self.forwarded += is_forwarded(&cx.pool[&packet]);
-        self.line.push_back((packet, cx.now));
+        self.line.push_back((packet.into(), cx.now));
     }
 
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
         loop {
             let (packet, arrived) = self.line.pop_front()?;
+            let packet = packet.take();
             self.forget(&cx.pool[&packet]);
             if cx.now.since(arrived) <= self.params.longest_wait {
                 return Some(packet);
@@ -87,14 +88,14 @@ impl QueueDisc for LongestWait {
         let line = std::mem::take(&mut self.line);
         let (taken, kept) = line.into_iter().partition(|(packet, _)| wanted(&cx.pool[packet], cx.pool));
         self.line = kept;
-        let taken: VecDeque<(PacketId, Time)> = taken;
-        let taken: Vec<_> = taken.into_iter().map(|(packet, _)| packet).collect();
+        let taken: VecDeque<(Waiting, Time)> = taken;
+        let taken: Vec<_> = taken.into_iter().map(|(packet, _)| packet.take()).collect();
         taken.iter().for_each(|packet| self.forget(&cx.pool[packet]));
         taken
     }
 
     fn head(&self) -> Option<&PacketId> {
-        self.line.front().map(|(packet, _)| packet)
+        self.line.front().map(|(packet, _)| &**packet)
     }
 
     fn packets(&self) -> usize {
