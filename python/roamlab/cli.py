@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -285,6 +286,9 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     from roamlab.scenarios.scenario import load
     from roamlab.showing import terminal
 
+    # Polars, loaded by now, takes interrupts too, and gives up the files that it writes with a panic on the screen: the
+    # interpreter takes them alone.
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     store = Store(out)
     loaded = load(scenario)
     click.echo(_estimate(loaded), err=as_json)

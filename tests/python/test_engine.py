@@ -7,7 +7,6 @@ import inspect
 import json
 import signal
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
-from conftest import ROOT
+from conftest import COMMAND, ROOT
 from roamlab import _roamlab
 from roamlab.records.store import Store
 from roamlab.records.tables import TABLES
@@ -155,25 +154,27 @@ def test_build_hash_schema_and_catalogue() -> None:
     assert "mblue" in {row["name"] for row in families["queue disciplines"]}
 
 
-def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("later_s", [0.0, 0.05, 0.15, 0.4])
+def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path, later_s: float) -> None:
     endless = load(_EXAMPLE).set("run.duration", "1000000 s")
     (tmp_path / "endless.toml").write_text(endless.text, encoding="utf-8")
-    # Loaded first, so that the interrupt meets the run and not an import.
-    program = (
-        "import polars, rich.console, roamlab.running.run, roamlab.records.store; from roamlab import cli; "
-        "import sys; sys.argv[1:] = ['run', 'endless.toml']; print('loaded', flush=True); cli.main()"
-    )
     with subprocess.Popen(
-        [sys.executable, "-c", program],
+        [COMMAND, "run", "endless.toml"],
         cwd=tmp_path,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     ) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "loaded\n"
-        time.sleep(2)
-        running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=30)
+        try:
+            until = time.monotonic() + 120
+            while not any(path.stat().st_size for path in tmp_path.glob("out/runs/*/tcp.parquet")):
+                assert running.poll() is None
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            time.sleep(later_s)
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=60)
+        finally:
+            running.kill()
     assert (running.returncode, said.strip()) == (130, "interrupted")
     assert list(tmp_path.glob("out/runs/*")) == []

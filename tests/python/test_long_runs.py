@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,6 +19,7 @@ from roamlab.running import ensemble
 from test_scale import _PEAK, ROAMLAB
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from roamlab._roamlab import Tables
@@ -138,6 +140,49 @@ def test_a_file_that_cannot_be_written_is_an_error_and_no_wait(tmp_path: Path) -
 
     with pytest.raises(OSError, match=r"packets\.parquet"):
         write()
+
+
+def test_a_file_given_up_while_it_asks_for_a_piece_is_an_error_and_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does Polars after an interrupt: a thread of its own asks for the next piece meanwhile."""
+    asking: list[Thread] = []
+    given_up = Event()
+
+    class Source:
+        def __init__(self, take: Callable[[], Iterator[pl.DataFrame]], schema: pl.Schema) -> None:
+            self._pieces = take()
+            assert schema
+
+        def sink_parquet(self, _: object) -> None:
+            next(self._pieces)
+            asking.append(Thread(target=next, args=(self._pieces, None), daemon=True))
+            asking[0].start()
+            time.sleep(0.2)
+            given_up.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("roamlab.records.pieces.register_io_source", Source)
+    tables = ensemble._roamlab.run(busy(1, "packets = true"), "busy.toml", 1, 0, None)
+    (piece, *_) = pieces(tables, 1000)
+    ended: list[type[BaseException]] = []
+
+    def write() -> None:
+        try:
+            with Pieces(tmp_path) as begun:
+                begun.add(piece)
+                given_up.wait()
+                time.sleep(0.2)
+                begun.finish()
+        except KeyboardInterrupt as error:
+            ended.append(type(error))
+
+    writing = Thread(target=write, daemon=True)
+    writing.start()
+    writing.join(timeout=60)
+    assert ended == [KeyboardInterrupt]
+    asking[0].join(timeout=60)
+    assert not asking[0].is_alive()
 
 
 def test_a_kill_while_pieces_are_written_leaves_a_draft_that_the_next_run_deletes(tmp_path: Path) -> None:

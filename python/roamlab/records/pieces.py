@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from queue import Queue
-from threading import Thread
+from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
 from polars.io.plugins import register_io_source
@@ -56,14 +55,48 @@ class _Abandoned(Exception):
     """The file will not be finished."""
 
 
+class _Hand:
+    """One piece at a time from one thread to others. The end is for all who ask, and stays.
+
+    There may be two who ask: Polars can give up a file while a thread of its own still asks for a piece.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._piece: pl.DataFrame | None = None
+        self._ended = False
+
+    def give(self, piece: pl.DataFrame) -> None:
+        """Wait until the piece before is taken. After the end a piece is dropped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._piece is None or self._ended)
+            if not self._ended:
+                self._piece = piece
+            self._changed.notify_all()
+
+    def take(self) -> pl.DataFrame | None:
+        """Wait for the next piece; `None` after the last."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._piece is not None or self._ended)
+            piece, self._piece = self._piece, None
+            self._changed.notify_all()
+            return piece
+
+    def end(self) -> None:
+        """No piece comes behind those that were given."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+
 class _File:
-    """A Parquet file that a thread writes while pieces come. Polars asks for them, so they wait in a queue."""
+    """A Parquet file that a thread writes while pieces come: Polars asks for them."""
 
     def __init__(self, path: Path, kinds: dict[str, pl.Enum]) -> None:
         self.kinds = kinds
         self._path = path
-        self._waiting: Queue[pl.DataFrame | None] = Queue(maxsize=1)
-        self._taken_all = self._is_abandoned = False
+        self._hand = _Hand()
+        self._is_abandoned = False
         self._error: BaseException | None = None
         self._thread: Thread | None = None
 
@@ -72,16 +105,13 @@ class _File:
         if self._thread is None:
             self._thread = Thread(target=self._write, args=(piece.schema,), daemon=True)
             self._thread.start()
-        if self._error is None:
-            self._waiting.put(piece)
-        if self._error is not None:
-            raise self._error
+        self._hand.give(piece)
+        self._fail()
 
     def finish(self) -> None:
         """End the file."""
         self._end()
-        if self._error is not None:
-            raise self._error
+        self._fail()
 
     def abandon(self) -> None:
         """End the thread, if it has not ended."""
@@ -89,9 +119,13 @@ class _File:
         self._end()
 
     def _end(self) -> None:
-        if self._thread is not None and self._thread.is_alive():
-            self._waiting.put(None)
+        self._hand.end()
+        if self._thread is not None:
             self._thread.join()
+
+    def _fail(self) -> None:
+        if self._error is not None:
+            raise self._error
 
     def _write(self, schema: pl.Schema) -> None:
         try:
@@ -99,12 +133,10 @@ class _File:
                 register_io_source(self._pieces, schema=schema).sink_parquet(file)
         except BaseException as error:  # noqa: BLE001 (Polars' interrupts too: it is raised where pieces are added)
             self._error = error
-        while not self._taken_all:  # nobody who adds may wait for ever
-            self._taken_all = self._waiting.get() is None
+        self._hand.end()  # nobody who adds may wait for ever
 
     def _pieces(self, *_: Any) -> Iterator[pl.DataFrame]:
-        while (piece := self._waiting.get()) is not None:
+        while (piece := self._hand.take()) is not None:
             yield piece
-        self._taken_all = True
         if self._is_abandoned:
             raise _Abandoned
