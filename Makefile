@@ -13,7 +13,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: docs demo test tools bench bench-instructions lint mutate mutants fuzz differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -43,16 +43,17 @@ tools:
 	done
 
 # The engine for Python is compiled while the Rust tests run: its last step takes one processor for minutes.
-test: lint
+test:
+	$(MAKE) -j2 lint
 	$(MAKE) -j2 test-rust .venv/.extension
 	$(MAKE) test-python
-	$(MAKE) fuzz SECONDS=15 FUZZ_PROFILE=dev
+	$(MAKE) -j2 fuzz SECONDS=15 FUZZ_PROFILE=dev
 
 lint: lint-rust lint-python
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	MAKEFLAGS= cargo clippy --locked --workspace --all-targets -- -D warnings
 
 lint-python: .venv/.dev
 	$(BIN)/ruff check .
@@ -65,16 +66,27 @@ test-rust:
 test-python: .venv/.dev .venv/.extension
 	$(BIN)/pytest -n auto
 
-# As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile nothing is
-# compiled anew, and inputs are a few times fewer.
+# As long as one likes: make fuzz SECONDS=3600 SEED=7. The walks are some 300 a second. With the tests' profile inputs are a
+# few times fewer, and nothing is compiled anew: cargo asked for the packages of the tests takes what it made for them.
 SECONDS ?= 15
 SEED ?= 1
 FUZZ_PROFILE ?= fuzz
-FUZZ_BIN := target/$(if $(filter dev,$(FUZZ_PROFILE)),debug,$(FUZZ_PROFILE))/roamlab-fuzz
-fuzz: .venv/.dev .venv/.extension
-	cargo build --locked --profile $(FUZZ_PROFILE) -p roamlab-fuzz
+ifeq ($(FUZZ_PROFILE),dev)
+FUZZ_BIN := target/debug/roamlab-fuzz
+FUZZ_PACKAGES := --workspace --bins --tests
+else
+FUZZ_BIN := target/$(FUZZ_PROFILE)/roamlab-fuzz
+FUZZ_PACKAGES := -p roamlab-fuzz
+endif
+fuzz: fuzz-engine fuzz-readers
+
+fuzz-engine:
+	MAKEFLAGS= cargo build --locked --profile $(FUZZ_PROFILE) $(FUZZ_PACKAGES)
 	for target in tcp queues scenarios; do $(FUZZ_BIN) $$target $(SECONDS) $(SEED); done
-	ROAMLAB_WALKS=$$((100 * $(SECONDS))) cargo test --locked -p roamlab-world --test handoff --test lte --test micro reached_again
+	MAKEFLAGS= ROAMLAB_WALKS=$$((100 * $(SECONDS))) \
+	  cargo test --locked --workspace --test handoff --test lte --test micro reached_again
+
+fuzz-readers: .venv/.dev .venv/.extension
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
 docs: .venv/.dev .venv/.extension
