@@ -121,7 +121,7 @@ impl SendState {
             timed: None,
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
-            recovery_point: 0,
+            recovery_point: u32::from(params.ns2_quirks), // ns-2's `recover_` is 0, the number of the first segment
             last_reduction: LastReduction::None,
             echo: None,
             cwr: false,
@@ -178,6 +178,15 @@ impl SendState {
         let burst = self.params.max_burst.0;
         let left = self.params.ns2_quirks && burst > 0 && self.nxt < self.window_end();
         left.then_some(burst)
+    }
+
+    /// An ACK that others have overtaken: ns-2 sends on it what a limit on bursts has left of the window, as on any other ACK
+    /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
+    pub fn permit_late(&mut self) {
+        self.quota = SendQuota::Nothing;
+        if self.params.ns2_quirks && (self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold) {
+            self.permit_window();
+        }
     }
 
     /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
