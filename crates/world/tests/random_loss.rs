@@ -89,6 +89,10 @@ fn beside(link: &str) -> Vec<[String; 3]> {
         delay = "10 ms"
         queue = {{ kind = "red", limit = "30 pkt", min_threshold = "5 pkt", max_threshold = "15 pkt" }}
         [[links]]
+        between = ["b", "c"]
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        [[links]]
         between = ["c", "d"]
         rate = "1 Mbit/s"
         delay = "10 ms"
