@@ -100,16 +100,18 @@ def _without_random_loss(
     if found is None:
         return
     table, forward = found
-    back = table.get("reverse_loss", table.get("loss"))
-    if forward and table.get("loss"):
-        table["loss"] = 0.0
-        if back is not None:
-            table["reverse_loss"] = back
-    elif not forward and back:
-        table["reverse_loss"] = 0.0
-    else:
+    losses = [table.get("loss", 0.0), table.get("reverse_loss", table.get("loss", 0.0))]
+    if not losses[0 if forward else 1]:
         return
+    kept = [0.0, losses[1]] if forward else [losses[0], 0.0]
+    table["loss"], table["reverse_loss"] = kept
     yield f"no random loss at {suspect.place}", data
+    if any(kept):
+        data = deepcopy(data)
+        found = _fields_of(scenario, data, suspect.place)
+        if found is not None:
+            found[0].update({"loss": 0.0, "reverse_loss": 0.0})
+            yield f"no random loss at {suspect.place} and on the way back", data
 
 
 def _without_changes(
@@ -237,7 +239,7 @@ def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:
 
 
 def _fields_of(scenario: Scenario, data: Tables, place: str) -> tuple[Tables, bool] | None:
-    """The table of `data` with the fields of the link, backhaul or air of this name, and whether it is its first way."""
+    """The table of `data` that has the fields of the link of this name, and whether it is its first direction."""
     if found := _link(scenario, place):
         return data["links"][found[0]], found[1]
     cells, ends = data.get("cells", {}), place.split("->")
