@@ -12,7 +12,7 @@ from roamlab.papers.lte import model, modelfit
 from roamlab.papers.lte.evidence import PEAKS
 from roamlab.papers.lte.experiments import TARGETS
 from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less
-from roamlab.statistics.stats import Interval, exact, largest, paired, proportion, student, unpaired
+from roamlab.statistics.stats import Interval, exact, largest, paired, share_interval, student, unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ _NOTHING = Interval(0.5, 0.0, 1.0, 0)
 def _more_often(what: str, often: int, seldom: int) -> Measure:
     """Whether one case is at least as frequent as another: its share of the runs that are either."""
     runs = often + seldom
-    share = proportion(often, runs) if runs else _NOTHING
+    share = share_interval(often, runs) if runs else _NOTHING
     return Measure(what, share, "1", at_least(0.5))
 
 
@@ -52,7 +52,7 @@ def _is(case: Case, runs: Sequence[Handover]) -> list[float]:
 
 def share_of(case: Case, runs: Sequence[Handover]) -> Interval:
     """How often a case occurs."""
-    return proportion(int(sum(_is(case, runs))), len(runs))
+    return share_interval(int(sum(_is(case, runs))), len(runs))
 
 
 def _chart(found: Evidence) -> Claim:
@@ -68,6 +68,7 @@ def _chart(found: Evidence) -> Claim:
                 at_most(0),
             ),
         ),
+        kind="inventory",
         reading=str(found.reading),
         why="Every step is a message that crosses links and queues or a state of its receiver, and the end marker, "
         "which travels among the data to mark their end, is the one that a full queue can drop.",
@@ -119,6 +120,7 @@ def _double(anatomy: Anatomy) -> Claim:
                 greater(),
             ),
         ),
+        kind="inventory",
         reading="standard procedure, X2 over the router",
         why="X2 runs over the router, so a forwarded packet waits in its queue to the source and again in the one to "
         "the target, which is the longer the more windows of 44 share it, up to its limit of 90 packets, or 90 ms.",
@@ -215,13 +217,13 @@ ALWAYS = 0.05
 
 def spurious(runs: Sequence[Handover]) -> Interval:
     """The share of runs with a spurious timeout."""
-    return proportion(sum(map(_spurious, runs)), len(runs))
+    return share_interval(sum(map(_spurious, runs)), len(runs))
 
 
 def _share(
     what: str, runs: Sequence[Handover], happened: Callable[[Handover], bool], claimed: Claimed
 ) -> Measure:
-    return Measure(what, proportion(sum(map(happened, runs)), len(runs)), "1", claimed)
+    return Measure(what, share_interval(sum(map(happened, runs)), len(runs)), "1", claimed)
 
 
 def _spurious(run: Handover) -> bool:
@@ -232,7 +234,7 @@ def _fig9_compared(found: Evidence) -> list[Measure]:
     standard, fast = found.forwarding["standard", 5], found.forwarding["fast", 5]
     predictive = found.forwarding["predictive", 5]
     timed_out = [run for run in standard if run.congestion.timeouts]
-    spurious = proportion(sum(map(_spurious, timed_out)), len(timed_out)) if timed_out else _NOTHING
+    spurious = share_interval(sum(map(_spurious, timed_out)), len(timed_out)) if timed_out else _NOTHING
     return [
         Measure(
             "standard: runs with a spurious timeout among those with a timeout", spurious, "1", greater(0.5)
@@ -359,6 +361,7 @@ def _ecn(anatomy: Anatomy) -> Claim:
                 at_most(0),
             ),
         ),
+        kind="inventory",
         reading="every tunnel header ECN-capable, as section V.B has it",
         why="The tunnel's end follows RFC 6040: CE outside goes inwards if the inner header can carry it and costs "
         "the packet if not, after it has used the bottleneck.",
@@ -421,6 +424,7 @@ def _mispredict(anatomy: Anatomy) -> Claim:
         why="The path leads to a cell that the mobile never enters: its packets wait there until the source gives "
         "the prediction up, and then return over the router. The cost is that time, 300 ms, which is our "
         "assumption.",
+        kind="inventory",
     )
 
 
