@@ -54,6 +54,8 @@ class Finding:
 
     title: str
     sentences: Sequence[str]
+    span_s: tuple[float, float] | None = None
+    """When it happened: the explorer opens there."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Report:
     """The scenario, as text."""
     explorer: Link | None = None
     """A page to explore a run."""
+
+
+def moment(begin_s: float, end_s: float) -> str:
+    """What the address of the explorer ends with, so that it opens at this time, in s."""
+    return f"#t={max(0.0, begin_s):.6g}-{end_s:.6g}"
 
 
 def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
@@ -183,7 +190,7 @@ def _body(report: Report) -> str:
     )
     parts = {
         "Claims": claims,
-        "What was found": "".join(map(_finding, report.findings)),
+        "What was found": "".join(_finding(each, report.explorer) for each in report.findings),
         "Message by message": charts,
         "More figures": figures.rest(),
         "Methods and readings": _methods(report),
@@ -240,13 +247,16 @@ def _handover(of: Handover, figures: _Figures, *, folded: bool) -> str:
     return page.folded(of.chart.caption, shown) if folded else shown
 
 
-def _finding(of: Finding) -> str:
+def _finding(of: Finding, explorer: Link | None) -> str:
     first, *rest = of.sentences
     told = "".join(f"<li>{escape(sentence)}</li>" for sentence in rest)
     steps = f"<ul>{told}</ul>" if told else ""
-    return (
-        f'<article class="card undecided"><h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}</article>'
-    )
+    link = ""
+    if explorer and of.span_s:
+        address = explorer.address.partition("#")[0] + moment(*of.span_s)
+        link = f'<p><a href="{escape(address)}">Explore this moment packet by packet</a></p>'
+    told = f"<h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}{link}"
+    return f'<article class="card undecided">{told}</article>'
 
 
 def _folded(table: Table) -> str:
