@@ -80,11 +80,11 @@ def anchor(name: str) -> str:
     return f"figure-{name}"
 
 
-def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
+def figure(saved: SavedFigure, number: int, *, wide: bool = False, of: str = "") -> str:
     """As an image with the data in it: a drawing in an `img` can neither run scripts nor load anything.
 
     It is as wide as its place. On a narrow screen the reader can enlarge it; it then moves in its own box. `wide` is
-    for a drawing that is larger than the page: it can be enlarged on any screen.
+    for a drawing that is larger than the page: it can be enlarged on any screen. `of` tells figures of one name apart.
     """
     source, kind = saved.svg, "svg+xml"
     if saved.png is not None and saved.svg.stat().st_size > MAX_SVG_BYTES:
@@ -95,7 +95,7 @@ def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
     shown = box(image, f"figure {number}", "scroll")
     kind = ' class="wide"' if wide else ""
     return (
-        f'<figure{kind} id="{escape(anchor(saved.name))}"><label class="enlarge"><input type="checkbox">'
+        f'<figure{kind} id="{escape(anchor(of + saved.name))}"><label class="enlarge"><input type="checkbox">'
         f"enlarge figure {number}</label>{shown}"
         f"<figcaption><b>Figure {number}.</b> {caption}</figcaption></figure>"
     )

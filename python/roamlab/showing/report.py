@@ -296,6 +296,8 @@ class Chapter:
     """What a search through the paper's readings found of each claim, if one was made."""
     searched: str
     """What that is from."""
+    lead: SavedFigure | None = None
+    """The figure that carries the headline."""
 
     @property
     def address(self) -> str:
@@ -303,24 +305,26 @@ class Chapter:
         return f"{self.name}/report.html"
 
 
-def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str]) -> None:
+def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str], calibration: str) -> None:
     """Write one HTML file with all claims of several reproductions, and links to their reports.
 
-    `further`: what there is beside them, and its address, empty if it was not made.
+    `further`: what there is beside them, and its address, empty if it was not made. `calibration`: how far the engine
+    agrees with the simulator that the papers used.
     """
     every = [claim for chapter in chapters for claim in chapter.claims]
     parts = "".join(
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
-        f'<p class="statement">{escape(chapter.headline)}</p>{cards.tally_bar(chapter.claims)}'
+        f'<p class="statement">{escape(chapter.headline)}</p>'
+        f"{page.figure(chapter.lead, number, of=chapter.name) if chapter.lead else ''}{cards.tally_bar(chapter.claims)}"
         f'{cards.overview(chapter.claims, chapter.robustness, chapter.address)}<p class="quiet">'
         f"{escape(chapter.paper)} {page.prose(chapter.searched)}</p>"
-        for chapter in chapters
+        for number, chapter in enumerate(chapters, start=1)
     )
     text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
     headline = f"{len(chapters)} papers, {tally(every)}."
     body = (
-        f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}<p>{beside}</p>'
-        f"{_RULE}{parts}"
+        f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}'
+        f"<p>{page.prose(calibration)}</p><p>{beside}</p>{_RULE}{parts}"
     )
     path.write_text(page.html("All papers", body), encoding="utf-8")
