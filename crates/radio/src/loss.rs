@@ -247,8 +247,7 @@ mod tests {
         let mean = bursts.iter().sum::<usize>() as f64 / count;
         assert!((mean - 1.0 / r).abs() < 4.0 * (1.0 - r).sqrt() / r / count.sqrt(), "{mean}");
         // P(length > 4) = (1 - r)^4 = 0.75^4.
-        let (long, tail) =
-            (bursts.iter().filter(|&&length| length > 4).count() as f64 / count, 0.316_406_25);
+        let (long, tail) = (bursts.iter().filter(|&&length| length > 4).count() as f64 / count, 0.316_406_25);
         assert!((long - tail).abs() < 4.0 * (tail * (1.0 - tail) / count).sqrt(), "{long} {tail}");
     }
 
@@ -264,7 +263,8 @@ mod tests {
         // Covariance of neighbours: (bad - good)^2 pi (1 - pi) (1 - p - r).
         let together =
             lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / (PACKETS - 1) as f64;
-        let expected = mean * mean + (bad - good) * (bad - good) * share_bad * (1.0 - share_bad) * (1.0 - p - r);
+        let expected =
+            mean * mean + (bad - good) * (bad - good) * share_bad * (1.0 - share_bad) * (1.0 - p - r);
         assert!((together - expected).abs() < 0.05 * expected, "{together} {expected}");
     }
 
