@@ -158,7 +158,7 @@ def _type(field: dict[str, Any]) -> str:
 
 
 def _default(name: str, field: dict[str, Any], needed: set[str]) -> str:
-    if "default" in field:
+    if field.get("default") is not None:
         default = json.dumps(field["default"], ensure_ascii=False).replace("|", "\\|")
         return f"Default: `{default}`."
     return "**Required.**" if name in needed else ""
