@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
@@ -123,8 +125,10 @@ def _standard(found: Evidence) -> Table:
             mean_cell([run.before for run in found.standard[queue]]),
             mean_cell([run.after for run in found.standard[queue]]),
             mean_cell([run.moving_bps / 1e3 for run in found.standard[queue]]),
-            mean_cell([run.resident_bps / 1e3 for run in found.standard[queue]]),
+            mean_cell([float(np.mean(run.residents_after_bps)) / 1e3 for run in found.standard[queue]]),
             mean_cell([run.residents_bps / 1e3 for run in found.standard[queue]]),
+            mean_cell([run.resident_period_s for run in found.standard[queue]]),
+            mean_cell([run.moving_period_s for run in found.standard[queue]]),
         )
         for queue in QUEUES
     ]
@@ -136,9 +140,11 @@ def _standard(found: Evidence) -> Table:
         "shortest queue of the run [pkt]",
         "mean queue from A to B [pkt]",
         "mean queue of the 3 s after B [pkt]",
-        "moving host, 10 s after handoffs [kbit/s]",
-        "first resident, 10 s after handoffs [kbit/s]",
+        "a moving host, 10 s after handoffs [kbit/s]",
+        "a resident, 10 s after handoffs [kbit/s]",
         "a resident over 200 s [kbit/s]",
+        "half of the residents back off together, after a handoff [s]",
+        "half of the moving hosts back off together, after a handoff [s]",
     )
     return Table("Figs. 10, 11 and 14: means over the runs, with 95 % intervals", headings, rows)
 
@@ -147,9 +153,14 @@ def _cases(sweep: Sweep) -> Table:
     rows: list[Row] = [
         (
             f"{gap:g}",
-            *(mean_cell([run.mean_bps / 1e3 for run in sweep.planned[gap, queue]]) for queue in QUEUES),
             *(
-                mean_cell([run.deviations_bps[0] / 1e3 for run in sweep.planned[gap, queue]])
+                mean_cell([float(np.mean(run.means_bps)) / 1e3 for run in sweep.planned[gap, queue]])
+                for queue in QUEUES
+            ),
+            *(
+                mean_cell(
+                    [float(np.mean(run.deviations_bps, axis=0)[0]) / 1e3 for run in sweep.planned[gap, queue]]
+                )
                 for queue in QUEUES
             ),
             *(mean_cell([run.lost for run in sweep.planned[gap, queue]]) for queue in QUEUES),
@@ -172,15 +183,14 @@ def _cases(sweep: Sweep) -> Table:
 
 
 def _deviations(sweep: Sweep) -> Table:
-    over_cases = {queue: claims_plan.spread(claims_plan.throughputs(sweep, queue)) for queue in QUEUES}
     rows: list[Row] = [
         (
             f"windows of {window:g} s",
-            *(mean_cell(claims_plan.deviations(sweep, queue, window)) for queue in QUEUES),
+            *(mean_cell(claims_plan.over_time(sweep, queue, window)) for queue in QUEUES),
         )
         for window in DEVIATION_WINDOWS_S
     ]
-    rows.append(("the cases", *(mean_cell(over_cases[queue]) for queue in QUEUES)))
+    rows.append(("the cases", *(mean_cell(claims_plan.over_cases(sweep, queue)) for queue in QUEUES)))
     headings = ("standard deviation over", "RED, printed 60 [kbit/s]", "M-RED, printed 37 [kbit/s]")
     return Table("Figs. 16 and 17: the deviation by what it is taken over", headings, rows)
 

@@ -70,7 +70,9 @@ class Reading:
     """R5: what becomes of a priority packet at a full queue."""
 
     def __str__(self) -> str:
-        gap = "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart" if self.gap_s else "together"
+        gap = (
+            "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart" if self.gap_s else "together"
+        )
         deviation = "the cases" if self.deviation_s is None else f"windows of {self.deviation_s:g} s"
         mred = ", ".join(
             f"{name} = {str(getattr(self, name)).lower()}"
@@ -81,8 +83,9 @@ class Reading:
             f"{self.residents} residents ({self.residents_fig9} in fig. 9), {self.measured} measured; thresholds "
             f"{self.thresholds[0]}/{self.thresholds[1]} ({self.thresholds_fig9[0]}/{self.thresholds_fig9[1]} in "
             f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}, stay for {self.stay:g} of the time between visits, "
-            f"old cell {self.old_cell}; RED {'' if self.gentle else 'not '}gentle, wait {'on' if self.wait else 'off'}, "
-            f"P_max {self.max_p:g}; TCP of {self.profile}; deviation over {deviation}; M-RED: {mred or 'its defaults'}"
+            f"old cell {self.old_cell}; RED {'' if self.gentle else 'not '}gentle, "
+            f"wait {'on' if self.wait else 'off'}, P_max {self.max_p:g}; TCP of {self.profile}; "
+            f"deviation over {deviation}; M-RED: {mred or 'its defaults'}"
         )
 
 

@@ -89,6 +89,10 @@ def _means(found: Evidence) -> Table:
             mean_cell([one.cutting for one in found.one[queue]]),
             mean_cell([three.goodput_bps / 1e3 for three in found.three[queue]]),
             mean_cell([three.residents_bps / 1e3 for three in found.three[queue]]),
+            mean_cell([three.lost_moving for three in found.three[queue]]),
+            mean_cell([three.lost_residents for three in found.three[queue]]),
+            mean_cell([three.calm_queue for three in found.three[queue]]),
+            mean_cell([three.deviation for three in found.three[queue]]),
         )
         for queue in QUEUES
     ]
@@ -96,9 +100,13 @@ def _means(found: Evidence) -> Table:
         "queue",
         "received 9.5 to 13 s [pkt]",
         "lost 10 to 11 s [pkt]",
-        "flows that cut",
+        "flows that cut within 1 s",
         "moving host over 40 s [kbit/s]",
         "residents over 40 s [kbit/s]",
+        "moving host, lost within 1 s of three handoffs [pkt]",
+        "residents, lost within 1 s of three handoffs [pkt]",
+        "mean queue between handoffs [pkt]",
+        "standard deviation of the queue [pkt]",
     )
     return Table("Means over the runs, with 95 % intervals", headings, rows)
 
@@ -109,14 +117,16 @@ def _synchronised(found: Evidence) -> Table:
             figures.NAMES[queue],
             mean_cell([run.cutting for run in found.one[queue]]),
             mean_cell([run.together for run in found.one[queue]]),
+            mean_cell([run.together_calm for run in found.one[queue]]),
             mean_cell([run.correlation for run in found.one[queue]]),
         )
         for queue in QUEUES
     ]
     headings = (
         "queue",
-        "flows that cut at the handoff",
-        "most that cut within one round trip, 3 s",
+        "flows that cut within 1 s of the handoff",
+        "most that cut within one round trip, 3 s after it",
+        "most residents that cut within one round trip, 3 s before it",
         "window correlation, 3 s [1]",
     )
     return Table("Synchronisation: backing off together, and windows in step", headings, rows)
