@@ -150,9 +150,7 @@ def test_overall_fails_where_the_residents_starve() -> None:
 
     assert overall(1.1e6)["verdict"] == "holds"
     starved = overall(0.3e6)
-    assert (
-        starved["goodput of the residents together, MBLUE minus RED"] == starved["verdict"] == "contradicted"
-    )
+    assert starved["goodput of all flows, MBLUE minus RED"] == starved["verdict"] == "contradicted"
 
 
 def test_sync_fails_where_the_residents_back_off_together_before_the_handoff() -> None:

@@ -393,8 +393,8 @@ FIG14 = "TODO"
 def _overall(found: Evidence) -> Claim:
     return Claim(
         "mblue.overall",
-        "With three handoffs in 40 s MBLUE loses fewer packets of the moving host and of the residents at handoffs than "
-        "RED, the throughput of all flows together is higher, and the queue is more stable.",
+        "With three handoffs in 40 s MBLUE loses fewer packets of the moving host and of the residents at handoffs "
+        "than RED, the throughput of all flows together is higher, and the queue is more stable.",
         (
             Measure(
                 "packets of the moving host lost within 1 s of handoffs, MBLUE minus RED",
