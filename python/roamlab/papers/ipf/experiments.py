@@ -257,7 +257,9 @@ def _scenario(
         flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), reading, mover.start))
     data |= {"hosts": hosts, "flows": flows}
     data["run"] |= {"duration": f"{round(span_s)} s", "profile": reading.profile}
-    data["cells"]["bs2"]["queue"] = queue
+    # Section IV-A prints the beacons' period; the phase in which a host meets them is drawn.
+    data["mobility"]["tb_mode"] = "uniform"
+    data["cells"][NEW]["queue"] = queue
     data["record"] |= record or {}
     return Scenario.from_dict(data, f"ipf/{name}").set_all(changes)
 
