@@ -13,7 +13,7 @@ import numpy as np
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.papers.reporting import NS2, STARTS, headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import STARTS, headline, mean_cell, origin, readings_table, write_csv
 from roamlab.papers.runs import Batch
 from roamlab.showing.page import Row, Table
 from roamlab.showing.report import Assumption, Parameter, Report
@@ -218,19 +218,33 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "when the hosts of figs. 10 to 14 come",
-        "each away and visiting in turn, T/(2n+1) each; hosts evenly apart; all together run too",
-        "A10: the first host of fig. 15 does so, and its uniform case spaces hosts almost evenly",
+        "all together, at T/(2n+1) times 1, 3, 5 and so on; 1 s apart and evenly apart run too",
+        '"five MHs, which visit the new BS a total of five times", "at each visit of the MHs"; A10 for the times',
     ),
     Assumption(
-        "how long hosts stay in figs. 16 and 17",
-        "300/7 s",
-        "A10: equal stays in either cell fit the visits printed",
+        "how long a visit lasts",
+        "half of the time between two visits of a host; a quarter and three quarters run too",
+        "A10: the paper does not say",
     ),
-    NS2,
+    Assumption(
+        "which connection already present",
+        "all residents, their mean; the first alone too",
+        "figs. 14, 16 and 17 show one and do not say which",
+    ),
+    Assumption(
+        "beacons",
+        "each 50 ms, in a phase drawn for each run",
+        "section IV-A prints the period",
+    ),
+    Assumption(
+        "TCP, RTO floor",
+        "profile ns2-2009, 1 s; 200 ms run too",
+        "no simulator is named; the manuscript is of February 2004, when ns-2's floor was 1 s",
+    ),
     Assumption(
         "RED",
-        "not gentle, ns-2's `wait`, packets, P_max 0.02; the spacing of 1993 and a P_max of 0.1 run too",
-        "the paper drops every arrival above TH_max and prints P_max; the rest is ns-2's default, whose P_max is 0.1",
+        "not gentle, ns-2's `wait`, packets, P_max 0.02; gentle, the spacing of 1993 and a P_max of 0.1 run too",
+        "the paper drops every arrival above TH_max and prints P_max; ns-2's defaults are gentle and 0.1",
     ),
     Assumption(
         "M-RED: R1 to R5",
@@ -240,8 +254,8 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "old cell",
-        "one for all moving hosts, drop-tail of 300",
-        "fig. 8 shows two cells; with this limit each host's window is full, as the paper assumes for its burst",
+        "one for all moving hosts, drop-tail of 300; one for each host run too",
+        "fig. 8 shows two cells and one moving host",
     ),
     Assumption(
         "old base station's buffer",
@@ -256,7 +270,7 @@ _ASSUMPTIONS = (
     STARTS,
     Assumption(
         "the deviation of figs. 16 and 17",
-        "over the seven cases; over time, by the window, as a curve",
+        "over the seven cases, of each resident; over time, by the window, as a curve",
         'the paper prints 60 and 37 kbit/s for "the handoff cases" and does not say what they are taken over',
     ),
 )

@@ -164,8 +164,8 @@ def fig16(sweep: Sweep) -> Claim:
             _about(60, sweep, "red"),
         ),
         reading=str(sweep.reading),
-        why="With uniform arrivals a resident gets a few kbit/s less; no rerun has isolated the cause. The cases differ "
-        f"little. {_by_window(sweep, 'red')}",
+        why="With uniform arrivals a resident gets a few kbit/s less; no rerun has isolated the cause. The cases "
+        f"differ little. {_by_window(sweep, 'red')}",
     )
 
 

@@ -163,12 +163,12 @@ _ASSUMPTIONS = (
     NS2,
     Assumption(
         "BLUE: does a random drop raise P_m?",
-        "no; yes run too",
+        "no",
         "the prose says overflow, eq. 3 says any drop, which feeds back on itself",
     ),
     Assumption(
         "marked packet at a full MBLUE queue",
-        "rejected and counted; push-out run too",
+        "rejected and counted",
         '"does not drop" is impossible there',
     ),
     Assumption(
@@ -177,9 +177,19 @@ _ASSUMPTIONS = (
         "the paper does not say (B3)",
     ),
     Assumption(
+        "freeze time",
+        "1 ms; 10 and 90 ms run too",
+        'table III prints 1 ms; section III.B says "basically based on RTT periods"',
+    ),
+    Assumption(
         "RED",
-        "not gentle, ns-2's `wait`, packets",
+        "not gentle, ns-2's `wait`, packets; gentle and a P_max of 0.1 run too",
         "the paper drops every arrival above TH_max; the rest is ns-2's default",
+    ),
+    Assumption(
+        "how long a visit of figs. 13 to 15 lasts",
+        "half of the time between two visits",
+        "A10: the paper does not say",
     ),
     Assumption(
         "what waits in the buffer",
@@ -200,7 +210,9 @@ _ASSUMPTIONS = (
     ),
     STARTS,
     Assumption(
-        "old cell", "empty but for the moving host, drop-tail of 120", "the paper shows the new cell only"
+        "old cell",
+        "empty but for the moving host, drop-tail of 120; the compared queue there run too",
+        "the queues are compared at the new base station",
     ),
     Assumption(
         "signalling",
