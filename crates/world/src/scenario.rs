@@ -269,7 +269,8 @@ pub struct FlowSpec {
     /// How much later each flow of a group starts, and stops, than the one before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Duration>,
-    /// Where its data comes from and where it goes; of a group also patterns with `*`: the nodes that match take turns.
+    /// Where its data comes from and where it goes: a node, a host, or a base station by the name of its cell. Of a group
+    /// also patterns with `*`: the nodes that match take turns.
     #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
     /// Another such flow goes back, `NAME-back`: the other direction of a call.
