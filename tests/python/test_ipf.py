@@ -40,7 +40,9 @@ def test_all_hosts_visit_together_unless_a_reading_spreads_them() -> None:
         assert of_host == pytest.approx([stay * part for part in (1, 3, 5, 7, 9)])
     evenly = experiments.visits(5, 5, 200.0, None)
     assert all(leaves - comes == pytest.approx(stay) for mover in evenly for comes, leaves in mover.visits)
-    comes = sorted(at for of_host in evidence.visits(experiments.Reading(gap_s=None)) for at in of_host)
+    comes = sorted(
+        at for of_host in evidence.visits(experiments.Reading(gap="evenly apart")) for at in of_host
+    )
     assert np.diff(comes) == pytest.approx(np.full(24, 2 * stay / 5))
     short, *_ = experiments.visits(5, 5, 200.0, stay=0.25)
     assert {round(leaves - comes, 6) for comes, leaves in short.visits} == {round(stay / 2, 6)}

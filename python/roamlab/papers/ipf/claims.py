@@ -337,7 +337,9 @@ def _fig14(found: Evidence) -> Claim:
             ),
         ),
         reading=str(found.reading),
-        why="FIG14TODO",
+        why="Residents gain, for M-RED drops fewer of their packets. Moving hosts do not: five windows overflow "
+        "M-RED's queue, which loses as many forwarded packets as RED drops. If priority packets push others out"
+        " (R5), hardly any is lost, the moving hosts gain and the residents lose.",
     )
 
 

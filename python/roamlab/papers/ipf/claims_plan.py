@@ -122,8 +122,12 @@ def over_time(sweep: Sweep, queue: str, window_s: float) -> list[float]:
 
 def deviations(sweep: Sweep, queue: str) -> list[float]:
     """Run by run: the standard deviation of a resident's throughput, taken over what the reading says, in kbit/s."""
-    window = sweep.reading.deviation_s
-    return over_cases(sweep, queue) if window is None else over_time(sweep, queue, window)
+    over = sweep.reading.deviation
+    return (
+        over_cases(sweep, queue)
+        if over == "cases"
+        else over_time(sweep, queue, float(over.removesuffix(" s")))
+    )
 
 
 def _by_window(sweep: Sweep, queue: str) -> str:
@@ -135,7 +139,7 @@ def _by_window(sweep: Sweep, queue: str) -> str:
 
 
 def _over(reading: Reading) -> str:
-    return "the cases" if reading.deviation_s is None else f"windows of {reading.deviation_s:g} s"
+    return "the cases" if reading.deviation == "cases" else f"windows of {reading.deviation}"
 
 
 def _about(kbps: float, sweep: Sweep, queue: str) -> Measure:

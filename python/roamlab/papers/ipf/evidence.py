@@ -12,6 +12,7 @@ from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
     DEFAULT,
+    GAPS,
     GAPS_S,
     HOST_COUNTS,
     HOSTS,
@@ -114,7 +115,7 @@ def alternative_runs(runs: int) -> int:
 
 def visits(reading: Reading = DEFAULT) -> list[list[float]]:
     """When each host comes to the cell in the standard case, in s."""
-    movers = experiments.visits(VISITS, HOSTS, SPAN_S, reading.gap_s, reading.stay)
+    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay)
     return [[comes for comes, _ in mover.visits] for mover in movers]
 
 

@@ -40,16 +40,16 @@ class Reading:
     thresholds_fig9: tuple[int, int] = (80, 160)
     min_rto: str = "1 s"
     """Floor of TCP's retransmission timeout: 1 s in ns-2 before October 2004 and in RFC 2988; 200 ms in ns-2 since."""
-    gap_s: float | None = 0.0
-    """A10: how far apart the hosts come; None: evenly over the time between two visits of one of them."""
+    gap: str = "together"
+    """A10: how far apart the hosts come, of `GAPS`; "evenly apart" over the time between two visits of one of them."""
     stay: float = 0.5
     """A10: how long a visit lasts, as a share of the time from one visit of a host to its next."""
     old_cell: str = "shared"
     """Whether moving hosts come from one cell ("shared"), or each from a cell of its own ("own")."""
     measured: str = "all"
     """Figs. 14, 16 and 17: which resident is "a TCP connection already present": "all" (mean), "first" or "last"."""
-    deviation_s: float | None = None
-    """Figs. 16 and 17: the deviation is taken over windows so long; None: over the seven cases."""
+    deviation: str = "cases"
+    """Figs. 16 and 17: the deviation is taken over the seven "cases", or over windows of "1 s", "5 s" or "20 s"."""
     gentle: bool = False
     """R8: whether RED's drop probability rises from P_max to 1 between TH_max and twice TH_max, or jumps to 1."""
     wait: bool = True
@@ -70,10 +70,6 @@ class Reading:
     """R5: what becomes of a priority packet at a full queue."""
 
     def __str__(self) -> str:
-        gap = (
-            "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart" if self.gap_s else "together"
-        )
-        deviation = "the cases" if self.deviation_s is None else f"windows of {self.deviation_s:g} s"
         mred = ", ".join(
             f"{name} = {str(getattr(self, name)).lower()}"
             for name in MRED
@@ -82,12 +78,15 @@ class Reading:
         return (
             f"{self.residents} residents ({self.residents_fig9} in fig. 9), {self.measured} measured; thresholds "
             f"{self.thresholds[0]}/{self.thresholds[1]} ({self.thresholds_fig9[0]}/{self.thresholds_fig9[1]} in "
-            f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}, stay for {self.stay:g} of the time between visits, "
-            f"old cell {self.old_cell}; RED {'' if self.gentle else 'not '}gentle, "
+            f"fig. 9); RTO floor {self.min_rto}; hosts come {self.gap} and stay for {self.stay:g} of the time between "
+            f"visits, old cell {self.old_cell}; RED {'' if self.gentle else 'not '}gentle, "
             f"wait {'on' if self.wait else 'off'}, P_max {self.max_p:g}; TCP of {self.profile}; "
-            f"deviation over {deviation}; M-RED: {mred or 'its defaults'}"
+            f"deviation over {self.deviation}; M-RED: {mred or 'its defaults'}"
         )
 
+
+GAPS: dict[str, float | None] = {"together": 0.0, "1 s apart": 1.0, "evenly apart": None}
+"""The time between hosts in s, by its name in a reading; None: the time between two visits over the hosts."""
 
 MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max", "forwarded_at_full")
 """M-RED's parameters in a reading (R1 to R5)."""
@@ -98,8 +97,8 @@ READINGS: dict[str, Reading] = {
     "9 residents (7 in fig. 9)": Reading(residents=9, residents_fig9=7),
     "thresholds 80/160 (100/200 in fig. 9)": Reading(thresholds=(80, 160), thresholds_fig9=(100, 200)),
     "RTO floor 200 ms": Reading(min_rto="200 ms"),
-    "hosts 1 s apart": Reading(gap_s=1.0),
-    "hosts evenly apart": Reading(gap_s=None),
+    "hosts 1 s apart": Reading(gap="1 s apart"),
+    "hosts evenly apart": Reading(gap="evenly apart"),
     "hosts stay for a quarter": Reading(stay=0.25),
     "hosts stay for three quarters": Reading(stay=0.75),
     "an old cell for each host": Reading(old_cell="own"),
@@ -150,7 +149,7 @@ class Mover:
 
 
 def visits(
-    count: int, hosts: int, span_s: float, gap_s: float | None = DEFAULT.gap_s, stay: float = DEFAULT.stay
+    count: int, hosts: int, span_s: float, gap_s: float | None = 0.0, stay: float = DEFAULT.stay
 ) -> list[Mover]:
     """A10: a host visits at span/(2·count + 1) times 1, 3, 5 and so on, as fig. 15's first host does.
 
@@ -289,7 +288,7 @@ def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> 
     detailed = (count, hosts) == (VISITS, HOSTS)
     return _scenario(
         f"{hosts} hosts, {count} visits, {queue}",
-        visits(count, hosts, SPAN_S, reading.gap_s, reading.stay),
+        visits(count, hosts, SPAN_S, GAPS[reading.gap], reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,
@@ -317,7 +316,7 @@ def unmarked(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S, reading.gap_s, reading.stay),
+        visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,

@@ -42,9 +42,13 @@ AXES = (
         "R6: both are printed near it",
     ),
     Axis(
-        "gap_s",
+        "gap",
         "hosts come",
-        (Value("together", 0.0), Value("1 s apart", 1.0), Value("evenly apart", None, 0.5)),
+        (
+            Value("together", "together"),
+            Value("1 s apart", "1 s apart"),
+            Value("evenly apart", "evenly apart", 0.5),
+        ),
         "A10: five visits in all, each one of the MHs; over how many seconds is not said",
     ),
     Axis(
@@ -66,9 +70,14 @@ AXES = (
         "figs. 14, 16 and 17 show one of seven and do not say which",
     ),
     Axis(
-        "deviation_s",
+        "deviation",
         "deviation over",
-        (Value("cases", None), Value("1 s", 1.0, 0.5), Value("5 s", 5.0, 0.5), Value("20 s", 20.0, 0.5)),
+        (
+            Value("cases", "cases"),
+            Value("1 s", "1 s", 0.5),
+            Value("5 s", "5 s", 0.5),
+            Value("20 s", "20 s", 0.5),
+        ),
         "figs. 16 and 17: what the printed 60 and 37 kbit/s are taken over is not said",
     ),
     Axis(
