@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from conftest import check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.records import QueueTrace
+from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
 
@@ -227,6 +229,39 @@ def test_the_deviation_over_cases_is_that_of_each_resident() -> None:
     }
     sweep = evidence.Sweep(experiments.DEFAULT, {}, planned)
     assert claims_plan.deviations(sweep, "red") == [pytest.approx(np.std(range(7), ddof=1))]
+
+
+def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, claims.Claim]:
+    """Claims on the standard case, from five runs."""
+    batch = Batch()
+    found = evidence.evidence(batch, reading, 5)
+    batch.make(store, threads=2)
+    point = claims._standard_use(found)
+    decided = {
+        claim.id: claim for claim in (claims._fig9(found), claims._fig11(found), claims._period(found))
+    }
+    return {name: decided[f"ipf.{name}"] for name in ids} | {
+        "gain": replace(decided["ipf.fig11"], measures=(point,))
+    }
+
+
+def test_the_gain_needs_hosts_that_come_together(tmp_path: Path) -> None:
+    together = _decided(experiments.DEFAULT, tmp_path, "period")
+    apart = _decided(experiments.READINGS["hosts 1 s apart"], tmp_path, "period")
+    assert together["gain"].verdict == together["period"].verdict == "holds"
+    assert apart["gain"].verdict == apart["period"].verdict == "undecided"
+    assert abs(apart["gain"].measures[0].measured.effect) < 0.05
+
+
+def test_fig_11_holds_where_red_is_gentle(tmp_path: Path) -> None:
+    gentle = _decided(experiments.READINGS["RED gentle"], tmp_path, "fig11")
+    assert {measure.verdict for measure in gentle["fig11"].measures} == {"holds"}
+    assert gentle["gain"].verdict == "holds"
+
+
+def test_fig_9_holds_with_a_p_max_of_0_1_and_drops_of_1993(tmp_path: Path) -> None:
+    reading = experiments.READINGS["P_max 0.1, RED of 1993"]
+    assert _decided(reading, tmp_path, "fig9")["fig9"].verdict == "holds"
 
 
 def test_one_run_is_drawn_though_its_interval_has_no_end(tmp_path: Path) -> None:

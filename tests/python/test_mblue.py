@@ -206,6 +206,23 @@ def test_what_fig_12_says_of_the_papers_axis_is_that_of_runs(tmp_path: Path) -> 
     assert claims._fig12(found[names[1]]).verdict != "holds"
 
 
+def test_mblue_starves_the_residents_unless_the_freeze_time_is_a_round_trip(tmp_path: Path) -> None:
+    batch = Batch()
+    found = {
+        freeze: evidence.evidence(batch, experiments.Reading(freeze_time=freeze), 12)
+        for freeze in ("1 ms", "90 ms")
+    }
+    batch.make(tmp_path, threads=2)
+
+    def residents(freeze: str, queue: str) -> float:
+        return float(np.mean([run.residents_bps for run in found[freeze].three[queue]]))
+
+    assert residents("1 ms", "mblue") < 0.7 * residents("1 ms", "red")
+    assert residents("90 ms", "mblue") > 0.9 * residents("90 ms", "red")
+    assert claims._fig14(found["1 ms"]).verdict != "holds"
+    assert claims._fig14(found["90 ms"]).verdict == "holds"
+
+
 def test_mean_and_spread_of_a_queue_are_weighted_by_time() -> None:
     trace = QueueTrace(
         np.array([0.0, 1.0, 4.0, 5.0]),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
     from roamlab.scenarios.scenario import Scenario
 
-RUNS = 60
+RUNS = 100
 
 
 def example() -> Scenario:
