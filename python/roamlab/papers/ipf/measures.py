@@ -164,7 +164,7 @@ AROUND_S = np.arange(-5.0, 15.0, WINDOW_S)
 @reads(
     deliveries="time_ns flow fresh",
     drops="place forwarded",
-    flows="flow delivered_bytes timeouts",
+    flows="flow timeouts",
     links="link forwarded_pkts busy_ns",
     queue="time_ns queue packets average probability forwarded",
     releases="time_ns host forwarded",
