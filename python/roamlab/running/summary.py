@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput
-from roamlab.records import experience, metrics
+from roamlab.records import experience, metrics, slow
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.records.tables import TABLES
@@ -48,6 +48,7 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "mos": ("deliveries",),
     "page_load_s": ("units",),
     "rebuffering_ratio": ("units",),
+    "slow_s": ("deliveries", "packets"),
     "goodput_bps": (),
     "jain": (),
     "synchronisation": ("deliveries", "tcp"),
@@ -68,6 +69,7 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "jitter_s": ("s", experience.jitter_s),
     "mos": ("1", lambda results, flow: experience.voice(results, flow).mos),
     "page_load_s": ("s", experience.mean_page_load_s),
+    "slow_s": ("s", slow.slow_s),
     "rebuffering_ratio": ("1", lambda results, flow: experience.player(results, flow).ratio),
 }
 
