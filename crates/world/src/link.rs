@@ -332,7 +332,7 @@ impl Links {
     fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
-            0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
+            0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
             ns => Duration::from_nanos(size.0 * u64::from(ns)),
         };
         link.busy += transmission;

@@ -86,6 +86,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "reason": "why",
             "flow": _FLOW,
             "seq": "sequence number in segments",
+            "sent_ns": "when it was sent; all copies of a packet have the same",
             "serial": _SERIAL,
             "forwarded": "true: it carried the mark of a forwarded packet",
             "cause": _OWN + "; -1 for `copy-released`, which loses nothing",
@@ -246,6 +247,7 @@ KINDS: dict[str, str] = {
     "on-air": "root: a host of 802.11 hears a beacon, or has heard none, or no acknowledgement, from its cell",
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
+    "link-outage": "root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later",
     "delayed-message": "root: a fault of the scenario holds a message back",
     "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the "
     "sender waits, or than those sent after it",

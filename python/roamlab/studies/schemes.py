@@ -104,7 +104,7 @@ def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], fo
         (
             name,
             *(
-                Measured(student(found[name, application, quantity.name]))
+                Measured(quantity.mean(found[name, application, quantity.name]))
                 for application, quantity in columns
             ),
         )
@@ -116,7 +116,7 @@ def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], fo
 
 def _as_data(name: str, application: str, quantity: Quantity, found: Found) -> dict[str, Any]:
     values = found[name, application, quantity.name]
-    mean = student(values)
+    mean = quantity.mean(values)
     several = len(values) > 1
     return {
         "scheme": name,
