@@ -49,10 +49,11 @@ def roamlab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Capt
 
 
 _VALUES = {
-    "moby": {"moby.swims": [-1.0, -2.0, -1.5], "moby.<dives>": [1.0, 2.0, 1.5]},
-    "kon": {"kon.drifts": [-1.0, 1.0]},
+    "moby": {"moby.swims": [-1.0, -2.0, -1.5, -1.6, -1.4], "moby.<dives>": [1.0, 2.0, 1.5, 1.6, 1.4]},
+    "kon": {"kon.drifts": [-1.0, 1.0, 0.5, -0.5, 0.1]},
 }
 """Of two papers, each claim with the values that decide it: they should be above 0."""
+_TALLY = "2 results: 1 contradicted, 1 undecided; 1 inventory claim: 1 holds."
 
 
 @pytest.fixture
@@ -64,7 +65,14 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Session]]:
         def reproduce(session: Session) -> Report:
             asked.append((name, session))
             found = [
-                Claim(of, f"{of} & more", (Measure("depth", stats.student(values), "m", greater()),), "", "")
+                Claim(
+                    of,
+                    f"{of} & more",
+                    (Measure("depth", stats.student(values), "m", greater()),),
+                    "",
+                    "",
+                    kind="inventory" if "dives" in of else "result",
+                )
                 for of, values in _VALUES[name].items()
             ]
             return Report(f"The {name}", f"By {name}, 1851", "", found, [], [], [], [], [])
@@ -100,10 +108,10 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
         ("kon", 30, 2),
         ("moby", 30, 2),
     ]
-    assert "3 claims: 1 holds, 1 contradicted, 1 undecided." in found.out
+    assert _TALLY in found.out
     assert "report: out/all/index.html" in found.out
     page = Path("out/all/index.html").read_text(encoding="utf-8")
-    assert "2 papers, 3 claims: 1 holds, 1 contradicted, 1 undecided." in page
+    assert f"2 papers, {_TALLY}" in page
     assert 'href="moby/report.html#moby.swims"' in page
     assert "moby.&lt;dives&gt; &amp; more" in page
     assert page.count("contradicted in all 200 settings") == 1
@@ -117,10 +125,13 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert 'id="moby.swims"' in report
     assert report.count("contradicted in all 200 settings") == 1
     data = json.loads(Path("out/all/index.json").read_text(encoding="utf-8"))
-    assert data["counts"] == {"claims": 3, "holds": 1, "contradicted": 1, "undecided": 1}
-    assert [(paper["paper"], paper["counts"]["claims"]) for paper in data["papers"]] == [
+    assert data["counts"] == {
+        "result": {"claims": 2, "holds": 0, "contradicted": 1, "undecided": 1},
+        "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
+    }
+    assert [(paper["paper"], paper["counts"]["result"]["claims"]) for paper in data["papers"]] == [
         ("kon", 1),
-        ("moby", 2),
+        ("moby", 1),
     ]
     claims = {claim["id"]: claim for claim in data["claims"]}
     swims = claims["moby.swims"]

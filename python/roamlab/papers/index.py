@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
@@ -12,14 +11,13 @@ from roamlab.base.output import refuse_foreign, whole_folder
 from roamlab.papers import reproducing
 from roamlab.papers.robustness import known
 from roamlab.showing import report
-from roamlab.statistics.claims import VERDICTS, write_json
+from roamlab.statistics.claims import counts, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from roamlab.showing.report import Chapter
-    from roamlab.statistics.claims import Claim
 
 STUDY = "`roamlab study schemes`"
 """What compares all schemes beyond any one paper."""
@@ -66,12 +64,6 @@ def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool])
     return report.Chapter(
         name, found.title, found.paper, found.headline, found.claims, found.robustness, found.searched
     )
-
-
-def counts(claims: Sequence[Claim]) -> dict[str, int]:
-    """How many claims there are, and how many of each verdict."""
-    of = Counter(claim.verdict for claim in claims)
-    return {"claims": len(claims), **{verdict: of[verdict] for verdict in VERDICTS}}
 
 
 def as_data(chapters: Sequence[Chapter]) -> dict[str, Any]:

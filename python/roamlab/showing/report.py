@@ -11,7 +11,8 @@ from roamlab.showing import cards, page
 from roamlab.showing.chart import outcome
 from roamlab.showing.chart_svg import svg
 from roamlab.showing.page import Table
-from roamlab.statistics.claims import NOT_SEARCHED
+from roamlab.statistics.claims import NOT_SEARCHED, tally
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,9 +131,11 @@ def write(report: Report, path: Path) -> None:
     path.write_text(page.html(report.title, _body(report)), encoding="utf-8")
 
 
-_RULE = """<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
-the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>. In the
-drawings the claimed range is the grey ground, the measured effect the point, and its interval the line.</p>
+_RULE = f"""<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
+the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise, and with fewer than {LEAST}
+runs, it is <b>undecided</b>. <b>Results</b> are what the paper found by simulation; <b>inventory</b> says that a part
+exists and does what its algorithm says, and does not count as a result. In the drawings the claimed range is the grey
+ground, the measured effect the point, and its interval the line.</p>
 """
 
 
@@ -305,7 +308,7 @@ def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str
     )
     text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
-    headline = f"{len(chapters)} papers, {cards.tally(every)}"
+    headline = f"{len(chapters)} papers, {tally(every)}."
     body = (
         f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}<p>{beside}</p>'
         f"{_RULE}{parts}"

@@ -15,7 +15,8 @@ from roamlab.base.quantities import number, scale
 from roamlab.running.executor import LocalPool
 from roamlab.running.summary import Measurement
 from roamlab.showing import terminal
-from roamlab.statistics.stopping import LEAST, Until
+from roamlab.statistics.stats import LEAST
+from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute

@@ -72,6 +72,7 @@ def _alg(anatomy: Anatomy) -> Claim:
                 at_most(0),
             ),
         ),
+        kind="inventory",
         reading="25 handoffs in 200 s; M-RED draws from the stream that RED would draw from",
         why="Ordinary packets take RED's own code with the queue length of ordinary packets, which is the queue's own "
         "when nothing is marked; a priority packet takes no draw.",
@@ -107,6 +108,7 @@ def _arq(anatomy: Anatomy) -> Claim:
                 greater(),
             ),
         ),
+        kind="inventory",
         reading="one transfer alone; without acknowledgement the base station keeps the last 64 packets that it sent",
         why="Copies that the host has already come before the packets that it lacks, and each makes it repeat its last "
         "ACK: three of them look like a loss.",
@@ -156,6 +158,7 @@ def _police(anatomy: Anatomy) -> Claim:
                 at_least(1),
             ),
         ),
+        kind="inventory",
         reading="a resident's correspondent marks all that it sends",
         why="The agent at the edge takes a mark from the core for foreign, whether it comes bare or in the sender's or "
         "the home agent's tunnel; with policing off the sender would get all the protection that a handoff gets.",

@@ -74,6 +74,7 @@ def fig15(schedules: dict[float, list[Schedule]]) -> Claim:
                 at_most(0.1),
             ),
         ),
+        kind="inventory",
         reading='"7 different inter-handoff arrival times" with 20 s among them: 0, 1, 2, 3, 4, 5, 20 s; a host stays '
         "300/7 s in either cell",
         why="Hosts move by the plan, and the old base station forwards what it holds when it has learnt of the move: "

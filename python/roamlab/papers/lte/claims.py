@@ -13,7 +13,7 @@ from roamlab.papers.lte import model, modelfit
 from roamlab.papers.lte.evidence import PEAKS
 from roamlab.papers.lte.experiments import TARGETS
 from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less
-from roamlab.statistics.stats import Interval, exact, largest, paired, proportion, student, unpaired
+from roamlab.statistics.stats import Interval, exact, largest, paired, share_interval, student, unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ CURVE = range(8, 101, 2)
 def _more_often(what: str, often: int, seldom: int) -> Measure:
     """Whether one case is at least as frequent as another: its share of the runs that are either."""
     runs = often + seldom
-    share = proportion(often, runs) if runs else Interval(0.5, 0.0, 1.0, 0)
+    share = share_interval(often, runs) if runs else Interval(0.5, 0.0, 1.0, 0)
     return Measure(what, share, "1", at_least(0.5))
 
 
@@ -49,7 +49,7 @@ def _is(case: Case, runs: Sequence[Handover]) -> list[float]:
 
 def share_of(case: Case, runs: Sequence[Handover]) -> Interval:
     """How often a case occurs."""
-    return proportion(int(sum(_is(case, runs))), len(runs))
+    return share_interval(int(sum(_is(case, runs))), len(runs))
 
 
 def _chart(found: Evidence) -> Claim:
@@ -65,6 +65,7 @@ def _chart(found: Evidence) -> Claim:
                 at_most(0),
             ),
         ),
+        kind="inventory",
         reading=str(found.reading),
         why="Every step is a message that crosses links and queues or a state of its receiver, and the end marker, "
         "which travels among the data to mark their end, is the one that a full queue can drop.",
@@ -116,6 +117,7 @@ def _double(anatomy: Anatomy) -> Claim:
                 greater(),
             ),
         ),
+        kind="inventory",
         reading="standard procedure, X2 over the router",
         why="X2 runs over the router, so a forwarded packet waits in its queue to the source and again in the one to "
         "the target, which is the longer the more windows of 44 share it, up to its limit of 90 packets, or 90 ms.",
@@ -218,7 +220,7 @@ def _fig9(found: Evidence) -> Claim:
     predictive = found.forwarding["predictive", 5]
     timeouts = sum(run.congestion.timeouts for run in standard)
     spurious = sum(run.congestion.spurious for run in standard)
-    share = proportion(spurious, timeouts) if timeouts else Interval(0.5, 0.0, 1.0, 0)
+    share = share_interval(spurious, timeouts) if timeouts else Interval(0.5, 0.0, 1.0, 0)
     return Claim(
         "lte.fig9",
         "Standard: the rise of the round trip makes timeouts spurious; fast path switch: avoids them in part; "
@@ -348,6 +350,7 @@ def _ecn(anatomy: Anatomy) -> Claim:
                 at_most(0),
             ),
         ),
+        kind="inventory",
         reading="every tunnel header ECN-capable, as section V.B has it",
         why="The tunnel's end follows RFC 6040: CE outside goes inwards if the inner header can carry it and costs "
         "the packet if not, after it has used the bottleneck.",

@@ -104,6 +104,7 @@ def _eq1(anatomy: Anatomy) -> Claim:
             )
             for name, (value, tolerance) in found.items()
         ),
+        kind="inventory",
         reading="T_B worst; no buffer; a probe of 64 B each millisecond both ways",
         why="The delays are sums of propagation times, to which simulated messages add only their serialisation, and "
         "for T_loss the spacing of the probes that show it.",
@@ -192,6 +193,7 @@ def _perhost(anatomy: Anatomy) -> Claim:
                 less(),
             ),
         ),
+        kind="inventory",
         reading="buffer of 200 packets",
         why="The buffer is filled by address: whatever the transport, a packet for the host that left waits in it.",
     )
@@ -221,6 +223,7 @@ def _local(anatomy: Anatomy) -> Claim:
                 at_most(1000 + T_N + 1.5),
             ),
         ),
+        kind="inventory",
         reading="beacons and advertisements of random phase",
         why="A beacon each 50 ms bounds the wait and fetches the advertisement on request, which is otherwise sent "
         "at most once a second; 1.5 ms are the serialisation of the seven messages.",
