@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
-from roamlab.papers.ripple.claims import LONG_MS, NAMES, OVERLAPS_MS
-from roamlab.papers.ripple.experiments import DEFAULT, DWELL_NS, HANDOVERS, READINGS, TCPS
+from roamlab.papers.ripple.claims import NAMES
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, READINGS, SOFT_MS, TCPS
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
@@ -86,6 +86,8 @@ def _mechanisms(delays_ms: Sequence[int]) -> dict[str, tuple[Cases, Cases]]:
     return _each([("noBuffer", delay) for delay in delays_ms], [("Buffer", delay) for delay in delays_ms])
 
 
+LONG_MS = [delay for delay in HARD_MS if delay <= -300]
+OVERLAPS_MS = SOFT_MS[1:]
 _FAR = READINGS["correspondent 50 ms"]
 
 EFFECTS = (
@@ -93,9 +95,9 @@ EFFECTS = (
         "dip",
         "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
         _each([("noBuffer", -200)], [("noBuffer", -100)]),
-        "RTO floor 200 ms",
+        "default",
         {
-            "what is in flight at the break is lost": replace(READINGS["RTO floor 200 ms"], in_flight="lost"),
+            "what is in flight at the break is lost": READINGS["in flight lost"],
         },
         (
             Panel(("reno", "noBuffer", -100)),
@@ -240,19 +242,19 @@ def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
         found = gathered[effect.name]
         effects = values(effect, effect.median_of, found[""])
         run = int(np.argsort(effects, kind="stable")[(effects.size - 1) // 2])
-        take = partial(
-            median_handover,
-            flow=FLOW,
-            dwell_ns=DWELL_NS,
-            handovers=HANDOVERS,
-            before_s=effect.before_s,
-            after_s=effect.after_s,
-        )
-        wanted = {}
+        wanted: dict[int, list[Handover]] = {}
         for number, panel in enumerate(effect.panels):
-            scenario = experiments.handovers(*panel.case, effect.readings[panel.without])
-            wanted[number] = (scenario.set("record", record), range(run, run + 1))
-        asked.append((effect, found, run, batch.each(wanted, take)))
+            reading = effect.readings[panel.without]
+            scenario = experiments.handovers(*panel.case, reading, run)
+            take = partial(
+                median_handover,
+                flow=FLOW,
+                turns_ns=experiments.turns_ns(reading, run),
+                before_s=effect.before_s,
+                after_s=effect.after_s,
+            )
+            wanted |= batch.each({number: (scenario.set("record", record), range(run, run + 1))}, take)
+        asked.append((effect, found, run, wanted))
     batch.make(store, threads)
     return [
         Explained(effect, found, run, [handover for (handover,) in panels.values()])
