@@ -70,12 +70,12 @@ def _best(values: Iterable[Values]) -> Values:
     return np.asarray(np.max(list(values), axis=0))
 
 
-def login(found: dict[Case, list[dict[str, int]]]) -> Claim:
-    """Each procedure of section 2.1 is done in each network."""
+def login(found: dict[Case, list[dict[str, int]]], moves: int = HANDOVERS) -> Claim:
+    """Each procedure of section 2.1 is done in each network; `moves`: of the host with streams."""
     asked = (
         ("logins with an address from the anchor", "logged-in", 24, ("planned", "unplanned")),
-        ("temporary tunnels of planned handovers", "temporary-tunnel-started", HANDOVERS, ("planned",)),
-        ("tunnels moved to a new access router", "anchor-path-switched", HANDOVERS, ("unplanned",)),
+        ("temporary tunnels of planned handovers", "temporary-tunnel-started", moves, ("planned",)),
+        ("tunnels moved to a new access router", "anchor-path-switched", moves, ("unplanned",)),
         ("registrations of anchors at the home agent", "home-agent-registered", 25, ("planned", "unplanned")),
         ("ends of sessions", "logged-out", 1, ("planned", "unplanned")),
         ("idle hosts that were paged", "host-paged", 1, ("planned", "unplanned")),

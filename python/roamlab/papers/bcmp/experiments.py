@@ -130,6 +130,8 @@ READINGS: dict[str, Reading] = {
     "film mpeg4-high": Reading(film="mpeg4-high"),
     "air of a cell": Reading(air="of a cell"),
     "download alone": Reading(beside="nothing"),
+    "a total of 100, download alone": Reading(dwell_ms=2006, beside="nothing"),
+    "the same, ns-2 of 2001": Reading(dwell_ms=2006, beside="nothing", profile="ns2-2001"),
 }
 
 

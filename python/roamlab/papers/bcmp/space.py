@@ -149,7 +149,7 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     """One run of all procedures; no and planned handovers in the tree, with a variant of each kind."""
     procedures = evidence.procedures(batch, runs[:1], reading)
     still = evidence.still(batch, runs, reading)
-    return lambda: [claims.login(procedures), claims.nomove(still, str(reading))]
+    return lambda: [claims.login(procedures, reading.moves), claims.nomove(still, str(reading))]
 
 
 SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside)

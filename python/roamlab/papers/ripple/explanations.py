@@ -89,6 +89,7 @@ def _mechanisms(delays_ms: Sequence[int]) -> dict[str, tuple[Cases, Cases]]:
 LONG_MS = [delay for delay in HARD_MS if delay <= -300]
 OVERLAPS_MS = SOFT_MS[1:]
 _FAR = READINGS["correspondent 50 ms"]
+_NEWEST, _OLDEST = READINGS["no-path, drops newest"], READINGS["no-path trigger"]
 
 EFFECTS = (
     Effect(
@@ -111,36 +112,22 @@ EFFECTS = (
         "is over, and starts the timer anew: the timeout begins after the gap of 100 ms, and within that of 200 ms.",
     ),
     Effect(
-        "dip-far",
-        "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
-        _each([("noBuffer", -200)], [("noBuffer", -100)]),
-        "correspondent 50 ms",
-        {"a window of 10, half as long on the air": replace(_FAR, window_pkts=10)},
-        (
-            Panel(("reno", "noBuffer", -100)),
-            Panel(("reno", "noBuffer", -100), "a window of 10, half as long on the air"),
-        ),
-        "Reno",
-        0.3,
-        1.7,
-        "The gap takes the first part of a window; the rest arrives, and its duplicate acknowledgements start a fast "
-        "retransmit. The timeout that follows all the same begins later and finds a window that was cut already.",
-    ),
-    Effect(
         "buffer-gap",
         "throughput with noBuffer minus that with Buffer, gaps of 300 to 500 ms",
         _mechanisms(LONG_MS),
-        "buffer 10",
-        {"a buffer that holds the window: 20": READINGS["buffer 20"]},
+        "no-path, drops newest",
+        {
+            "a full buffer drops the oldest": _OLDEST,
+            "filled from 100 ms before the break on: source trigger": replace(_NEWEST, trigger="source"),
+        },
         (
             Panel(("reno", "Buffer", -300)),
-            Panel(("reno", "Buffer", -300), "a buffer that holds the window: 20"),
+            Panel(("reno", "Buffer", -300), "a full buffer drops the oldest"),
         ),
         "Reno",
         0.2,
         1.8,
-        "The buffer keeps the last ten segments of the window. They arrive behind several holes; Reno repairs one by "
-        "fast retransmit and waits for the timer, which begins after the gap and not before it as without a buffer.",
+        "WHY",
     ),
     Effect(
         "buffer-overlap",
