@@ -119,7 +119,9 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
 
 
 def _beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
-    assert list(runs) in ([0], list(range(11, 17))), "few runs of each setting, and fresh ones where a verdict turns"
+    assert list(runs) in ([0], list(range(11, 17))), (
+        "few runs of each setting, and fresh ones where a verdict turns"
+    )
     found = batch.each({"only": (_scenario(reading), runs)}, lost)
 
     def decide() -> list[Claim]:

@@ -104,8 +104,8 @@ def _one(**changes: float) -> measures.OneHandoff:
 
 
 def _fig11(wide: int = 64, **changes: float) -> dict[str, str]:
-    one = {queue: [_one(**changes)] * 3 for queue in experiments.QUEUES}
-    found = evidence.Evidence(experiments.DEFAULT, one, {}, [wide] * 3)
+    one = {queue: [_one(**changes)] * 5 for queue in experiments.QUEUES}
+    found = evidence.Evidence(experiments.DEFAULT, one, {}, [wide] * 5)
     return {measure.what: measure.verdict for measure in claims._fig11(found).measures}
 
 

@@ -51,7 +51,10 @@ def test_an_axis_without_a_unit_is_refused(tmp_path: Path) -> None:
 def _report(folder: Path) -> Report:
     measures = tuple(
         Measure(f"against {other}", stats.student(values), "pkt", claims.greater())
-        for other, values in {"RED": [1.0, 4.0, -2.0, 3.0, -1.0], "BLUE": [-9.0, -8.0, -9.0, -9.0, -8.0]}.items()
+        for other, values in {
+            "RED": [1.0, 4.0, -2.0, 3.0, -1.0],
+            "BLUE": [-9.0, -8.0, -9.0, -9.0, -8.0],
+        }.items()
     )
     return Report(
         title="Modified <BLUE>",
