@@ -46,8 +46,8 @@ WALKERS: dict[str, tuple[dict[str, str], str, float]] = {
     "along the edge, in step": (_ALONG, "25", 0.0),
     "one behind the other": (_ALONG, "20", 0.5),
 }
-"""How the two hosts that move go: their plan, where the second one begins, and how much later it moves, in stays. The
-first one begins at 19."""
+"""How the two hosts that move go: their plan, where the second one begins, and how much later it moves, in stays.
+The first one begins at 19."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Reading:
     profile: str = "ns2-2003"
     """Of TCP. The paper's ns-2 is of 2001 to 2003."""
     min_rto: str = "of the profile"
-    """Floor of TCP's retransmission timeout, or "of the profile". That is 1 s with ns2-2003 and the RFCs. ns2-2001 has
-    none, but a tick of 100 ms, of which two are the least."""
+    """Floor of TCP's retransmission timeout, or "of the profile". That is 1 s with ns2-2003 and the RFCs. ns2-2001
+    has none, but a tick of 100 ms, of which two are the least."""
     header_bytes: int = 0
     """What comes on top of the 1480 bytes of a TCP packet: nothing as in ns-2 of 2001, 40 bytes since 2003."""
     forwarding: bool = False
@@ -103,7 +103,9 @@ class Reading:
     def __str__(self) -> str:
         forwarding = "with" if self.forwarding else "without"
         anchors = "change" if self.anchor_change else "stay"
-        moved = f"requested {self.lead_ms} ms ahead, moved {'when prepared' if self.when_prepared else 'then'}"
+        moved = (
+            f"requested {self.lead_ms} ms ahead, moved {'when prepared' if self.when_prepared else 'then'}"
+        )
         return (
             f"{self.profile}; RTO floor {self.min_rto}; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
             f"unplanned {forwarding} forwarding; anchors {anchors}; a handover of each host each {self.dwell_ms} ms, "

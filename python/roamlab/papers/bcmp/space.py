@@ -112,13 +112,17 @@ AXES = (
         "air",
         "air",
         (Value("of each host", "of each host"), Value("of a cell", "of a cell", 0.25)),
-        'without mobility the download reaches "98% to 100%" of the link from the correspondent, which the air of a cell '
-        "with others in it excludes",
+        'without mobility the download reaches "98% to 100%" of the link from the correspondent, which the air of a '
+        "cell with others in it excludes",
     ),
     Axis(
         "beside",
         "beside the download",
-        (Value("everything", "everything"), Value("residents", "residents", 0.5), Value("nothing", "nothing")),
+        (
+            Value("everything", "everything"),
+            Value("residents", "residents", 0.5),
+            Value("nothing", "nothing"),
+        ),
         'the applications "will be supported by the MHs"; "the network is not congested"',
     ),
     Axis(

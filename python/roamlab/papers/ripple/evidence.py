@@ -80,7 +80,7 @@ NAMED_MS = (-500, -300, -100, 0, 100, 300, 500)
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one, and of each point of the map."""
-    return min(runs, LEAST)
+    return max(1, min(LEAST, runs // 4))
 
 
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:

@@ -239,8 +239,6 @@ def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
         "window": f"{reading.window_pkts} pkt",
     }
     data["flows"] += _streams(reading)
-    if "hosts" not in tables:
-        data["hosts"] += _others(reading)
     return Scenario.from_dict(data | tables, f"ripple/{name}")
 
 
@@ -267,13 +265,17 @@ def turns_ns(reading: Reading, run: int) -> list[int]:
     return [round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS) for move in range(1, HANDOVERS + 1)]
 
 
+def _along(reading: Reading) -> list[str]:
+    """The cells of the walk."""
+    cells: list[str] = MOVES[reading.moves]["cells"]
+    return [f"an-bs-{cell}" for cell in range(21)] if cells == ["an-bs-*"] else cells
+
+
 def _others(reading: Reading) -> list[dict[str, Any]]:
     """Those who stay in the cells of the walk."""
-    cells = MOVES[reading.moves]["cells"]
-    along = [f"an-bs-{cell}" for cell in range(21)] if cells == ["an-bs-*"] else cells
     return [
         {"name": f"other-{cell}-{number}", "home": "an-0-0", "plan": {"kind": "stay", "cells": [cell]}}
-        for cell in along
+        for cell in _along(reading)
         for number in range(reading.others)
     ]
 
@@ -282,14 +284,17 @@ def _streams(reading: Reading) -> list[dict[str, Any]]:
     """What those who stay get."""
     app = {"kind": "cbr", "rate": OTHERS_RATE, "packet": "1000 B", "start": "0 s", "start_within": "1 s"}
     return [
-        {"name": f"to-{other['name']}", "path": ["ch", other["name"]], "app": app} for other in _others(reading)
+        {"name": f"to-{other['name']}", "path": ["ch", other["name"]], "app": app}
+        for other in _others(reading)
     ]
 
 
 @cache
 def still(tcp: str, reading: Reading = DEFAULT) -> Scenario:
-    """The run that throughput is normalised by: the host stays in its first cell."""
-    return _scenario(f"{tcp}, no handover", tcp, reading)
+    """The run that throughput is normalised by: the host stays in the first cell of its walk."""
+    first = _along(reading)[0]
+    host = model().tables["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
+    return _scenario(f"{tcp}, no handover", tcp, reading, hosts=[host, *_others(reading)])
 
 
 @cache

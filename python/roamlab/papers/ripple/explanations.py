@@ -14,7 +14,7 @@ import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, READINGS, SOFT_MS, TCPS
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, READINGS, SOFT_MS, TCPS, Reading
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from roamlab.papers.ripple.claims import Values
     from roamlab.papers.ripple.evidence import Case, Evidence
-    from roamlab.papers.ripple.experiments import Reading
     from roamlab.papers.ripple.handover import Handover
     from roamlab.statistics.stats import Interval
 
@@ -98,18 +97,20 @@ EFFECTS = (
         _each([("noBuffer", -200)], [("noBuffer", -100)]),
         "default",
         {
-            "what is in flight at the break is lost": READINGS["in flight lost"],
+            "the whole window is lost: layer 3 200 ms later": Reading(detection_ms=200, reactive_ms=200),
+            "the timer outlasts each gap: RTO floor 1 s": READINGS["RTO floor 1 s"],
         },
         (
             Panel(("reno", "noBuffer", -100)),
             Panel(("reno", "noBuffer", -200)),
-            Panel(("reno", "noBuffer", -100), "what is in flight at the break is lost"),
+            Panel(("reno", "noBuffer", -100), "the whole window is lost: layer 3 200 ms later"),
         ),
         "Reno",
         0.2,
-        0.7,
-        "A segment in flight at the break still reaches the host. Its acknowledgement waits there, comes when the gap "
-        "is over, and starts the timer anew: the timeout begins after the gap of 100 ms, and within that of 200 ms.",
+        0.9,
+        "The outage takes the first part of the window. The rest arrives, and its duplicate acknowledgements start a "
+        "fast retransmit, whose acknowledgement starts the timer anew: the timeout that follows comes later and finds "
+        "a window that was cut already. A longer outage takes the whole window, and the timer expires within it.",
     ),
     Effect(
         "buffer-gap",
@@ -127,7 +128,8 @@ EFFECTS = (
         "Reno",
         0.2,
         1.8,
-        "WHY",
+        "Candidates that are filled all the time and drop the newest keep packets that the host has had. It gets them "
+        "first, each makes it repeat its last acknowledgement, and what was lost still waits for the timer.",
     ),
     Effect(
         "buffer-overlap",
