@@ -42,25 +42,28 @@ CLOSELY = 0.1
 """NewReno and Tahoe follow "closely" within a tenth of the maximum."""
 
 WHY = {
-    "fig4.planned": "From the preparation on the old access router tunnels all to the new one, which keeps it until the host "
-    "attaches.",
-    "fig4.tree": "What leaves the anchor for the old access router until the path update has come is lost. With the nearest "
-    "anchor that takes few milliseconds, in which a call has at most one packet, and more are frames of video. "
-    "With anchors that stay handovers lose twice as many packets, and a few lose 6 to 9.",
-    "fig4.mesh": "A call has a packet each 20 ms and a handover takes a few milliseconds, so most handovers lose none. Those "
-    "that meet a frame of video lose up to 5.",
-    "delay": "In the mesh the nearest anchor is nearer to most access routers than in the tree, so the mean way is "
-    "shorter than the paper's. With anchors that stay it is 15.9 ms in the mesh, and 17.8 ms in the tree.",
-    "fig5": "The call's packets wait behind the film of the same host and behind what others send on the wires. That "
-    "makes jitter at each access router its own, by more than handovers add.",
-    "nomove": "A planned handover loses nothing, but a shorter new way lets packets overtake, and Vegas takes a longer "
-    "one for a queue. With the download alone the worst variant reaches the bound.",
-    "fig6": "Each handover loses several packets of one window. FACK and SACK send all of them again within a round "
-    "trip, NewReno one each round trip, Tahoe starts slowly from the first hole, and Reno waits for its timer. "
-    "How far NewReno and Tahoe are behind depends on how often the window is cut: with half as many handovers "
-    "they are within 0.06.",
-    "fig7": "As in the mesh. With a total of 100 handovers and the download alone FACK and SACK fill the link; Reno's "
-    "share depends on the floor of its timer as well.",
+    "fig4.planned": "From the preparation on the old access router tunnels all to the new one, which keeps it until "
+    "the "
+    "host attaches.",
+    "fig4.tree": "What leaves the anchor for the old access router until the path update has come is lost. With the "
+    "nearest anchor that takes few milliseconds, in which a call has at most one packet, and more are "
+    "frames of video. With anchors that stay handovers lose twice as many packets, and a few lose 6 to "
+    "9.",
+    "fig4.mesh": "A call has a packet each 20 ms and a handover takes a few milliseconds, so most handovers lose "
+    "none. Those that meet a frame of video lose up to 5.",
+    "delay": "In the mesh the nearest anchor is nearer to most access routers than in the tree, so the mean way "
+    "is shorter than the paper's. With anchors that stay it is 15.9 ms in the mesh, and 17.8 ms in the "
+    "tree.",
+    "fig5": "The call's packets wait behind the film of the same host and behind what others send on the wires. "
+    "That makes jitter at each access router its own, by more than handovers add.",
+    "nomove": "A planned handover loses nothing, but a shorter new way lets packets overtake, and Vegas takes a "
+    "longer one for a queue. With the download alone the worst variant reaches the bound.",
+    "fig6": "Each handover loses several packets of one window. FACK and SACK send all of them again within a "
+    "round trip, NewReno one each round trip, Tahoe starts slowly from the first hole, and Reno waits "
+    "for its timer. How far NewReno and Tahoe are behind depends on how often the window is cut: with "
+    "half as many handovers they are within 0.06.",
+    "fig7": "As in the mesh. With a total of 100 handovers and the download alone FACK and SACK fill the link; "
+    "Reno's share depends on the floor of its timer as well.",
 }
 """The mechanism behind each claim under the default."""
 

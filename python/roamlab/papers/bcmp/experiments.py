@@ -66,7 +66,7 @@ class Reading:
     anchor_change: bool = True
     """Hosts change to the anchor nearest to them."""
     dwell_ms: int = 1003
-    """Between two handovers of a host: 100 of each, one a second, or with 2006 ms 50 of each, a total of 100. At 1000 ms
+    """Between two handovers of a host: 100 of each, or with 2006 ms 50 of each, a total of 100. At 1000 ms
     each handover of a run meets a call, whose packets are 20 ms apart, and a film in the same phase."""
     walkers: str = "to a neighbour by chance"
     """One of `WALKERS`."""
@@ -244,7 +244,8 @@ def _walker(number: int, way: str, reading: Reading, data: dict[str, Any]) -> di
 
 
 def _resident(data: dict[str, Any]) -> dict[str, Any]:
-    (host,) = (host for host in data["hosts"] if host["name"] == "resident")
+    hosts: list[dict[str, Any]] = data["hosts"]
+    (host,) = (host for host in hosts if host["name"] == "resident")
     return host | {"plan": host["plan"] | {"cells": ROUTERS}}
 
 
