@@ -169,8 +169,9 @@ def reproduce(
     if explore:
         click.echo("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
-        Console().print(claims.terminal_table(found.claims))
+        Console().print(*claims.terminal_tables(found.claims))
         click.echo(claims.remarks(found.claims, found.robustness))
+        click.echo(f"{claims.tally(found.claims)}.")
         click.echo(found.searched)
     click.echo(f"report: {page}")
 
@@ -183,7 +184,6 @@ def _reproduce_all(
 
     from roamlab.base.errors import shown
     from roamlab.papers import index
-    from roamlab.showing import cards
     from roamlab.statistics import claims
 
     chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
@@ -193,9 +193,9 @@ def _reproduce_all(
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(claims.terminal_table(every))
+    Console().print(*claims.terminal_tables(every))
     click.echo(claims.remarks(every, lines))
-    click.echo(cards.tally(every))
+    click.echo(f"{claims.tally(every)}.")
     click.echo(f"all schemes on one network: {index.STUDY}")
     click.echo(f"report: {page}")
 

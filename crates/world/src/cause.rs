@@ -161,7 +161,8 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::ForcedLoss
         | DropReason::PolicedMark
         | DropReason::TunnelCongestion
-        | DropReason::NoEndpoint => true,
+        | DropReason::NoEndpoint
+        | DropReason::RandomLoss => true,
         DropReason::Detached
         | DropReason::LinkDown
         | DropReason::NoBinding

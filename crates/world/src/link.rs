@@ -17,7 +17,7 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked, Waiting};
-use roamlab_radio::{AnyMedium, RecordedTransmitter};
+use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
@@ -170,6 +170,8 @@ pub struct Link {
     pub up: bool,
     /// What it loses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
+    /// What it loses at random.
+    pub loss: Option<Box<LossProcess>>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
@@ -259,6 +261,7 @@ impl Links {
             to,
             up: true,
             forced: Vec::new(),
+            loss: None,
             changes: Vec::new(),
             changed: CauseId::NONE,
             queue: None,

@@ -44,6 +44,7 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "message lost": _without_fault,
         "message late": _without_fault,
         "packet lost": _without_drops,
+        "random loss": _without_random_loss,
         "link change": _without_changes,
         "link outage": _without_outage,
         "wrong prediction": _without_prediction,
@@ -93,6 +94,28 @@ def _without_drops(
     data, name = scenario.tables, "drops" if forward else "reverse_drops"
     if data["links"][number].pop(name, None):
         yield f"no packet lost by force at {suspect.place}", data
+
+
+def _without_random_loss(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    data = scenario.tables
+    found = _fields_of(scenario, data, suspect.place)
+    if found is None:
+        return
+    table, forward = found
+    losses = [table.get("loss", 0.0), table.get("reverse_loss", table.get("loss", 0.0))]
+    if not losses[0 if forward else 1]:
+        return
+    kept = [0.0, losses[1]] if forward else [losses[0], 0.0]
+    table["loss"], table["reverse_loss"] = kept
+    yield f"no random loss at {suspect.place}", data
+    if any(kept):
+        data = deepcopy(data)
+        found = _fields_of(scenario, data, suspect.place)
+        if found is not None:
+            found[0].update({"loss": 0.0, "reverse_loss": 0.0})
+            yield f"no random loss at {suspect.place} and on the way back", data
 
 
 def _without_changes(
@@ -275,6 +298,19 @@ def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:
         if "->".join(reversed(ends)) == place:
             return number, False
     return None
+
+
+def _fields_of(scenario: Scenario, data: Tables, place: str) -> tuple[Tables, bool] | None:
+    """The table of `data` that has the fields of the link of this name, and whether it is its first direction."""
+    if found := _link(scenario, place):
+        return data["links"][found[0]], found[1]
+    cells, ends = data.get("cells", {}), place.split("->")
+    if "/air" in place and (cell := place.split("/")[0]) in cells:
+        return cells[cell], True
+    if len(ends) == 2 and ends[1] in cells:
+        is_uplink = _is_host(data, ends[0])
+        return (cells[ends[1]], False) if is_uplink else (cells[ends[1]]["backhaul"], True)
+    return (cells[ends[0]]["backhaul"], False) if ends[0] in cells else None
 
 
 def recorded(scenario: Scenario) -> Scenario:

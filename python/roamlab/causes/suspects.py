@@ -22,6 +22,7 @@ RANKS = {
     "message lost": 1,
     "message late": 1,
     "packet lost": 1,
+    "random loss": 1,
     "wrong prediction": 2,
     "buffer too small": 3,
     "timer too short": 3,
@@ -37,6 +38,7 @@ _LOSSES = {
     "queue-overflow": "queue full",
     "forwarded-overflow": "queue full",
     "early-drop": "queue full",
+    "random-loss": "random loss",
     "buffer-overflow": "buffer too small",
     "buffer-expired": "timer too short",
 }

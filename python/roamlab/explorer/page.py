@@ -20,6 +20,7 @@ from roamlab.pages import run_page
 from roamlab.records.experience import table_of
 from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, visited
+from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +139,7 @@ def _run(
         "begin_ns": span[0],
         "end_ns": span[1],
         "flows": flows,
-        "shown_flows": run_page.chosen(results, stalls)[:SHOWN_FLOWS],
+        "shown_flows": _shown_flows(results, stalls),
         "windows": {flow: window for flow in flows if (window := _window(results, flow)) is not None},
         "queues": queues,
         "shown_queues": queues[:SHOWN_QUEUES],
@@ -178,6 +179,20 @@ def _window(results: Results, flow: str) -> int | None:
         window = next(f"{knob['value']} {knob['unit']}" for knob in knobs if knob["parameter"] == "window")
     number, _, unit = str(window).partition(" ")
     return int(number) if unit == "pkt" and number.isdecimal() else None
+
+
+def _shown_flows(results: Results, stalls: list[Explanation]) -> list[str]:
+    """The flows of hosts that move come first, those that stalled longest before the others."""
+    moving = {host for host, _, _ in run_page.entries(results)}
+    ends = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
+    of_hosts = {flow for flow, *nodes in ends if moving.intersection(nodes)}
+    return sorted(run_page.chosen(results, stalls), key=lambda flow: flow not in of_hosts)[:SHOWN_FLOWS]
+
+
+def first_move(results: Results) -> str:
+    """The moment of the first handover, from 1 s before to 3 s after; "" if no host moves."""
+    moves = run_page.entries(results)
+    return moment(moves[0][2] - 1.0, moves[0][2] + 3.0) if moves else ""
 
 
 def _since(told: Explanation) -> int:

@@ -43,7 +43,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     results, note = explaining.with_record(results)
     stalls = explaining.explain(results)
     felt = noticed(results)
-    moves = _moves(results)
+    moves = entries(results)
     figures = [_received(results, stalls, moves, folder)]
     if results.queues.height:
         figures.append(_queues(results, moves, folder))
@@ -64,7 +64,9 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
         headline=headline(results, stalls),
         claims=(),
         findings=[
-            Finding(f"{each.word.capitalize()} {each.number}: {each.stall.flow}", each.sentences)
+            Finding(
+                f"{each.word.capitalize()} {each.number}: {each.stall.flow}", each.sentences, _around(each)
+            )
             for each in stalls[:TOLD]
         ],
         figures=figures,
@@ -89,7 +91,13 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     return page, note
 
 
-def _moves(results: Results) -> list[tuple[str, int, float]]:
+def _around(told: Explanation) -> tuple[float, float]:
+    """A stall with a third of its length before and behind it, in s."""
+    begin, end = told.stall.start_ns / 1e9, told.stall.end_ns / 1e9
+    return begin - (end - begin) / 3, end + (end - begin) / 3
+
+
+def entries(results: Results) -> list[tuple[str, int, float]]:
     """Host, number of the visit and time in s of each entry of a further cell."""
     rows = results.handovers.filter(pl.col("visit") > 0).with_columns(pl.col("host").cast(pl.String))
     first = rows.group_by("host", "visit", maintain_order=True).agg(pl.col("time_ns").min())
@@ -101,7 +109,7 @@ def headline(results: Results, stalls: list[Explanation]) -> str:
 
     `stalls`: all stalls and slow periods, longest first.
     """
-    moves = _moves(results)
+    moves = entries(results)
     hosts = {host for host, _, _ in moves}
     times = "once" if len(moves) == 1 else f"{len(moves)} times"
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
@@ -183,7 +191,7 @@ def _received(
 
 def chosen(results: Results, stalls: list[Explanation]) -> list[str]:
     """All flows: those that stalled longest, then those of hosts that move, then the others."""
-    hosts = {host for host, _, _ in _moves(results)}
+    hosts = {host for host, _, _ in entries(results)}
     flows = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
     moving = [flow for flow, *ends in flows if hosts.intersection(ends)]
     order = [*(each.stall.flow for each in stalls), *moving, *(flow for flow, *_ in flows)]

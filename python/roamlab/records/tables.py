@@ -256,8 +256,8 @@ KINDS: dict[str, str] = {
     "idle": "root: a sender had nothing to send for an RTO, and its window shrinks",
     "loss": "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
     "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
-    "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`. Otherwise it leads to why the host or link was "
-    "gone, or why the packet waited",
+    "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise it leads "
+    "to why the host or link was gone, or why the packet waited",
     "message": "an agent sends a message; it leads to what the agent was told",
     "heard": "a host hears what its cell tells everyone; it leads to the host's entry of the cell",
     "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.base.figures import new_figure, save
+from roamlab.base.quantities import named
 from roamlab.studies.measures import COST, FELT, Quantity
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _figure(
                     shift,
                     application,
                 )
-            axis.set_xlabel(f"{quantity.what} [{quantity.unit}]")
+            axis.set_xlabel(named(quantity.what, quantity.unit))
             axis.set_ylabel("scheme")
             axis.set_yticks(range(len(names)), names)
             axis.set_ylim(len(names) - 0.5, -0.5)
