@@ -263,7 +263,7 @@ def test_a_click_on_a_packet_shows_its_way(browser: Browser, stalled: Results, f
 
 
 def test_the_window_is_what_the_sender_may_use(browser: Browser, stalled: Results, file: Path) -> None:
-    """cwnd grows beyond the receiver's 64 segments; the threshold that a sender begins with is none."""
+    """Cwnd grows beyond the receiver's 64 segments; the threshold that a sender begins with is none."""
     assert stalled.columns("tcp")["cwnd"].max() > 64
     lane = "explorer.columns[0].lanes[2]"
     with shown(browser, file) as page:
