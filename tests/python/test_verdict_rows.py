@@ -20,7 +20,9 @@ def test_a_line_has_the_measure_that_decides() -> None:
     assert verdict_rows.rows([claim.as_dict()]).splitlines()[2:] == [
         "| swims | **contradicted**, 1 of 2 measures hold | share of dives | 0.3 (0.0667 … 0.652) | ≤ 0.01 | 5 |"
     ]
-    part = Claim("moby.is", "", (Measure("whales", stats.exact(1), "1", greater()),), "", "", kind="inventory")
+    part = Claim(
+        "moby.is", "", (Measure("whales", stats.exact(1), "1", greater()),), "", "", kind="inventory"
+    )
     (line,) = verdict_rows.rows([part.as_dict()]).splitlines()[2:]
     assert line == "| is | **holds** (inventory) | whales | 1, the same in every run | > 0 | 1 |"
 

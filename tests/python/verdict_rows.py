@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 BEGIN, END = "<!-- claims.json -->\n", "<!-- /claims.json -->\n"
-HEADINGS = ("claim", "verdict", "the measure that decides", "measured, with its 95 % interval", "claimed", "runs")
+HEADINGS = (
+    "claim",
+    "verdict",
+    "the measure that decides",
+    "measured, with its 95 % interval",
+    "claimed",
+    "runs",
+)
 
 
 def rows(claims: Sequence[Mapping[str, Any]]) -> str:

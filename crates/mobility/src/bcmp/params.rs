@@ -33,7 +33,6 @@ pub struct Params {
     /// What becomes of packets that waited for a host that did not come. Default "dropped".
     pub unused: Unused,
     /// A host changes cells as soon as it is told that its handover is prepared, before its plan does. Default false.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub move_when_prepared: bool,
     /// In an unplanned handover the old access router tunnels to the new one once it knows it. Default true.
     pub forward_after_notify: bool,

@@ -57,7 +57,7 @@ WHY = {
     "fig5": "The call's packets wait behind the film of the same host and behind what others send on the wires. "
     "That makes jitter at each access router its own, by more than handovers add.",
     "nomove": "A planned handover loses nothing, but a shorter new way lets packets overtake, and Vegas takes a "
-    "longer one for a queue. With the download alone the worst variant reaches the bound.",
+    "longer one for a queue.",
     "fig6": "Each handover loses several packets of one window. FACK and SACK send all of them again within a "
     "round trip, NewReno one each round trip, Tahoe starts slowly from the first hole, and Reno waits "
     "for its timer. How far NewReno and Tahoe are behind depends on how often the window is cut: with "

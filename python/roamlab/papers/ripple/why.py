@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 WHY = {
-    "fig3.high": "biCast waits for layer 3, 50 ms after layer 2. The first repetition of the sender is lost in that "
-    "time in one handover of three, and its timer expires again. With layer 3 at once noBuffer and "
-    "biCast differ by 0.003 at most. A source trigger fills the buffer from 100 ms before the break on, "
-    "so it holds what was lost, and Buffer is as good as noBuffer within 0.01. With a no-path trigger "
-    "and a buffer that drops the newest, candidates keep what the host has had, and Buffer is the "
-    "worst.",
+    "fig3.high": "With biCast the timer expires a second time in one handover of three. With layer 3 at once it does "
+    "not, and noBuffer and biCast differ by 0.003 at most. A source trigger fills the buffer from 100 "
+    "ms before the break on, so it holds what was lost, and Buffer is as good as noBuffer within 0.01. "
+    "With a no-path trigger and a buffer that drops the newest, candidates keep what the host has had, "
+    "and Buffer is the worst.",
     "fig4.flat": "A gap of 300 ms and more takes the whole window. The timer expires once a handover with Buffer and "
     "with noBuffer, 1.35 times with biCast, and none of these numbers changes with the delay.",
     "fig4.low": "With Buffer the lost part of the window comes from the candidate. Without it the timer expires "
@@ -29,8 +28,8 @@ WHY = {
     "tahoe": "Few timers expire in a soft handover. Tahoe loses less than Reno with Buffer and more without it, "
     "and the means over the mechanisms are alike.",
     "fewer": "An overlap loses nothing; a gap loses a part of the window or all of it.",
-    "proactive": "After a long gap noBuffer does not wait for layer 3, which biCast does. At a short one Buffer "
-    "spares the timeout.",
+    "proactive": "After a long gap noBuffer gains by layer 3's delay: with layer 3 at once it is as good as biCast. "
+    "At a short one Buffer spares the timeout.",
     "overlap": "A buffer is filled with what the host has from its old cell, whether the overlap is short or long, "
     "so Buffer is behind in both.",
 }
