@@ -37,6 +37,11 @@ class Space(Generic[R]):
     few: int | None = None
     """Runs of each experiment for these, if not `runs`: some vary little."""
 
+    @property
+    def paper(self) -> str:
+        """The name of the paper's package."""
+        return self.ask.__module__.split(".")[-2] if "." in self.ask.__module__ else ""
+
     def reading(self, setting: Setting) -> R:
         """The reading that a setting stands for."""
         chosen = {axis.field: axis.values[at].value for axis, at in zip(self.axes, setting, strict=True)}
