@@ -269,7 +269,7 @@ def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.Mon
 
     def reproduce(session: Session) -> Report:
         sessions.append(session)
-        measure = Measure("difference", stats.student([-1.0, -2.0, -1.5]), "pkt", greater())
+        measure = Measure("difference", stats.student([-1.0, -2.0, -1.5, -1.6, -1.4]), "pkt", greater())
         claim = Claim("moby.fig1", "it swims", (measure,), "literal", "it sank")
         return Report("Moby", "Melville, 1851", "It sank.", [claim], [], [], [], [], [])
 

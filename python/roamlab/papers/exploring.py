@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.papers import sentences
 from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.robustness import Known
@@ -16,7 +17,7 @@ from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Report
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, beside, explore, judge
+from roamlab.statistics.space import Outcome, Setting, beside, explore, judge, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -205,7 +206,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
         tables=tables,
         parameters=(),
         assumptions=[
-            Assumption(axis.what, " | ".join(value.label for value in axis.values), axis.source)
+            Assumption(axis.what, " | ".join(value.label for value in axis.values), data["says"][axis.what])
             for axis in space.axes
         ],
         origin=(
@@ -324,6 +325,8 @@ def near(space: Space[Any], robust: Robustness) -> dict[str, Any]:
 
 
 def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> dict[str, Any]:
+    of = sentences.of_paper(space.paper)
+
     def claim(robust: Robustness) -> dict[str, Any]:
         turned = confirmed.get(robust.claim)
         return {
@@ -351,6 +354,7 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "runs": space.runs,
         "fresh_runs": space.confirm,
         "axes": {axis.what: [value.label for value in axis.values] for axis in space.axes},
+        "says": {axis.what: sentences.says(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
         "tried": [
