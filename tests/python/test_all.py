@@ -15,9 +15,10 @@ import pytest
 from conftest import ROOT
 from pages import Page
 from roamlab import _roamlab, cli, papers
-from roamlab.papers import keeping, robustness
+from roamlab.base.figures import SavedFigure
+from roamlab.papers import index, keeping, robustness
 from roamlab.scenarios.scenario import load
-from roamlab.showing.report import Report
+from roamlab.showing.report import Chapter, Report, write_index
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
 from roamlab.studies import measures, scenarios
@@ -277,3 +278,27 @@ def test_bad_options_of_a_study(roamlab: Roamlab, arguments: tuple[str, ...], sa
     assert found.code == 2
     assert said in found.err
     assert "Traceback" not in found.err
+
+
+def test_the_index_shows_each_lead_figure_and_the_calibration(tmp_path: Path) -> None:
+    (tmp_path / "fig1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
+    lead = SavedFigure("what carries the headline", None, tmp_path / "fig1.svg")
+    claim = Claim(
+        "a.b", "It floats", (Measure("depth", stats.student([-1.0, -2.0]), "m", greater()),), "", ""
+    )
+    chapters = [Chapter(name, f"The {name}", "", "", [claim], {}, "", lead) for name in ("moby", "kon")]
+    write_index(chapters, tmp_path / "index.html", ("more", ""), index.CALIBRATION)
+    page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert page.parts.count("img.") == 2
+    assert index.CALIBRATION in page.text
+
+
+def test_the_calibration_is_that_of_the_pages() -> None:
+    """The numbers are those of the pages about the comparison with ns-2, whose tests make them."""
+    told = re.findall(r"([0-9,]+) of ([0-9,]+)", index.CALIBRATION)
+    assert [ours for ours, _ in told] == [all_of for _, all_of in told]
+    tcp, tests = (
+        (ROOT / page).read_text(encoding="utf-8") for page in ("docs/models/tcp.md", "tests/README.md")
+    )
+    assert f"{told[0][0]} runs: **{told[0][0]} exact**" in tcp
+    assert f"**{told[1][0]} of {told[1][1]}" in tests

@@ -16,7 +16,7 @@ from roamlab.statistics.space import Axis, Value
 if TYPE_CHECKING:
     from pathlib import Path
 
-WITHOUT = {"bcmp", "ipf", "lte", "mblue", "ripple"}
+WITHOUT = {"bcmp", "ripple"}
 """Papers whose sentences are not written down yet."""
 
 

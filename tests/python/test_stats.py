@@ -172,6 +172,24 @@ def test_a_quantile_is_covered_by_its_interval() -> None:
     assert 0.935 < covered / ENSEMBLES < 0.985
 
 
+def test_a_clipped_interval_has_no_impossible_value_and_covers_as_often() -> None:
+    """A share that is 0 in most runs: Student's interval reaches below 0, where the truth cannot be."""
+    values = [0.0, 0.0, 0.0, 0.02, 0.0]
+    wide = stats.student(values)
+    assert wide.low < 0.0
+    found = stats.clipped(wide, 0.0, 1.0)
+    assert (found.low, found.high, found.effect, found.runs) == (0.0, wide.high, wide.effect, 5)
+    high = stats.clipped(stats.student([1.0, 1.0, 0.9, 1.0]), 0.0, 1.0)
+    assert high.high == 1.0
+    alone = stats.student([0.3])
+    assert stats.clipped(alone, 0.0, 1.0) == alone, "one run alone has no bounds"
+    for ensemble in range(200):
+        sample = np.random.default_rng([24, ensemble]).exponential(size=5).tolist()
+        covers = [each.low <= 1.0 <= each.high for each in (stats.student(sample),)]
+        part = stats.clipped(stats.student(sample), 0.0, math.inf)
+        assert [part.low <= 1.0 <= part.high] == covers
+
+
 def test_unpaired_runs_have_welchs_interval() -> None:
     """Equal sizes and variances 2.5: Student's with 8 degrees of freedom, 2.306 standard errors of 1."""
     found = stats.unpaired([2, 3, 4, 5, 6], [1, 2, 3, 4, 5])

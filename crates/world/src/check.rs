@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 mod doubt;
+mod loss;
 mod mobility;
 mod radio;
 
@@ -43,6 +44,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
+    loss::check(scenario)?;
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;

@@ -66,9 +66,10 @@ def reproduce(name: str, session: Session) -> Report:
 def explorer_page(name: str, folder: Path) -> Link:
     """Writes the page to explore the paper's example."""
     scenario = papers.paper(name).example()
-    text = explorer.html([run(recorded(scenario), SEED)])
-    (folder / explorer.FILE).write_text(text, encoding="utf-8")
-    return Link(f"Explore one of the runs, packet by packet: {scenario.name}", explorer.FILE)
+    results = run(recorded(scenario), SEED)
+    (folder / explorer.FILE).write_text(explorer.html([results]), encoding="utf-8")
+    words = f"Explore one of the runs, packet by packet: {scenario.name}"
+    return Link(words, explorer.FILE + explorer.first_move(results))
 
 
 def _holm(claims: Sequence[Claim]) -> Table:

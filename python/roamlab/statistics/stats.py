@@ -6,7 +6,7 @@ It is imported where it is called: to load it takes longer than most that is don
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -237,6 +237,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = highest
     return adjusted
+
+
+def clipped(found: Interval, least: float, most: float) -> Interval:
+    """The part of an interval in which the truth can lie, for a quantity that is never below `least` or above `most`.
+
+    A value that is impossible is never the truth, so the smaller interval covers it as often. An interval without
+    bounds, that of one run alone, stays as it is.
+    """
+    if math.isinf(found.low) or math.isinf(found.high):
+        return found
+    return replace(
+        found, low=min(found.effect, max(found.low, least)), high=max(found.effect, min(found.high, most))
+    )
 
 
 def _sample(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -14,8 +14,8 @@ from roamlab.base.errors import BadInput
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
-from roamlab.running.summary import unit
-from roamlab.statistics.stats import holm, p_value, student
+from roamlab.running.summary import bounds, unit
+from roamlab.statistics.stats import clipped, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
 
@@ -182,7 +182,9 @@ class Runs:
                     found = student(defined)
                 else:
                     continue
-                rows.append((point, self.plan.label(point), metric, unit(metric), *_bounds(found)))
+                rows.append(
+                    (point, self.plan.label(point), metric, unit(metric), *_of(found, *bounds(metric)))
+                )
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
         return pl.DataFrame(rows, schema=_schema(columns), orient="row")
 
@@ -199,6 +201,7 @@ class Runs:
         rule = self.plan.replications
         for metric in self._matching(metrics):
             values = self._by_point(metric)
+            least, most = bounds(metric)
             interval, test = student, p_value
             if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, baseline):
                 interval, test = rule.interval, rule.p_value
@@ -218,7 +221,7 @@ class Runs:
                             metric,
                             unit(metric),
                             student([before for _, before in both]).effect,
-                            *_bounds(interval(differences)),
+                            *_of(interval(differences), least - most, most - least),
                             test(differences),
                         )
                     )
@@ -279,7 +282,8 @@ def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]])
     return pl.concat([frame, named])
 
 
-def _bounds(found: Interval) -> tuple[float, float, float, int]:
+def _of(found: Interval, least: float, most: float) -> tuple[float, float, float, int]:
+    found = clipped(found, least, most)
     return found.effect, found.low, found.high, found.runs
 
 
