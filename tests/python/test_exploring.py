@@ -272,6 +272,12 @@ def test_what_a_run_draws_outside_the_engine_is_its_own(tmp_path: Path) -> None:
     assert found["8"] != found["40"]
 
 
+@pytest.mark.parametrize("changes", [{"runs": 4}, {"confirm": 2}])
+def test_a_space_with_too_few_runs_for_a_verdict_is_refused(changes: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"Planted: . runs are too few, a verdict needs 5"):
+        replace(SPACE, **changes)
+
+
 @pytest.mark.parametrize("name", papers.names())
 def test_each_paper_has_its_axes(name: str) -> None:
     """Each value is one that the paper's reading takes, and the first is the default."""

@@ -9,6 +9,7 @@ from roamlab.papers.bcmp import claims, evidence
 from roamlab.papers.bcmp.experiments import DEFAULT, Reading
 from roamlab.papers.spaces import Space
 from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,4 +115,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.login(procedures), claims.nomove(still, str(reading))]
 
 
-SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=2, confirm=4, beside=beside)
+SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside)

@@ -9,6 +9,7 @@ from roamlab.papers.ripple import claims, evidence
 from roamlab.papers.ripple.experiments import DEFAULT, RANDOM_TIMES, Reading
 from roamlab.papers.spaces import Space
 from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,4 +137,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.blocks(found)]
 
 
-SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=2, confirm=6, beside=beside, few=1)
+SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside, few=1)
