@@ -33,7 +33,6 @@ STEPS = {
         "test -p roamlab-transport --lib",
     ],
     "qdisc": ["test -p roamlab-qdisc --lib"],
-    "packet": ["test -p roamlab-packet --lib"],
 }
 """What cargo is asked for, by the crate that the mutant is in: scripts and unit tests."""
 WHOLE = "test -p roamlab-world --test ns2 -- recorded"

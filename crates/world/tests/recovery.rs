@@ -93,3 +93,20 @@ fn idle_is_the_time_since_the_last_segment_was_sent() {
     let bursts: Vec<usize> = (1..19).map(|offer| at_once(2 * offer)).collect();
     assert_eq!(bursts, [2; 18], "no more than the restart window");
 }
+
+#[test]
+fn the_default_window_does_not_limit_a_transfer() {
+    // 4 Mbit/s over 60 ms there and back: 20 segments would be 2.6 Mbit/s.
+    let text = r#"
+        run = { duration = "20 s", profile = "rfc" }
+        links = [{ between = ["a", "b"], rate = "4 Mbit/s", delay = "30 ms" }]
+        [[flows]]
+        name = "x"
+        path = ["a", "b"]
+        transport = { kind = "tcp", variant = "sack" }
+        app = { kind = "ftp" }
+    "#;
+    let [[bytes]] = rows(&results(text, DRAW), "flows", ["delivered_bytes"]).try_into().unwrap();
+    let goodput = bytes.parse::<f64>().unwrap() * 8.0 / 20.0 / 1e6;
+    assert!(goodput > 0.9 * 4.0, "{goodput} Mbit/s");
+}
