@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FURTHER = 0.5
 """Settings tried for the joint fit, as a part of those that the exploration before it tries."""
 _LOOKED = 3
-"""The best settings that are compared again, with runs that did not choose them."""
+"""The best settings that are compared again, and with the default, on runs that did not choose them."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def fit(space: Space[Any], session: Session, budget: int) -> Fit:
 
     further = round(budget * FURTHER)
     tried = climb(space.axes, evaluate, explored.tried, results, further, decider.progress("fitted", further))
-    best = ranked(tried, results)[:_LOOKED]
+    best = list(dict.fromkeys([*ranked(tried, results)[:_LOOKED], default]))
     again: Tried = dict(zip(best, map(outcomes, decider.every(best, closer)), strict=True))
     chosen = ranked(again, results)[0]
     under_fit, under_default = decider.every([chosen, default], fresh)
