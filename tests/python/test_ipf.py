@@ -326,7 +326,8 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     found = reproduced("ipf", out)
     assert list(found) == [f"ipf.{name}" for name in IDS]
     assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
-    assert found["ipf.arq"]["verdict"] == found["ipf.fig15"]["verdict"] == "holds"
+    assert found["ipf.fig15"]["verdict"] == "holds"
+    assert found["ipf.arq"]["verdict"] == "undecided", "two runs are too few for its means"
     assert {len(found[f"ipf.fig{number}"]["readings"]) for number in range(9, 15)} == {
         len(experiments.READINGS)
     }

@@ -290,8 +290,9 @@ def test_random_loss_is_named_and_confirmed() -> None:
     told = explain(run(base.set("cells.bs1.loss", BURSTS), 1), "download", 1, check=True)
     assert told[0].named == "random loss"
     assert told[0].suspects[0].place == "bs1/air"
-    (gone,) = (trial.what for trial in told[0].trials or [] if trial.gone)
-    assert gone == "no random loss at bs1/air and on the way back", "the acknowledgements were lost too"
+    gone = [trial.what for trial in told[0].trials or [] if trial.gone]
+    assert "no random loss at bs1/air and on the way back" in gone, "the acknowledgements were lost too"
+    assert "no random loss at bs1/air" not in gone
 
 
 @pytest.mark.parametrize(
