@@ -32,7 +32,7 @@ def line_of(text: str, field: str) -> int | None:
     """The line, from 1, in which a field stands in a TOML text, or the closest table around it."""
 
 def expand(text: str, name: str, seed: int, run: int) -> str: ...
-def advise(text: str, name: str) -> tuple[list[str], int, int]:
+def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
     """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
 
 def outline(echo: str) -> tuple[int, int, bool, bool, list[str]]:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers import Session
     from roamlab.scenarios.scenario import Scenario
     from roamlab.showing.report import Report
@@ -27,6 +29,13 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _STORE = Path("out/store")
 _ANY_PATH = click.Path(path_type=Path)
 _RUNS = Path("out/runs")
+_SET = click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change a field of the scenario, as in --set 'run.duration=14 s'; may be given more than once.",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 
@@ -69,7 +78,36 @@ def _run_folder(named: Path | None) -> Path:
     return newest
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def _load(path: Path, changes: Sequence[str]) -> Scenario:
+    """The scenario in a file, with the changes of `--set`."""
+    from roamlab.scenarios.scenario import assigned, load
+
+    wanted = assigned(changes)
+    loaded = load(path)
+    return loaded.set_all(wanted) if wanted else loaded
+
+
+class _Commands(click.Group):
+    """Commands that are found by other words too: one that is not there is looked for in what the others say."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` begin with."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            word = args[0].lower()
+            said = {name: (command.help or "").lower() for name, command in self.commands.items()}
+            meant = [name for name, text in said.items() if word in text.partition("\n")[0].split()]
+            if not meant or "Did you mean" in error.format_message():
+                raise
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx
+            ) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="roamlab")
 def cli() -> None:
     """What TCP and UDP feel when a host moves."""
@@ -126,7 +164,7 @@ def reproduce(
     from rich.console import Console
 
     from roamlab import papers
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput, did_you_mean, shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
@@ -148,7 +186,7 @@ def reproduce(
             f"paper {paper!r}",
             "there is no such reproduction",
             expected=f"one of: all, {', '.join(papers.names())}",
-            remedy="`roamlab list` shows what can be named",
+            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
         )
     mode = _mode(paper, (explore, fit, blocks), settings, apart=thorough or (runs is not None and not blocks))
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
@@ -329,24 +367,26 @@ def demo(out: Path, store: Path) -> None:
 @click.option(
     "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
 )
+@_SET
 @click.option("--out", type=_FOLDER, default=_RUNS, show_default=True, help="Folder of run folders.")
 @_JSON
-def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool) -> None:
+def run(
+    scenario: Path, seed: int, repetition: int, changes: tuple[str, ...], out: Path, *, as_json: bool
+) -> None:
     """Simulate a scenario and keep the result."""
     from rich.console import Console
 
     from roamlab.base.errors import shown
     from roamlab.records.store import Store
     from roamlab.running.ensemble import Job, run_all
-    from roamlab.scenarios.scenario import load
     from roamlab.showing import terminal
 
     # Polars, loaded by now, takes interrupts too, and gives up the files that it writes with a panic on the screen: the
     # interpreter takes them alone.
     signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     store = Store(out)
-    loaded = load(scenario)
-    click.echo(_estimate(loaded), err=as_json)
+    loaded = _load(scenario, changes)
+    _print_estimate(loaded, err=as_json)
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)
     # The newest run is the one that was asked for last, though it may have been made before.
@@ -374,6 +414,7 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     show_default=True,
     help="Seconds to wait for a worker of a cluster that has none.",
 )
+@_SET
 @_JSON
 def sweep(
     sweep_file: Path,
@@ -382,6 +423,7 @@ def sweep(
     threads: int | None,
     cluster: str | None,
     patience: float,
+    changes: tuple[str, ...],
     *,
     as_json: bool,
 ) -> None:
@@ -391,20 +433,22 @@ def sweep(
     from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.executor import DaskCluster, LocalPool
+    from roamlab.scenarios.scenario import assigned
     from roamlab.showing import terminal
     from roamlab.sweeps import compare, sweepresult
     from roamlab.sweeps.sweep import execute
     from roamlab.sweeps.sweepfile import load_sweep
 
-    source = load_sweep(sweep_file)
+    source = load_sweep(sweep_file, assigned(changes))
     out = out or Path("out/sweeps") / sweep_file.stem
     refuse_foreign(out, store)
     executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
     runs = execute(source.plan, store, executor)
     with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
+    _print_warnings(runs.warnings)
     if as_json:
-        found = {"result": shown(out), "means": terminal.rows(runs.means())}
+        found = {"result": shown(out), "means": terminal.rows(runs.means()), "warnings": runs.warnings}
         if differences is not None:
             found["differences"] = terminal.rows(differences)
         _print_json(found)
@@ -437,6 +481,7 @@ def sweep(
 )
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+@_SET
 @_JSON
 def compare_(
     first: Path,
@@ -449,6 +494,7 @@ def compare_(
     out: Path,
     store: Path,
     threads: int | None,
+    changes: tuple[str, ...],
     *,
     as_json: bool,
 ) -> None:
@@ -461,27 +507,28 @@ def compare_(
     from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
-    from roamlab.scenarios.scenario import load
     from roamlab.showing import report, terminal
     from roamlab.sweeps import compare, page
 
     for metric in metrics:
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
-    base = load(first)
+    base = _load(first, changes)
     refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
-    other = load(second)
+    other = _load(second, changes)
     if note := compare.unpaired_note(base, other):
         click.echo(f"note: {note}", err=True)
     made = compare.compare(base, other, wanted, number, seed, store, threads)
+    _print_warnings(made.warnings)
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
         figure = compare.draw(frame, base.name, draft)
         report.write(page.differences(frame, base.name, other.name, seed, figure), draft / "report.html")
         compare.write_json(frame, draft / "compare.json")
     if as_json:
-        _print_json({"result": shown(out), "differences": terminal.rows(frame)})
+        rows = terminal.rows(frame)
+        _print_json({"result": shown(out), "differences": rows, "warnings": made.warnings})
         return
     console = Console()
     console.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
@@ -490,15 +537,14 @@ def compare_(
 
 @cli.command()
 @click.argument("scenario", type=_ANY_PATH)
+@_SET
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
-def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
+def check(scenario: Path, changes: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
     """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
-    from roamlab.scenarios.scenario import load
-
-    loaded = load(scenario)
+    loaded = _load(scenario, changes)
     _print_json(loaded.parameters)
     _print_warnings(loaded.warnings)
-    click.echo(_estimate(loaded), err=True)
+    _print_estimate(loaded, err=True)
 
 
 @cli.command()
@@ -517,14 +563,14 @@ def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same 
     show_default=True,
     help="File for the drawing.",
 )
-def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+@_SET
+def draw(scenario: Path, seed: int, repetition: int, out: Path, changes: tuple[str, ...]) -> None:
     """Draw a scenario's network: nodes, links, cells, and how hosts move, as SVG."""
     from roamlab.base.errors import shown
     from roamlab.base.output import write_chart
-    from roamlab.scenarios.scenario import load
-    from roamlab.showing.network_drawing import svg
+    from roamlab.showing.network_drawing import drawing
 
-    write_chart(out, svg(load(scenario), seed, repetition))
+    write_chart(out, drawing(_load(scenario, changes), seed, repetition))
     click.echo(f"drawing: {shown(out)}")
 
 
@@ -802,11 +848,15 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
-    help="What the log calls a column: time_s (or _ms, _us, _ns), host, from, to, gap_s.  [default: the same]",
+    help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601), host, from, to, gap_s.  "
+    "[default: the same]",
 )
 @click.option("--where", "only", multiple=True, metavar="FIELD=VALUE", help="Only records with this value.")
 @click.option(
-    "--begin", default="0", show_default=True, help="The log's time, in its unit, at which a run begins."
+    "--begin",
+    default="0",
+    show_default=True,
+    help="The log's time at which a run begins: in its unit, or a date and time.",
 )
 def schedule(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: str) -> None:
     """Print a log of handovers as a schedule, which a host's plan can follow.
@@ -885,11 +935,15 @@ def _print_warnings(warnings: list[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _estimate(scenario: Scenario) -> str:
-    """What a run may amount to, before it begins."""
+def _print_estimate(scenario: Scenario, *, err: bool) -> None:
+    """What a run may amount to, before it begins; `err`: to standard error."""
+    from roamlab.running.limits import beyond_memory
+
     _, events, memory = scenario.advice
     size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
-    return f"estimate: up to about {events:.1e} events, {size} of records"
+    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=err)
+    if warning := beyond_memory(memory):
+        _print_warnings([warning])
 
 
 def main() -> None:

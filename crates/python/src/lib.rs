@@ -95,12 +95,13 @@ fn scenario_error(error: &Located) -> PyErr {
     })
 }
 
-/// What a scenario says and hardly means, and what its run may amount to: reports with file, line and field, events, and
-/// bytes of its record.
+/// What a scenario says and hardly means, and what its run may amount to: reports as exceptions, events, and bytes of its
+/// record.
 #[pyfunction]
-fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
+fn advise<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(Vec<Bound<'py, PyAny>>, u64, u64)> {
     let scenario = parsed(text, name)?;
-    let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
+    let report = |warning| scenario_error(warning).into_value(py).into_bound(py).into_any();
+    let warnings = scenario.warnings(text, name).iter().map(report).collect();
     let estimate = roamlab_world::estimate(&scenario);
     Ok((warnings, estimate.events, estimate.memory))
 }

@@ -91,6 +91,13 @@ fn excerpt(text: &str, column: usize) -> (String, usize) {
     (text.chars().skip(skipped).take(LONGEST).collect(), column - skipped)
 }
 
+/// The table around a field of this name, whose path may end with the name already.
+fn around(field: &str, name: &str) -> String {
+    let named = place::ends_with(field, name);
+    let rest = if named { field.strip_suffix(&quoted_key(name)).unwrap_or(field) } else { field };
+    rest.trim_end_matches('.').to_owned()
+}
+
 /// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
 pub fn line_of(text: &str, field: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
@@ -136,6 +143,12 @@ impl<'a> Source<'a> {
         for name in &told.within {
             place::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
+        }
+        if let Some(wording::Part::Unknown(name)) = &told.part
+            && !told.problem.help.starts_with("did you mean")
+            && let Some(place) = hint::elsewhere(name, &around(&field, name))
+        {
+            told.problem.help = format!("{place}; here {}", told.problem.help);
         }
         if let Some(part) = &told.part
             && !place::ends_with(&field, part.name())

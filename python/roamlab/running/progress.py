@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from roamlab.scenarios.scenario import Scenario
 
@@ -89,7 +90,7 @@ class Estimate:
 def progress(wanted: Mapping[Any, int], weights: Mapping[Any, float] | None = None) -> Iterator[Advance]:
     """Counts the runs that are wanted of each kind; a bar appears once the work has taken `QUIET_SECONDS`."""
     estimate = Estimate(wanted, weights or {})
-    with _bar(estimate) if sys.stderr.isatty() else _log(estimate) as show:
+    with _shown(estimate) as show:
         last = time.monotonic()
 
         def advance(kind: Hashable, *, made: bool = True) -> None:
@@ -100,6 +101,50 @@ def progress(wanted: Mapping[Any, int], weights: Mapping[Any, float] | None = No
             show()
 
         yield advance
+
+
+def _shown(estimate: Estimate) -> AbstractContextManager[Show]:
+    if in_notebook():
+        return _line(estimate)
+    return _bar(estimate) if sys.stderr.isatty() else _log(estimate)
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what is printed: its kernel is loaded, and standard error is no terminal."""
+    return "ipykernel" in sys.modules and not sys.stderr.isatty()
+
+
+@contextmanager
+def _line(estimate: Estimate) -> Iterator[Show]:
+    """A line that is written over, as notebooks show a bar: from `QUIET_SECONDS` on, twice a second at most."""
+    due, width = time.monotonic() + QUIET_SECONDS, 0
+
+    def show() -> None:
+        nonlocal due, width
+        if (now := time.monotonic()) >= due:
+            due = now + 0.5
+            text = f"runs: {estimate.done} of {estimate.total}{pace(estimate)}"
+            width = max(width, len(text))
+            print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
+
+    yield show
+    if width:
+        print(f"\r{' ' * width}\r", end="", file=sys.stderr, flush=True)
+
+
+class Steps:
+    """Tells of the steps of a search, each in a line, once it has taken `QUIET_SECONDS`: those before come with it."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._untold: list[str] = []
+
+    def tell(self, step: str) -> None:
+        """A step was made."""
+        self._untold.append(step)
+        if time.monotonic() - self._start >= QUIET_SECONDS:
+            print(*self._untold, sep="\n", file=sys.stderr, flush=True)
+            self._untold.clear()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,13 +16,16 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, shown
+from roamlab.base.errors import BadInput, did_you_mean, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 MAX_BYTES = 100_000_000
 """A larger scenario file is refused before it is read."""
+
+_DRAWN = 100
+"""A notebook draws networks of so many links and cells."""
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
@@ -64,9 +68,14 @@ class Scenario:
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
-            if not error.field:  # a line of a file that the scenario names
-                raise
-            raise _roamlab.ScenarioError(f"{self.name}{self.changes}: {told(error)}") from None
+            raise _roamlab.ScenarioError(self._told(error)) from None
+
+    def _told(self, error: _roamlab.ScenarioError) -> str:
+        """A report of the engine; of a text that no file holds by its field, not by its line.
+
+        Without a field it is about a line of a file that the scenario names.
+        """
+        return f"{self.name}{self.changes}: {told(error)}" if self.changed and error.field else str(error)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -89,11 +98,12 @@ class Scenario:
     @cached_property
     def advice(self) -> tuple[list[str], int, int]:
         """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
-        return _roamlab.advise(self.text, self.name)
+        reports, events, memory = _roamlab.advise(self.text, self.name)
+        return [self._told(report) for report in reports], events, memory
 
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        """What the scenario says and hardly means, each with file, line and field."""
         return self.advice[0]
 
     @cached_property
@@ -145,7 +155,17 @@ class Scenario:
         return f"Scenario({self.name}: {self._outline})"
 
     def _repr_html_(self) -> str:
-        return f"<b>{escape(self.name)}</b>: {escape(self._outline)}<pre>{escape(self.text)}</pre>"
+        title = f"<b>{escape(self.name)}</b>: {escape(self._outline)}"
+        return f"{title}{self._drawing()}<details><summary>text</summary><pre>{escape(self.text)}</pre></details>"
+
+    def _drawing(self) -> str:
+        """Its network as an image, whose ids cannot clash; empty if it cannot be used, or is too large for now."""
+        with suppress(_roamlab.ScenarioError, BadInput):
+            network = self.expanded()
+            if len(network.get("links", [])) + len(network.get("cells", {})) <= _DRAWN:
+                data = base64.b64encode(roamlab.drawing(self).encode()).decode("ascii")
+                return f'<br><img alt="network" src="data:image/svg+xml;base64,{data}">'
+        return ""
 
     @property
     def _outline(self) -> str:
@@ -198,7 +218,7 @@ class Scenario:
             f"{self.name}, field {path}",
             f"no element {step!r}",
             expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
-            remedy="name an element that stands in the scenario",
+            remedy=did_you_mean(step, known, "name an element that stands in the scenario"),
         )
 
 
@@ -244,6 +264,41 @@ def _no_path(given: object) -> BadInput:
         expected="a scenario or the path of one",
         remedy="roamlab.load reads a file, roamlab.Scenario(text) takes its content",
     )
+
+
+def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """The changes that `PATH=VALUE` says, each. Raises `BadInput`.
+
+    A value is one of TOML (`5`, `true`, `["a"]`), or else text (`14 s`).
+    """
+    changes: dict[str, Any] = {}
+    for each in given:
+        path, equals, value = (part.strip() for part in each.partition("="))
+        if not equals or not all(path.split(".")):
+            raise BadInput(
+                f"{option} {each}",
+                "this is no path and value" if equals else "there is no `=`",
+                expected="PATH=VALUE",
+                remedy=f"write {option} 'run.duration=14 s', for example",
+            )
+        if path in changes:
+            raise BadInput(
+                f"{option} {each}",
+                "the field is set twice",
+                expected="one value",
+                remedy="leave one of them out",
+            )
+        changes[path] = _toml_value(value)
+    return changes
+
+
+def _toml_value(text: str) -> Any:
+    """What TOML takes a text for, if it is a value of a scenario; else the text itself."""
+    with suppress(tomli.TOMLDecodeError, RecursionError):
+        read = tomli.loads(f"value = {text}")
+        if read.keys() == {"value"} and isinstance(read["value"], bool | int | float | str | list | dict):
+            return read["value"]
+    return text
 
 
 def check_number(name: str, value: object) -> None:

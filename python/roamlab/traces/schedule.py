@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +33,19 @@ class Fields:
     new: str
     gap: str | None
     gap_unit: str
+    dated: bool = False
+    """Times are ISO 8601: date and time of day."""
 
     @staticmethod
     def of(named: Mapping[str, str]) -> Fields:
         """From `{"time_ms": "timestamp", ...}`; what is not named is called as in a schedule. Raises `BadInput`."""
-        known = {*(f"{what}_{unit}" for what in ("time", "gap") for unit in UNITS), "host", "from", "to"}
+        known = {
+            *(f"{what}_{unit}" for what in ("time", "gap") for unit in UNITS),
+            "time",
+            "host",
+            "from",
+            "to",
+        }
         for ours in named:
             if ours not in known:
                 raise BadInput(
@@ -44,7 +54,7 @@ class Fields:
                     expected=f"one of {', '.join(sorted(known))}",
                     remedy="write --column time_ms=timestamp, for a field `timestamp` in milliseconds",
                 )
-        times = [ours for ours in named if ours.startswith("time_")] or ["time_s"]
+        times = [ours for ours in named if ours == "time" or ours.startswith("time_")] or ["time_s"]
         gaps = [ours for ours in named if ours.startswith("gap_")]
         if len(times) > 1 or len(gaps) > 1:
             raise BadInput(
@@ -57,12 +67,13 @@ class Fields:
         gap = gaps[0] if gaps else None
         return Fields(
             named.get(time, time),
-            time.partition("_")[2],
+            time.partition("_")[2] or "s",
             named.get("host", "host"),
             named.get("from", "from"),
             named.get("to", "to"),
             named[gap] if gap else None,
             gap.partition("_")[2] if gap else "s",
+            dated=time == "time",
         )
 
 
@@ -79,8 +90,25 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (each.partition("=") for each in given)}
 
 
+def instant(text: str) -> str | None:
+    """The seconds since 1970 of a date and time in ISO 8601, as text; None if it is none. Without a zone it is UTC."""
+    parts = _DATED.fullmatch(text)
+    if parts is None:
+        return None
+    try:
+        time = datetime.fromisoformat(parts[1] + (parts[3] or "Z"))
+    except ValueError:
+        return None
+    whole = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    return str(Decimal(whole) + Decimal(f"0.{(parts[2] or '0')}"))
+
+
+_DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))?(Z|[+-]\d\d(?::?\d\d)?)?")
+
+
 def number(option: str, given: str) -> Decimal:
-    """A number of an option. Raises `BadInput`."""
+    """A number of an option, or the seconds of a date and time. Raises `BadInput`."""
+    given = instant(given) or given
     try:
         found = Decimal(given)
     except InvalidOperation:
@@ -161,7 +189,16 @@ def _row(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
             )
     host, old, new = (_text(record[field]) for field in (fields.host, fields.old, fields.new))
-    time = _nanoseconds(log, line, fields.time, record[fields.time], fields.unit, begin)
+    when = _text(record[fields.time])
+    dated = instant(when)
+    if (dated is not None) != fields.dated:
+        expected = "a date and time in ISO 8601" if fields.dated else "a number"
+        remedy = "write 2026-05-01T12:00:00.5Z" if fields.dated else f"write --column time={fields.time}"
+        raise _bad(log, line, f"{fields.time} is {when!r}", expected, remedy)
+    if dated is not None and begin == 0:
+        problem = f"{fields.time} is {when!r}, and a run begins at 0"
+        raise _bad(log, line, problem, "the time at which a run begins", f"write --begin {when}")
+    time = _nanoseconds(log, line, fields.time, dated or when, fields.unit, begin)
     if not host or old == new:
         wrong = f"from {old!r} to {new!r}" if host else "no host"
         raise _bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
