@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.lte.experiments import AIR_S, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 from roamlab.papers.records import reads
 from roamlab.records import metrics
@@ -58,6 +59,7 @@ def _where(rows: Columns, **names: str) -> Mask:
     return chosen
 
 
+@kept
 @dataclass(frozen=True)
 class Transfer:
     """What `ref` received: arrays with one entry per segment, in order of arrival."""
@@ -106,6 +108,7 @@ def command(results: Results) -> float:
     return float(times[0]) if times.size else HANDOVER_S
 
 
+@kept
 @dataclass(frozen=True)
 class Congestion:
     """What `ref`'s sender went through from the command on, as long as is watched."""
@@ -145,6 +148,7 @@ def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
     return min(float(windows[-1]), float(largest)) if windows.size else 1.0
 
 
+@kept
 @dataclass(frozen=True)
 class Interval:
     """The model's interval in a run: from `cwnd_max` / 2 to `cwnd_max` had nothing happened."""
@@ -175,6 +179,7 @@ def interval(results: Results, received: Transfer, start: float, largest: int) -
     return Interval(at, received.received(first, start), received.received(start, last))
 
 
+@kept
 @dataclass(frozen=True)
 class Handover:
     """A run with a handover, or one in which it was predicted and did not come."""
@@ -259,6 +264,7 @@ def chart_in_order(results: Results) -> bool:
     return True
 
 
+@kept
 @dataclass(frozen=True)
 class Forwarded:
     """How forwarded packets fared in a run."""
@@ -305,6 +311,7 @@ def forwarded(results: Results) -> Forwarded:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class Drops:
     """Table IV in a run, and the ends of the tunnels."""
@@ -329,6 +336,7 @@ def drops(results: Results) -> Drops:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class Active:
     """A run of tables III and IV and fig. 12."""
@@ -345,6 +353,7 @@ def active(
     return Active(handover(results, largest, watch_s, air_s), drops(results))
 
 
+@kept
 @dataclass(frozen=True)
 class Trace:
     """Figs. 9 and 10 in a run."""

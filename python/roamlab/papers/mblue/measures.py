@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
@@ -100,6 +101,7 @@ def backing_off_together(results: Results, handoff: float) -> int:
     return round(share * len(FLOWS))
 
 
+@kept
 @dataclass(frozen=True)
 class OneHandoff:
     """A run of figs. 11 and 12."""
@@ -153,6 +155,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class ThreeHandoffs:
     """A run of figs. 13 to 15. Tuples have one entry for each handoff."""
@@ -237,6 +240,7 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     return int(sizes.max(initial=0))
 
 
+@kept
 @dataclass(frozen=True)
 class Outage:
     """The run of equation 1, after the lone host has moved."""
