@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.base.screen import say
 from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.robustness import Known
@@ -90,9 +90,7 @@ def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, 
         if now - said >= LOG_SECONDS:
             said = now
             left = round((now - began) * (budget - tried) / tried)
-            print(
-                f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", file=sys.stderr
-            )
+            say(f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", err=True)
 
     closer = range(space.runs, space.runs + space.confirm)
 

@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 _C = TypeVar("_C", bound=type)
 
-_KINDS: dict[str, type] = {}
+_KINDS: dict[str, Any] = {}
 """The dataclasses that values may be made of, by module and name. Nothing else in a store is ever called."""
 
 _NUMBERS = "biuf"
@@ -40,7 +40,7 @@ def kept(kind: _C) -> _C:
 
 
 def encode(value: Any) -> str:
-    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, dataclasses marked by `kept`."""
+    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, dataclasses with `kept`."""
     return json.dumps(_tagged(value), separators=(",", ":"))
 
 
@@ -108,8 +108,8 @@ def _tagged(value: Any) -> Any:
         content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"array": content, "dtype": value.dtype.str, "shape": value.shape}
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    if _KINDS.get(kind) is type(value):
-        of = {field.name: _tagged(getattr(value, field.name)) for field in fields(value)}
+    if (known := _KINDS.get(kind)) is type(value):
+        of = {field.name: _tagged(getattr(value, field.name)) for field in fields(known)}
         return {"kind": kind, "of": list(of.items())}
     raise TypeError(f"a {type(value).__name__} cannot be kept")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from contextlib import suppress
 from threading import Thread
@@ -12,6 +11,7 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import say
 from roamlab.papers.keeping import Damaged, decode, encode, name_of
 from roamlab.papers.records import read_by
 from roamlab.records.manifest import hash_text, schema_hash
@@ -91,7 +91,7 @@ class Batch:
             if takes:
                 missing[job] = takes
         if say_found and len(missing) < len(keys):
-            print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
+            say(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", err=True)
 
         def keep(job: Job, results: Results) -> None:
             for key, take in missing[job].items():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import escape
 from roamlab.records.columns import Columns
 
 if TYPE_CHECKING:

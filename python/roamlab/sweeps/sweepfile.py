@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, shown
+from roamlab.base.errors import BadInput
+from roamlab.base.inputs import read_text
+from roamlab.base.screen import shown
 from roamlab.running.summary import check
-from roamlab.scenarios.scenario import load, read_text
+from roamlab.scenarios.scenario import load
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
 from roamlab.sweeps.plan import Plan, measurement_of
