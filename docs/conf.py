@@ -1,4 +1,7 @@
-"""How `make docs` makes the site: Sphinx with MyST and Furo. The scenario's fields are read from the schema."""
+"""How `make docs` makes the site: Sphinx with MyST and Furo.
+
+The scenario's fields are read from the schema, the pages of the papers from their packages.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,12 @@ myst_heading_anchors = 4
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
-FIELDS = Path(__file__).parent / "reference/scenario-fields.md"
+HERE = Path(__file__).parent
+PAPERS = HERE.parent / "python/roamlab/papers"
+FIELDS = HERE / "reference/scenario-fields.md"
 HEAD = """# Scenario fields
 
 Made from the engine's schema, which `roamlab schema` prints.
@@ -34,29 +41,56 @@ Made from the engine's schema, which `roamlab schema` prints.
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    app.connect("builder-inited", _write_fields)
+    app.connect("builder-inited", _write_made)
     app.connect("source-read", _name_what_is_outside)
 
 
-def _write_fields(_: Sphinx) -> None:
+def _write_made(_: Sphinx) -> None:
+    """The pages that are made from the code."""
+    _write(FIELDS, fields())
+    for readme in sorted(PAPERS.glob("*/README.md")):
+        _write(HERE / "papers" / f"{readme.parent.name}.md", _moved(readme))
+
+
+def _write(page: Path, text: str) -> None:
     """Whole or not at all: two builds may run at once."""
-    draft = FIELDS.with_name(f".{FIELDS.name}.{os.getpid()}")
-    draft.write_text(fields(), encoding="utf-8")
-    draft.replace(FIELDS)
+    page.parent.mkdir(exist_ok=True)
+    draft = page.with_name(f".{page.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(page)
+
+
+def _moved(readme: Path) -> str:
+    """The page of a paper with its links as they are from `docs/papers`."""
+
+    def link(found: re.Match[str]) -> str:
+        target, mark, part = found[1].partition("#")
+        if "://" in target or not target:
+            return found[0]
+        return f"]({os.path.relpath(readme.parent / target, HERE / 'papers')}{mark}{part})"
+
+    text = re.sub(r"\]\(([^)]+)\)", link, readme.read_text(encoding="utf-8"))
+    return re.sub(r'^<a id="([^"]+)"></a>$', r"(\1)=", text, flags=re.MULTILINE)
 
 
 def _name_what_is_outside(app: Sphinx, page: str, source: list[str]) -> None:
-    """Pages and folders outside `docs` have no place in the site: they are named. Other files are copied by MyST."""
+    """Pages and folders outside `docs` have no place in the site: they are named. Other files are copied by MyST.
+
+    The pages of papers have one.
+    """
     here = (Path(app.srcdir) / page).parent
 
     def named(link: re.Match[str]) -> str:
         place = (here / link[2]).resolve()
+        if place.name == "README.md" and place.parent.parent == PAPERS:
+            page = os.path.relpath(HERE / "papers" / f"{place.parent.name}.md", here)
+            return f"[{link[1]}]({page}{link[3]})"
         inside = place.is_relative_to(app.srcdir) or "://" in link[2]
         if inside or not (place.is_dir() or place.suffix == ".md"):
             return link[0]
         return f"{link[1]} (`{place.relative_to(Path(app.srcdir).parent)}`)"
 
-    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)[^)]*\)", named, source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)([^)]*)\)", named, source[0])
 
 
 def fields() -> str:
@@ -85,7 +119,7 @@ def _table(title: str, definition: dict[str, Any]) -> str:
         return ""
     needed = set(definition.get("required", []))
     rows = [
-        f"| `{name}` | {_type(field)} | {_default(name, field, needed)} | {_words(field)} |"
+        f"| `{name}` | {_type(field)} | {_words(field)} {_default(name, field, needed)} |"
         for name, field in properties.items()
     ]
     about = _words(definition)
@@ -95,9 +129,11 @@ def _table(title: str, definition: dict[str, Any]) -> str:
             "",
             about,
             "",
-            "| field | type | default | meaning |",
-            "| --- | --- | --- | --- |",
+            ":::{container} fields",
+            "| field | type | meaning and default |",
+            "| --- | --- | --- |",
             *rows,
+            ":::",
             "",
         ]
     )
@@ -122,9 +158,10 @@ def _type(field: dict[str, Any]) -> str:
 
 
 def _default(name: str, field: dict[str, Any], needed: set[str]) -> str:
-    if "default" in field:
-        return f"`{json.dumps(field['default'], ensure_ascii=False)}`".replace("|", "\\|")
-    return "required" if name in needed else "absent"
+    if field.get("default") is not None:
+        default = json.dumps(field["default"], ensure_ascii=False).replace("|", "\\|")
+        return f"Default: `{default}`."
+    return "**Required.**" if name in needed else ""
 
 
 def _words(field: dict[str, Any]) -> str:

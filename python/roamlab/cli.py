@@ -171,8 +171,9 @@ def reproduce(
     if explore:
         say("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
     else:
-        console().print(claims.terminal_table(found.claims))
+        console().print(*claims.terminal_tables(found.claims))
         say(claims.remarks(found.claims, found.robustness))
+        say(f"{claims.tally(found.claims)}.")
         say(found.searched)
     say(f"report: {page}")
 
@@ -182,7 +183,6 @@ def _reproduce_all(
 ) -> None:
     """All papers, into folders of their own below `out`, and an index of their claims."""
     from roamlab.papers import index
-    from roamlab.showing import cards
     from roamlab.statistics import claims
 
     chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
@@ -192,9 +192,9 @@ def _reproduce_all(
     if as_json:
         _print_json({"report": page, **data})
         return
-    console().print(claims.terminal_table(every))
+    console().print(*claims.terminal_tables(every))
     say(claims.remarks(every, lines))
-    say(cards.tally(every))
+    say(f"{claims.tally(every)}.")
     say(f"all schemes on one network: {index.STUDY}")
     say(f"report: {page}")
 

@@ -37,7 +37,7 @@ STEPS = {
     "qdisc": ["test -p roamlab-qdisc --lib"],
 }
 """What cargo is asked for, by the crate that the mutant is in: scripts and unit tests."""
-FAST = "pytest -q -x -n 0 -p no:cacheprovider tests/python/test_small_parts.py"
+FAST = "pytest -q -x -n 0 tests/python/test_small_parts.py"
 """What has to find a bug in Python."""
 WHOLE = "test -p roamlab-world --test ns2 -- recorded"
 """All recorded runs of ns-2."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_VOID = ("meta", "img", "br", "rect", "path", "circle")
+_VOID = ("meta", "img", "br", "input", "rect", "path", "circle")
 
 
 class Page(HTMLParser):

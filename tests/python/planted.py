@@ -195,7 +195,7 @@ KINDS = tuple(_MAKERS)
 def missed(plant: Plant) -> str:
     """What `why` says wrongly of a run; empty: nothing. The longest stall of the planted flow is judged."""
     results = plant.results()
-    told = explain(results, plant.app)
+    told = [each for each in explain(results, plant.app) if not each.stall.is_slow]
     if not plant.kind:
         return f"{len(told)} stalls" if told else ""
     if not told:
@@ -209,7 +209,7 @@ def missed(plant: Plant) -> str:
         return f"names {first.name} at {first.place}, not {plant.where}"
     (checked,) = explain(results, plant.app, 1, check=True)
     if checked.named != plant.kind:
-        return f"not confirmed: {[(trial.what, trial.left_s) for trial in checked.trials or []]}"
+        return f"not confirmed: {[(trial.what, trial.left.longest_s) for trial in checked.trials or []]}"
     return ""
 
 

@@ -15,9 +15,10 @@ import pytest
 from conftest import ROOT
 from pages import Page
 from roamlab import _roamlab, cli, papers
-from roamlab.papers import keeping, robustness
+from roamlab.base.figures import SavedFigure
+from roamlab.papers import index, keeping, robustness
 from roamlab.scenarios.scenario import load
-from roamlab.showing.report import Report
+from roamlab.showing.report import Chapter, Report, write_index
 from roamlab.statistics import stats
 from roamlab.statistics.claims import Claim, Measure, greater
 from roamlab.studies import measures, scenarios
@@ -49,10 +50,11 @@ def roamlab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Capt
 
 
 _VALUES = {
-    "moby": {"moby.swims": [-1.0, -2.0, -1.5], "moby.<dives>": [1.0, 2.0, 1.5]},
-    "kon": {"kon.drifts": [-1.0, 1.0]},
+    "moby": {"moby.swims": [-1.0, -2.0, -1.5, -1.6, -1.4], "moby.<dives>": [1.0, 2.0, 1.5, 1.6, 1.4]},
+    "kon": {"kon.drifts": [-1.0, 1.0, 0.5, -0.5, 0.1]},
 }
 """Of two papers, each claim with the values that decide it: they should be above 0."""
+_TALLY = "2 results: 1 contradicted, 1 undecided; 1 inventory claim: 1 holds."
 
 
 @pytest.fixture
@@ -64,7 +66,14 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Session]]:
         def reproduce(session: Session) -> Report:
             asked.append((name, session))
             found = [
-                Claim(of, f"{of} & more", (Measure("depth", stats.student(values), "m", greater()),), "", "")
+                Claim(
+                    of,
+                    f"{of} & more",
+                    (Measure("depth", stats.student(values), "m", greater()),),
+                    "",
+                    "",
+                    kind="inventory" if "dives" in of else "result",
+                )
                 for of, values in _VALUES[name].items()
             ]
             return Report(f"The {name}", f"By {name}, 1851", "", found, [], [], [], [], [])
@@ -100,10 +109,10 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
         ("kon", 30, 2),
         ("moby", 30, 2),
     ]
-    assert "3 claims: 1 holds, 1 contradicted, 1 undecided." in found.out
+    assert _TALLY in found.out
     assert "report: out/all/index.html" in found.out
     page = Path("out/all/index.html").read_text(encoding="utf-8")
-    assert "2 papers, 3 claims: 1 holds, 1 contradicted, 1 undecided." in page
+    assert f"2 papers, {_TALLY}" in page
     assert 'href="moby/report.html#moby.swims"' in page
     assert "moby.&lt;dives&gt; &amp; more" in page
     assert page.count("contradicted in all 200 settings") == 1
@@ -117,10 +126,13 @@ def test_all_papers_have_one_index(roamlab: Roamlab, planted: list[tuple[str, Se
     assert 'id="moby.swims"' in report
     assert report.count("contradicted in all 200 settings") == 1
     data = json.loads(Path("out/all/index.json").read_text(encoding="utf-8"))
-    assert data["counts"] == {"claims": 3, "holds": 1, "contradicted": 1, "undecided": 1}
-    assert [(paper["paper"], paper["counts"]["claims"]) for paper in data["papers"]] == [
+    assert data["counts"] == {
+        "result": {"claims": 2, "holds": 0, "contradicted": 1, "undecided": 1},
+        "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
+    }
+    assert [(paper["paper"], paper["counts"]["result"]["claims"]) for paper in data["papers"]] == [
         ("kon", 1),
-        ("moby", 2),
+        ("moby", 1),
     ]
     claims = {claim["id"]: claim for claim in data["claims"]}
     swims = claims["moby.swims"]
@@ -266,3 +278,27 @@ def test_bad_options_of_a_study(roamlab: Roamlab, arguments: tuple[str, ...], sa
     assert found.code == 2
     assert said in found.err
     assert "Traceback" not in found.err
+
+
+def test_the_index_shows_each_lead_figure_and_the_calibration(tmp_path: Path) -> None:
+    (tmp_path / "fig1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
+    lead = SavedFigure("what carries the headline", None, tmp_path / "fig1.svg")
+    claim = Claim(
+        "a.b", "It floats", (Measure("depth", stats.student([-1.0, -2.0]), "m", greater()),), "", ""
+    )
+    chapters = [Chapter(name, f"The {name}", "", "", [claim], {}, "", lead) for name in ("moby", "kon")]
+    write_index(chapters, tmp_path / "index.html", ("more", ""), index.CALIBRATION)
+    page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
+    assert page.parts.count("img.") == 2
+    assert index.CALIBRATION in page.text
+
+
+def test_the_calibration_is_that_of_the_pages() -> None:
+    """The numbers are those of the pages about the comparison with ns-2, whose tests make them."""
+    told = re.findall(r"([0-9,]+) of ([0-9,]+)", index.CALIBRATION)
+    assert [ours for ours, _ in told] == [all_of for _, all_of in told]
+    tcp, tests = (
+        (ROOT / page).read_text(encoding="utf-8") for page in ("docs/models/tcp.md", "tests/README.md")
+    )
+    assert f"{told[0][0]} runs: **{told[0][0]} exact**" in tcp
+    assert f"**{told[1][0]} of {told[1][1]}" in tests

@@ -32,16 +32,18 @@ AS_CLAIMED = {"tahoe": 0.95, "reno": 0.67, "newreno": 0.95, "sack": 0.985, "fack
 def _decided(
     shares: dict[str, float], lost: dict[str, list[int]], waits: dict[tuple[str, str], float]
 ) -> dict[str, Claim]:
-    """Three runs of each case; `lost` by topology, `waits` the share of packets above 0.5 ms and 1 ms."""
+    """Five runs of each case; `lost` by topology, `waits` the share of packets above 0.5 ms and 1 ms."""
     downloads = {
-        (topology, "unplanned", tcp, HIGH): [Download(1e7 * value + noise, 0, 0) for noise in (0, 10, 20)]
+        (topology, "unplanned", tcp, HIGH): [
+            Download(1e7 * value + noise, 0, 0) for noise in (0, 10, 20, 30, 40)
+        ]
         for topology, (tcp, value) in product(TOPOLOGIES, shares.items())
     }
 
     def streams(topology: str, way: str) -> list[Streams]:
         above = [waits[topology, way] if step < 4 else 0.0 for step in STEPS_MS]
         counts = lost[topology] if way == "unplanned" else lost.get(way, [0])
-        return [Streams(counts, 0.0155, above, above, 0.004, 4.35, 0.0, 0.0)] * 3
+        return [Streams(counts, 0.0155, above, above, 0.004, 4.35, 0.0, 0.0)] * 5
 
     found = Evidence(DEFAULT, downloads, {case: streams(*case) for case in product(TOPOLOGIES, WAYS)})
     return {claim.id: claim for claim in claims.read({"default": found})}
@@ -69,7 +71,7 @@ def test_no_movement_is_decided_from_two_windows() -> None:
             (topology, way, tcp, window): [
                 Download(1e7 * (high if window == HIGH else 0.6 + at * spread), 0, 0)
             ]
-            * 3
+            * 5
             for topology, way, (at, tcp), window in product(
                 TOPOLOGIES, ("none", "planned"), enumerate(TCPS), (LOW, HIGH)
             )

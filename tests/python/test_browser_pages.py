@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pytest
+from PIL import Image
 
 from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
@@ -32,6 +35,53 @@ OVERLAP = """() => [...document.querySelectorAll("h1, h2, h3, p, summary, figcap
     && !part.closest(".scroll"))
   .map((part) => part.textContent)"""
 
+CUT = """() => [...document.images].filter((image) => image.checkVisibility()
+    && image.getBoundingClientRect().right > image.closest(".scroll").getBoundingClientRect().right + 1)
+  .map((image) => image.alt)"""
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report and the explorer of the example of the first pages, side by side."""
+    folder = tmp_path_factory.mktemp("story")
+    for words in (["run", str(ROOT / "examples/busy-cell.toml")], ["report"]):
+        done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return folder / "out/report"
+
+
+def test_a_figure_has_the_ground_of_its_page_and_can_be_enlarged(story: Path) -> None:
+    with chromium() as browser:
+        for dark, ground in ((False, (255, 255, 255)), (True, (20, 23, 26))):
+            with shown(browser, story / "report.html", NARROW, dark=dark) as page:
+                box = page.locator("img").first.bounding_box()
+                assert box is not None
+                assert box["x"] + box["width"] <= NARROW[0]
+                content = Image.open(BytesIO(page.screenshot())).convert("RGB")
+                corner = content.getpixel((round(box["x"]) + 2, round(box["y"]) + 2))
+                assert corner == pytest.approx(ground, abs=2), "no white slab in the dark"
+                page.locator(".enlarge").first.click()
+                assert page.locator("img").first.bounding_box()["width"] > 1.5 * box["width"]  # type: ignore[index]
+
+
+def test_the_report_links_into_the_moment_of_a_stall(story: Path) -> None:
+    (address,) = re.findall(
+        r'href="(explore.html#t=[^"]+)"', (story / "report.html").read_text(encoding="utf-8")
+    )
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(story.resolve().as_uri() + "/" + address)
+        page.wait_for_selector("html[data-ready=yes]")
+        page.wait_for_function("document.getElementById('shown').textContent.startsWith('10.0')")
+        begin, end = (
+            float(each) for each in page.locator("#shown").inner_text().split(" s of ")[0].split(" to ")
+        )
+        assert 10.0 < begin < 10.4 < 11.5 < end < 12.0
+        page.evaluate("location.hash = '#t=9.8-10.6'")
+        page.wait_for_function("document.getElementById('shown').textContent.startsWith('9.800 to 10.600 s')")
+        page.locator("#nearer").click()
+        page.wait_for_function("location.hash === '#t=10.000000-10.400000'")
+
 
 @pytest.mark.parametrize("name", list(PAGES))
 def test_a_page_can_be_read(name: str, tmp_path: Path) -> None:
@@ -50,4 +100,5 @@ def test_a_page_can_be_read(name: str, tmp_path: Path) -> None:
                 page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
                 assert page.evaluate(TOO_NARROW) == []
                 assert page.evaluate(OVERLAP) == []
+                assert page.evaluate(CUT) == [], "a figure is as wide as its place"
                 check_access(page)

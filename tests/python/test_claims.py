@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,9 +58,91 @@ def test_intervals_surround_the_mean(sample: list[float]) -> None:
     assert found.low <= found.effect <= found.high
 
 
-def test_the_largest_and_the_smallest_count_all_runs() -> None:
-    assert stats.largest([1.0, 3.0, 2.0]) == stats.Interval(3.0, 3.0, 3.0, 3)
-    assert stats.smallest([1.0, 3.0, 2.0]) == stats.Interval(1.0, 1.0, 1.0, 3)
+def test_an_extreme_bounds_from_one_side() -> None:
+    """Runs that were not made may lie beyond it: "at most" is never shown by a sample's largest value."""
+    most, least = stats.largest([1.0, 3.0, 2.0, 3.0, 1.0]), stats.smallest([1.0, 3.0, 2.0, 3.0, 1.0])
+    assert most == Interval(3.0, 3.0, math.inf, 5, extreme=True)
+    assert least == Interval(1.0, -math.inf, 1.0, 5, extreme=True)
+    assert _claim(most).verdict == "holds"
+    for claimed, verdict in (
+        (claims.at_most(5), "undecided"),
+        (claims.at_most(2), "contradicted"),
+        (claims.at_least(3), "holds"),
+        (claims.within(4, 14), "undecided"),
+    ):
+        assert Measure("most", most, "pkt", claimed).verdict == verdict
+    # An inventory claim is about the runs that were made, however few.
+    kept = Measure("most", stats.largest([3.0]), "pkt", claims.at_most(5))
+    assert replace(_claim(_GOOD), measures=(kept,), kind="inventory").verdict == "holds"
+    assert replace(_claim(_GOOD), measures=(kept,)).verdict == "undecided"
+
+
+@pytest.mark.parametrize("runs", [2, 4, 5, 30])
+def test_fewer_than_five_runs_give_no_verdict(runs: int) -> None:
+    values = [1.0 + at / 100 for at in range(runs)]
+    measure = Measure("depth", stats.student(values), "m", claims.greater())
+    assert measure.verdict == ("holds" if runs >= 5 else "undecided")
+    told = f"undecided: {runs} runs are too few, a verdict needs 5"
+    assert measure.outcome == ("holds" if runs >= 5 else told)
+    claim = replace(_claim(_GOOD), measures=(measure,))
+    assert (f"  depth: {told}" in claims.remarks([claim], {})) == (runs < 5)
+    assert claim.as_dict()["too_few_runs"] == (runs < 5)
+
+
+@pytest.mark.parametrize(
+    ("value", "claimed", "runs", "verdict"),
+    [
+        (0.0, claims.greater(), 2, "undecided"),
+        (0.0, claims.greater(), 10, "undecided"),
+        (-1.0, claims.greater(), 10, "contradicted"),
+        (1.0, claims.greater(), 10, "holds"),
+        (0.0, claims.at_most(0), 10, "holds"),
+    ],
+)
+def test_equal_runs_are_no_certainty(value: float, claimed: Claimed, runs: int, verdict: str) -> None:
+    """All runs on the excluded bound leave open on which side the mean is."""
+    measure = Measure("depth", stats.student([value] * runs), "m", claimed)
+    assert (measure.verdict, measure.p) == (verdict, None)
+    told = replace(_claim(_GOOD), measures=(measure,)).as_dict()
+    assert (told["interval"], told["same_in_every_run"]) == ([None, None], True)
+    if runs == 10:
+        # None of 10 differ: Clopper and Pearson's upper bound solves (1 - p)^10 = 0.025.
+        said = f"the same in all 10 runs; at most {1 - 0.025**0.1:.0%} of further runs differ"
+        assert claims.interval_text(measure.measured) == said
+
+
+def test_what_the_set_up_fixes_needs_no_runs() -> None:
+    fixed = Measure("delay", stats.constant([3.0, 3.0]), "ms", claims.within(3, 3))
+    assert (fixed.verdict, fixed.p, claims.interval_text(fixed.measured)) == (
+        "holds",
+        None,
+        "the same in every run",
+    )
+    assert Measure("tie", stats.constant([0.0]), "1", claims.greater()).verdict == "contradicted"
+    with pytest.raises(ValueError, match="one value in every run, got 1 to 2"):
+        stats.constant([1.0, 2.0])
+
+
+def test_a_tie_that_the_set_up_forces_does_not_count() -> None:
+    why = "nothing is forwarded by either"
+    tie = Measure("tied", stats.student([0.0] * 9), "1", claims.greater(), forced_tie=why)
+    alone, beside = (replace(_claim(_GOOD), measures=of) for of in ((tie,), (tie, *_claim(_GOOD).measures)))
+    assert (alone.verdict, beside.verdict) == ("undecided", "holds")
+    assert alone.as_dict()["forced_tie"] == why
+    assert alone.open == [f"tied: not counted: the set-up forces a tie, {why}"]
+    # Where the runs differ the set-up forces nothing, and the measure counts.
+    free = replace(tie, measured=_BAD)
+    assert replace(beside, measures=(free, *beside.measures)).verdict == "contradicted"
+
+
+def test_results_and_inventory_are_counted_apart() -> None:
+    every = [_claim(_GOOD), _claim(_BAD), replace(_claim(_GOOD), kind="inventory")]
+    assert claims.counts(every) == {
+        "result": {"claims": 2, "holds": 1, "contradicted": 1, "undecided": 0},
+        "inventory": {"claims": 1, "holds": 1, "contradicted": 0, "undecided": 0},
+    }
+    assert claims.tally(every) == "2 results: 1 holds, 1 contradicted; 1 inventory claim: 1 holds"
+    assert [table.title for table in claims.terminal_tables(every)] == ["Results", "Inventory claims"]
 
 
 def test_bootstrap_is_repeatable_and_narrower_than_the_range() -> None:
@@ -76,7 +159,7 @@ def test_bootstrap_is_repeatable_and_narrower_than_the_range() -> None:
         (claims.greater(), -3, -2, -1, "contradicted"),
         (claims.greater(), -1, 1, 3, "undecided"),
         (claims.greater(), 0, 1, 2, "holds"),
-        (claims.greater(), 0, 0, 0, "contradicted"),
+        (claims.greater(), 0, 0, 0, "undecided"),
         (claims.greater(5), 1, 2, 3, "contradicted"),
         (claims.greater(), -math.inf, 2, math.inf, "undecided"),
         (claims.less(), -3, -2, -1, "holds"),

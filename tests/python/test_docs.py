@@ -1,4 +1,8 @@
-"""Every command in the documentation runs: `sh` blocks are executed, `python` blocks too."""
+"""Every command in the documentation runs: `sh` blocks are executed, `python` blocks too.
+
+A block `output` behind one of them is what it prints. `python tests/python/test_docs.py --write [PAGE ...]` writes
+those blocks again; without pages, on all pages.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +11,119 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
+from roamlab.causes.explain import explain
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import load
 
 _PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_SAVED = re.compile(r"Save this as `([a-z.]+)`.*?^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^```(?P<kind>sh|python)\n(?P<code>.*?)^```$(?:\n+^```output\n(?P<output>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+_SAVED = re.compile(r"Save this as `([a-z.-]+)`.*?^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MAKE = re.compile(r"make ([a-z-]+)")
+_SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
-def _blocks(page: Path) -> list[tuple[str, str]]:
-    return _BLOCK.findall(page.read_text(encoding="utf-8"))
+def _blocks(page: Path) -> list[re.Match[str]]:
+    return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _run(command: list[str], folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
-    )
+    setting = os.environ | {"PATH": path} | _SETTING
+    done = subprocess.run(command, cwd=folder, env=setting, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _shown(output: str) -> str:
+    """Without what differs between builds of the engine: the names of run folders."""
+    lines = [line.rstrip() for line in re.sub(r"\b[0-9a-f]{32}\b", "…", output).splitlines()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _outputs(page: Path, folder: Path) -> list[str]:
+    """Runs the blocks of a page in order, in a folder that holds nothing but the examples; what each printed.
+
+    `make` targets only have to exist.
+    """
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
+        (folder / name).write_text(text, encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    printed = []
+    for block in _blocks(page):
+        if block["kind"] == "python":
+            printed.append(_shown(_run([sys.executable, "-c", block["code"]], folder)))
+            continue
+        output = ""
+        for line in block["code"].splitlines():
+            if made := _MAKE.match(line):
+                assert made[1] in targets
+            else:
+                output += _run(["bash", "-euo", "pipefail", "-c", line], folder)
+        printed.append(_shown(output))
+    return printed
+
+
+def _with_outputs(page: Path, printed: list[str]) -> str:
+    """The page with what its blocks print now."""
+    new = iter(printed)
+
+    def block(found: re.Match[str]) -> str:
+        output = next(new)
+        if found["output"] is None:
+            return found[0]
+        return f"{found[0][: found.start('output') - found.start()]}{output}```"
+
+    return _BLOCK.sub(block, page.read_text(encoding="utf-8"))
 
 
 def test_the_readme_has_commands_to_run() -> None:
-    commands = "\n".join(block for kind, block in _blocks(ROOT / "README.md") if kind == "sh")
+    commands = "\n".join(block["code"] for block in _blocks(ROOT / "README.md") if block["kind"] == "sh")
     assert commands.count("roamlab ") >= 5
 
 
 @pytest.mark.parametrize("page", [page for page in _PAGES if _blocks(page)], ids=lambda page: page.name)
-def test_commands_run(page: Path, tmp_path: Path) -> None:
-    """In order, in a folder that holds nothing but the examples. `make` targets only have to exist."""
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for name, text in _SAVED.findall(page.read_text(encoding="utf-8")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    for kind, block in _blocks(page):
-        if kind == "python":
-            _run([sys.executable, "-c", block], tmp_path)
-            continue
-        for line in block.splitlines():
-            if made := _MAKE.match(line):
-                assert made[1] in targets
-            else:
-                _run(["bash", "-euo", "pipefail", "-c", line], tmp_path)
+def test_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    again = f"`python tests/python/test_docs.py --write {page.relative_to(ROOT)}` writes the outputs anew"
+    for block, printed in zip(_blocks(page), _outputs(page, tmp_path), strict=True):
+        assert block["output"] in (None, printed), f"{block['code']}\n{again}"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs/tutorial.md"], ids=lambda page: page.name)
+def test_the_first_pages_show_a_stall_its_cause_and_a_remedy(page: Path) -> None:
+    shown = "\n".join(block["output"] or "" for block in _blocks(page))
+    assert "received nothing new of download" in shown
+    assert "the stall is gone: a cause" in shown
+    assert "no stall" not in shown
+    assert re.search(r"flows\.download\.timeouts.*?│ +-1 │ +-1 … -1 │", shown, re.DOTALL), "one timeout less"
+
+
+def test_the_example_of_the_first_pages_has_a_story() -> None:
+    """A stall that the small buffer makes; a larger buffer is a remedy, for the phone and not for its neighbour."""
+    base = load(ROOT / "examples/busy-cell.toml")
+    results = run(base, seed=1)
+    (stall,) = explain(results, "download", 1, check=True)
+    assert stall.named == "buffer too small"
+    assert stall.stall.end_ns - stall.stall.start_ns > 500_000_000
+    remedy = run(base.set("mobility.buffer.limit", "64 pkt"), seed=1)
+    timeouts, before = (each.flows["timeouts"].to_list() for each in (remedy, results))
+    assert (before, timeouts) == ([1, 0], [0, 0])
+    goodput, before = (each.flows["goodput_bps"].to_list() for each in (remedy, results))
+    assert goodput[0] > 1.1 * before[0]
+
+
+def test_the_tutorial_shows_the_example() -> None:
+    ((name, text),) = _SAVED.findall((ROOT / "docs/tutorial.md").read_text(encoding="utf-8"))
+    assert text == (ROOT / "examples" / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
@@ -59,3 +131,18 @@ def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
     broken = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert broken == []
+
+
+def _write(pages: list[Path]) -> None:
+    for page in pages:
+        if any(block["output"] is not None for block in _blocks(page)):
+            with tempfile.TemporaryDirectory() as folder:
+                new = _with_outputs(page, _outputs(page, Path(folder)))
+            page.write_text(new, encoding="utf-8")
+            print(page)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] != ["--write"]:
+        sys.exit("write: python tests/python/test_docs.py --write [PAGE ...]")
+    _write([Path(page).resolve() for page in sys.argv[2:]] or _PAGES)

@@ -189,8 +189,10 @@ def test_losses_belong_to_the_handover_before_them() -> None:
         "seq": [0, 1, 2, 3, 4, 5],
         "reason": ["detached"] * 5 + ["copy-released"],
         "time_ns": ns(0.9, 1.0, 1.1, 3.2, 4.0, 3.3),
+        "sent_ns": ns(*range(6)),
     }
-    found = _record(handovers=handovers, flows=flows, drops=drops)
+    deliveries = {"flow": ["a"], "seq": [9], "sent_ns": ns(9)}
+    found = _record(handovers=handovers, flows=flows, drops=drops, deliveries=deliveries)
     counts = experience.losses_per_handover(found, "a")
     # 0.9 s is before all; two after the first, none after the second, one after the third; 4.0 s is 1 s later; a copy.
     assert counts.tolist() == [2, 0, 1]

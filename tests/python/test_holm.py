@@ -59,7 +59,7 @@ def test_what_no_chance_enters_is_no_comparison() -> None:
         stats.student([1.0, 2.0, 4.0, 3.0]),
         stats.paired([1.0, 2.0, 4.0], [0.5, 2.5, 1.0]),
         stats.unpaired([1.0, 2.0, 4.0, 3.0], [0.0, 1.0, 2.5]),
-        stats.proportion(7, 20),
+        stats.share_interval(7, 20),
         stats.bootstrap([0.0, 0.1, 0.0, 3.0, 0.2, 0.0, 1.0]),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from conftest import check_figures, reproduced
+from hand_made import FakeResults, ns
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
-from roamlab.statistics.stats import paired
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 
-IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18))]
+IDS = ["alg", "arq", "police", *(f"fig{number}" for number in range(9, 18)), "period"]
 
 
 def _trace(*points: tuple[float, float, float]) -> QueueTrace:
@@ -36,16 +36,42 @@ def _short(scenario: Scenario, seconds: int) -> Scenario:
     return scenario.set("run.duration", f"{seconds} s")
 
 
-def test_hosts_alternate_evenly_and_are_evenly_apart() -> None:
-    movers = experiments.visits(5, 5, 200.0)
+def test_all_hosts_visit_together_unless_a_reading_spreads_them() -> None:
     stay = 200 / 11
-    first = [comes for comes, _ in movers[0].visits]
-    assert first == pytest.approx([stay * part for part in (1, 3, 5, 7, 9)])
-    assert all(leaves - comes == pytest.approx(stay) for mover in movers for comes, leaves in mover.visits)
-    assert np.diff(evidence.moves()) == pytest.approx(np.full(24, 2 * stay / 5))
-    assert max(evidence.moves()) < 200.0
-    together = experiments.visits(5, 5, 200.0, 0.0)
-    assert len({mover.visits for mover in together}) == 1
+    for of_host in evidence.visits():
+        assert of_host == pytest.approx([stay * part for part in (1, 3, 5, 7, 9)])
+    evenly = experiments.visits(5, 5, 200.0, None)
+    assert all(leaves - comes == pytest.approx(stay) for mover in evenly for comes, leaves in mover.visits)
+    comes = sorted(
+        at for of_host in evidence.visits(experiments.Reading(gap="evenly apart")) for at in of_host
+    )
+    assert np.diff(comes) == pytest.approx(np.full(24, 2 * stay / 5))
+    short, *_ = experiments.visits(5, 5, 200.0, stay=0.25)
+    assert {round(leaves - comes, 6) for comes, leaves in short.visits} == {round(stay / 2, 6)}
+    assert max(leaves for _, leaves in experiments.visits(8, 5, 200.0, stay=0.75)[-1].visits) < 200.0
+
+
+def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
+    def old_cells(reading: experiments.Reading) -> set[str]:
+        hosts = experiments.handoffs(5, 5, "red", reading).tables["hosts"]
+        return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
+
+    assert old_cells(experiments.DEFAULT) == {"bs1"}
+    own = experiments.READINGS["an old cell for each host"]
+    assert old_cells(own) == {"bs1", "bs1-2", "bs1-3", "bs1-4", "bs1-5"}
+    one, five = (
+        measures.point(run(_short(experiments.handoffs(5, 5, "red", reading), 30))).priority
+        for reading in (experiments.DEFAULT, own)
+    )
+    assert one > 100 < five, "windows are forwarded from each"
+
+
+def test_the_default_is_what_the_manuscript_and_its_sentences_allow() -> None:
+    scenario = experiments.handoffs(5, 5, "red").parameters
+    assert {flow["transport"]["min_rto"] for flow in scenario["flows"]} == {"1 s"}
+    assert scenario["mobility"]["tb_mode"] == "uniform"
+    assert scenario["cells"]["bs2"]["queue"]["gentle"] is False
+    assert scenario["cells"]["bs2"]["queue"]["max_p"] == 0.02
 
 
 def test_the_plan_of_fig_15_is_the_papers() -> None:
@@ -84,9 +110,11 @@ def test_every_reading_changes_the_scenario_it_is_about() -> None:
 
     texts = {
         (experiments.arrival(2, "mred", reading).text, experiments.handoffs(5, 5, "mred", reading).text)
-        for reading in experiments.READINGS.values()
+        for name, reading in experiments.READINGS.items()
+        if name != "the first resident"  # which is about what is measured in the default's runs
     }
-    assert len(texts) == len(experiments.READINGS)
+    assert len(texts) == len(experiments.READINGS) - 1
+    assert queue("RED gentle", "red")["gentle"] is True
     assert queue("R1: priority arrivals are samples", "mred")["average_on_priority"] is True
     assert queue("R2: idle without non-priority packets", "mred")["np_idle"] == "non-priority-empty"
     assert queue("R5: priority pushes out", "mred")["forwarded_at_full"] == "push-out"
@@ -122,8 +150,8 @@ def test_the_schedule_is_that_of_the_run_and_not_of_the_plan() -> None:
     followed = measures.schedule(run(_short(experiments.plan(2.0, "mred"), 60)))
     assert [host[0] for host in followed.arrivals_s] == pytest.approx([42.9, 44.9, 46.9, 48.9])
     waits = [host[0] - came[0] for host, came in zip(followed.bursts_s, followed.arrivals_s, strict=True)]
-    assert min(waits) > 0.063, "beacon, registration and notification"
-    assert max(waits) < 0.07
+    assert min(waits) > 0.013, "registration and notification"
+    assert max(waits) < 0.067, "and a beacon at most 50 ms later"
     late = experiments.plan(2.0, "mred").set("hosts.mh2.visits.1.at", "45.5 s")
     (off,) = {round(at - 44.9, 9) for at in measures.schedule(run(_short(late, 50))).arrivals_s[1]}
     assert off == 0.6
@@ -167,37 +195,73 @@ def test_an_average_over_all_packets_is_found_out() -> None:
     assert (found.ordinary_arrivals, found.ordinary_errors) == (2, 2)
 
 
-def test_the_gain_that_the_text_names_is_that_of_runs(tmp_path: Path) -> None:
-    least, most = map(float, re.findall(r"(0\.\d+) to (0\.\d+) % of the link", claims.GAINS)[0])
-    reading = experiments.READINGS["all hosts together, RTO floor 1 s"]
-    batch = Batch()
-    points = {
-        (count, hosts, queue): (experiments.handoffs(count, hosts, queue, reading), 12)
-        for count, hosts in ((5, 7), (7, 5))
-        for queue in experiments.QUEUES
+def test_half_of_the_flows_back_off_together_for_as_long_as_their_cuts_are_recent() -> None:
+    trip = measures.ROUND_TRIP_S
+    assert trip == pytest.approx(0.088 + 300 * 4096 / 2e6)
+
+    def period(*cuts: tuple[float, str]) -> float:
+        times, flows = zip(*cuts, strict=True)
+        tcp = pl.DataFrame({"time_ns": ns(*times), "flow": flows, "event": ["timeout"] * len(cuts)})
+        flows = [f"resident{at}" for at in range(1, 5)]
+        return measures.period(FakeResults(tcp=tcp), flows, [10.0, 40.0])  # type: ignore[arg-type]
+
+    assert period((10.5, "resident1"), (10.8, "resident1")) == 0.0, "one flow of four, twice"
+    assert period((10.5, "resident1"), (10.7, "resident2")) == pytest.approx((trip - 0.2) / 2)
+    assert period((10.5, "resident1"), (10.5 + 1.1 * trip, "resident2")) == 0.0, "one after the other"
+    assert period((10.5, "resident1"), (10.7, "moving1")) == 0.0, "another group"
+    assert period((25.0, "resident1"), (25.1, "resident2")) == 0.0, "long after the handoff"
+
+
+def test_a_connection_already_present_is_all_of_them_unless_a_reading_picks_one() -> None:
+    of_residents = (10.0, 20.0, 60.0)
+    picked = {
+        which: claims_plan.chosen(experiments.Reading(measured=which), of_residents)
+        for which in ("all", "first", "last")
     }
-    found = batch.each(points, measures.point)
-    batch.make(tmp_path, threads=2)
-
-    for (count, hosts), told in (((5, 7), least), ((7, 5), most)):
-        red, mred = (
-            [run.utilisation * 100 for run in found[count, hosts, queue]] for queue in ("red", "mred")
-        )
-        gain = paired(mred, red)
-        assert 0.0 < gain.low < told < gain.high
-        assert gain.effect == pytest.approx(told, abs=0.02)
-    standard = {queue: np.mean([run.timeouts for run in found[7, 5, queue]]) for queue in experiments.QUEUES}
-    assert standard["mred"] < standard["red"], "and why: fewer timers run out"
+    assert picked == {"all": 30.0, "first": 10.0, "last": 60.0}
 
 
-def test_the_shortest_queue_that_the_text_names_is_that_of_runs() -> None:
-    def lowest(name: str) -> list[float]:
-        scenario = experiments.arrival(2, "red", experiments.READINGS[name])
-        return [measures.arrival(run(scenario, run=number)).lowest for number in range(10)]
+def test_the_deviation_over_cases_is_that_of_each_resident() -> None:
+    # One resident gains over the cases what the other loses: their mean does not vary, each of them does.
+    planned = {
+        (gap, "red"): [measures.Planned((at * 1e3, -at * 1e3), ((0.0,), (0.0,)), (), 0, 0)]
+        for at, gap in enumerate(experiments.GAPS_S)
+    }
+    sweep = evidence.Sweep(experiments.DEFAULT, {}, planned)
+    assert claims_plan.deviations(sweep, "red") == [pytest.approx(np.std(range(7), ddof=1))]
 
-    assert np.mean(lowest("P_max 0.1")) == pytest.approx(5, abs=2)
-    assert max(lowest("P_max 0.1, RED of 1993")) == 0
-    assert min(lowest("default")) > 30
+
+def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, claims.Claim]:
+    """Claims on the standard case, from five runs."""
+    batch = Batch()
+    found = evidence.evidence(batch, reading, 5)
+    batch.make(store, threads=2)
+    point = claims._standard_use(found)
+    decided = {
+        claim.id: claim for claim in (claims._fig9(found), claims._fig11(found), claims._period(found))
+    }
+    return {name: decided[f"ipf.{name}"] for name in ids} | {
+        "gain": replace(decided["ipf.fig11"], measures=(point,))
+    }
+
+
+def test_the_gain_needs_hosts_that_come_together(tmp_path: Path) -> None:
+    together = _decided(experiments.DEFAULT, tmp_path, "period")
+    apart = _decided(experiments.READINGS["hosts 1 s apart"], tmp_path, "period")
+    assert together["gain"].verdict == together["period"].verdict == "holds"
+    assert apart["gain"].verdict == apart["period"].verdict == "undecided"
+    assert abs(apart["gain"].measures[0].measured.effect) < 0.05
+
+
+def test_fig_11_holds_where_red_is_gentle(tmp_path: Path) -> None:
+    gentle = _decided(experiments.READINGS["RED gentle"], tmp_path, "fig11")
+    assert {measure.verdict for measure in gentle["fig11"].measures} == {"holds"}
+    assert gentle["gain"].verdict == "holds"
+
+
+def test_fig_9_holds_with_a_p_max_of_0_1_and_drops_of_1993(tmp_path: Path) -> None:
+    reading = experiments.READINGS["P_max 0.1, RED of 1993"]
+    assert _decided(reading, tmp_path, "fig9")["fig9"].verdict == "holds"
 
 
 def test_one_run_is_drawn_though_its_interval_has_no_end(tmp_path: Path) -> None:
@@ -266,9 +330,11 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     assert {len(found[f"ipf.fig{number}"]["readings"]) for number in range(9, 15)} == {
         len(experiments.READINGS)
     }
+    results = [claim for claim in found.values() if claim["kind"] == "result"]
+    assert {claim["verdict"] for claim in results} == {"undecided"}, "two runs are too few"
     assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
     check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases", "deviations"])
-    names = ("utilisation", "standard", "cases", "deviations", "readings", "holm", "printed")
+    names = ("utilisation", "standard", "cases", "deviations", "readings", "holm", "printed", "sentences")
     tables = {f"{name}.csv" for name in names}
     assert {table.name for table in (out / "tables").iterdir()} == tables
 
@@ -277,7 +343,7 @@ def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
     def sweep(reading: experiments.Reading, gain: float) -> evidence.Sweep:
         points = {
             (count, hosts, queue): [
-                measures.Point(0.9 + run / 1e3 + gain * (queue == "mred"), 0, 0, 0, 0) for run in range(4)
+                measures.Point(0.9 + run / 1e3 + gain * (queue == "mred"), 0, 0, 0, 0) for run in range(5)
             ]
             for count in experiments.VISIT_COUNTS
             for hosts in experiments.HOST_COUNTS
@@ -285,8 +351,10 @@ def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
         }
         planned = {
             (gap, queue): [
-                measures.Planned(2e5 + run, tuple(6e4 + run for _ in measures.DEVIATION_WINDOWS_S), (), 0, 0)
-                for run in range(4)
+                measures.Planned(
+                    (2e5 + run,), (tuple(6e4 + run for _ in measures.DEVIATION_WINDOWS_S),), (), 0, 0
+                )
+                for run in range(5)
             ]
             for gap in experiments.GAPS_S
             for queue in experiments.QUEUES
@@ -298,5 +366,5 @@ def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
     assert [claim.id for claim in found] == ["ipf.fig12", "ipf.fig13", "ipf.fig16", "ipf.fig17"]
     for claim in found[:2]:
         (under_other,) = claim.others
-        assert (claim.verdict, under_other.verdict) == ("contradicted", "holds")
+        assert (claim.verdict, under_other.verdict) == ("undecided", "holds")
         assert (claim.reading, under_other.reading) == (str(experiments.DEFAULT), str(other))

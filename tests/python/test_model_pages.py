@@ -32,6 +32,7 @@ _PAGES = {
     "crates/radio/src/signal": "measurement.md",
     "crates/radio/src/medium/dcf": "dcf.md",
     "crates/radio/src/medium": "medium.md",
+    "crates/radio/src/loss": "random-loss.md",
     "crates/radio/src/roaming": "wifi-roaming.md",
     "crates/radio/src/handover/wifi": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",

@@ -97,11 +97,11 @@ _DIFFERENCES = {
 def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
     frame = pl.DataFrame(_DIFFERENCES)
     assert page.headline(frame, "there/a.toml") == (
-        "flows.x.goodput_bps is 1.5 Mbit/s with b.toml and 1 Mbit/s with a.toml, 0.4 … 0.6 apart; 1 of 2 differences "
-        "stands after correction for their number."
+        "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a, 0.4 to 0.6 Mbit/s more (95 % interval). "
+        "1 of 2 differences is significant after Holm's correction."
     )
     none = frame.with_columns(p_holm=pl.lit(0.2))
-    assert page.headline(none, "a.toml").startswith("No difference to a.toml stands")
+    assert page.headline(none, "a.toml").startswith("No difference to a is significant")
 
 
 def _swept(count: int, folder: Path) -> str:

@@ -51,7 +51,10 @@ def test_an_axis_without_a_unit_is_refused(tmp_path: Path) -> None:
 def _report(folder: Path) -> Report:
     measures = tuple(
         Measure(f"against {other}", stats.student(values), "pkt", claims.greater())
-        for other, values in {"RED": [1.0, 2.0, 3.0], "BLUE": [-9.0, -8.0, -9.0]}.items()
+        for other, values in {
+            "RED": [1.0, 4.0, -2.0, 3.0, -1.0],
+            "BLUE": [-9.0, -8.0, -9.0, -9.0, -8.0],
+        }.items()
     )
     return Report(
         title="Modified <BLUE>",
@@ -81,7 +84,7 @@ def test_the_report_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "contradicted",
         "holds",
         "It was <measured>.",
-        "-8.667 pkt",
+        "-8.6 pkt",
         "measures 1 contradicted, 1 undecided",
         "robustness not searched",
         "the burst & the queue",

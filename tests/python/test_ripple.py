@@ -46,13 +46,16 @@ def _made(
     timeouts: Callable[[str, str, int], int] = lambda *_: 0,
     reading: Reading = DEFAULT,
 ) -> Evidence:
-    """Three runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
+    """Five runs of each case, with a little noise that is the same in all; 1 Mbit/s without handovers."""
     cases = list(product(TCPS, MECHANISMS, DELAYS_MS))
     moved = {
-        case: [Run(1e6 * throughput(*case) + noise, timeouts(*case), 0, 100.0, 0) for noise in (0, 10, 20)]
+        case: [
+            Run(1e6 * throughput(*case) + noise, timeouts(*case), 0, 100.0, 0)
+            for noise in (0, 10, 20, 30, 40)
+        ]
         for case in cases
     }
-    still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 3 for tcp in TCPS}
+    still = {tcp: [Run(1e6, 0, 0, 100.0, 0)] * 5 for tcp in TCPS}
     return evidence.Evidence(reading, still, (moved,))
 
 

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 import roamlab as rl
+from browser import NARROW, WIDE, chromium
 from conftest import ROOT
 from roamlab import _roamlab, cli
 
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 
 
-def _site(made: Path) -> Path:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, as `make docs` builds it: a link that leads nowhere, or a page in no list, is an error."""
+    made = tmp_path_factory.mktemp("site")
     call = [
         sys.executable,
         "-m",
@@ -41,8 +46,7 @@ def _text(page: Path) -> str:
     return re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
 
 
-def test_the_site_has_every_page_field_command_and_name(tmp_path: Path) -> None:
-    site = _site(tmp_path)
+def test_the_site_has_every_page_field_command_and_name(site: Path) -> None:
     pages = [page.relative_to(DOCS).with_suffix(".html") for page in DOCS.glob("**/*.md")]
     assert len(pages) > 50
     assert [page for page in pages if not (site / page).exists()] == []
@@ -64,3 +68,41 @@ def test_the_site_has_every_page_field_command_and_name(tmp_path: Path) -> None:
     )
     assert names == {name for name in dir(rl) if not name.startswith("_")}
     assert "seed" in _text(site / "reference/python.html")
+
+
+def test_the_front_page_has_a_picture_three_doors_and_the_papers(site: Path) -> None:
+    page = (site / "index.html").read_text(encoding="utf-8")
+    article = page.partition("<article")[2].partition("</article>")[0]
+    assert article.count("<img") == 1
+    assert len(re.findall(r'class="door ', article)) == 3
+    papers = re.findall(r'href="papers/(\w+)\.html"', article)
+    assert papers == ["mblue", "ipf", "lte", "ripple", "bcmp"]
+    assert all((site / f"papers/{paper}.html").exists() for paper in papers)
+
+
+def test_the_search_finds_what_is_not_here(site: Path) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    documents = json.loads(re.search(r'"docnames":(\[.*?\])', index)[1])  # type: ignore[index]
+    scope = documents.index("scope")
+    terms = index.partition('"terms":')[2]
+    for word in ("quic", "mptcp", "codel", "cubic", "bbr", "pmipv6", "wlan", "jitter"):
+        found = re.search(rf'"?\b{word}\b"?:(\[[^\]]*\]|\d+)', terms)
+        assert found, word
+        assert scope in [int(number) for number in re.findall(r"\d+", found[1])], word
+
+
+@pytest.mark.parametrize("page", ["reference/scenario-fields.html", "scope.html", "index.html"])
+def test_pages_fit_a_desktop_and_a_telephone(site: Path, page: str) -> None:
+    widths = """() => [...document.querySelectorAll('.fields table')].map((table) =>
+      [...table.querySelector('tbody tr').children].map((cell) => cell.getBoundingClientRect().width))"""
+    cut = """() => [...document.querySelectorAll('article td, article img')]
+      .filter((part) => part.checkVisibility() && part.getBoundingClientRect().right > innerWidth + 1).length"""
+    with chromium() as browser:
+        for width, height in (WIDE, NARROW):
+            shown = browser.new_page(viewport={"width": width, "height": height})
+            shown.goto((site / page).as_uri())
+            assert shown.evaluate(cut) == 0, width
+            found = shown.evaluate(widths)
+            assert (len(found) > 20) == page.endswith("fields.html")
+            if width == WIDE[0]:
+                assert all(meaning > 1.5 * max(others) for *others, meaning in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -14,8 +14,9 @@ import planted
 from conftest import COMMAND, ROOT
 from hand_made import FakeResults, ns
 from roamlab.causes.explain import explain, lines, trials
-from roamlab.causes.removal import recorded
+from roamlab.causes.removal import recorded, removals
 from roamlab.causes.stalls import Stall, stalls
+from roamlab.causes.suspects import Suspect
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 
@@ -120,6 +121,47 @@ def test_a_trouble_that_is_not_the_cause_is_not_called_one() -> None:
     assert told.trials
     assert not told.named
     assert "no rerun took the stall away: no cause is named" in lines([told])[-1]
+
+
+BURSTS = {"kind": "gilbert-elliott", "good_to_bad": 0.002, "bad_to_good": 0.02}
+
+
+def test_random_loss_is_named_and_confirmed() -> None:
+    base = recorded(load(ROOT / "examples/busy-cell.toml")).set(
+        "hosts.phone.visits", [{"cell": "bs1", "at": "0 s"}]
+    )
+    assert stalls(run(base, 1), "download") == []
+    told = explain(run(base.set("cells.bs1.loss", BURSTS), 1), "download", 1, check=True)
+    assert told[0].named == "random loss"
+    assert told[0].suspects[0].place == "bs1/air"
+    (gone,) = (trial.what for trial in told[0].trials or [] if trial.gone)
+    assert gone == "no random loss at bs1/air and on the way back", "the acknowledgements were lost too"
+
+
+@pytest.mark.parametrize(
+    ("place", "field", "expected"),
+    [
+        ("server->core", "links.0", (0.0, 0.2)),
+        ("core->server", "links.0", (0.2, 0.0)),
+        ("bs1/air", "cells.bs1", (0.0, 0.2)),
+        ("phone->bs1", "cells.bs1", (0.2, 0.0)),
+        ("r1->bs1", "cells.bs1.backhaul", (0.0, 0.2)),
+        ("bs1->r1", "cells.bs1.backhaul", (0.2, 0.0)),
+    ],
+)
+def test_random_loss_is_taken_from_one_direction(
+    place: str, field: str, expected: tuple[float, float]
+) -> None:
+    scenario = load(ROOT / "examples/busy-cell.toml").set(f"{field}.loss", 0.2)
+    suspect = Suspect("random loss", "random-loss", place, "", "download", 0)
+    removal, both = removals(suspect, Stall("download", 0, 1, 0, cut_off=False), FakeResults(None), scenario)  # type: ignore[arg-type]
+    found = []
+    for each in (removal, both):
+        table: Any = each.scenario.tables
+        for key in field.split("."):
+            table = table[int(key) if key.isdigit() else key]
+        found.append((table["loss"], table["reverse_loss"]))
+    assert found == [expected, (0.0, 0.0)]
 
 
 @pytest.fixture(scope="module")

@@ -134,13 +134,60 @@ def test_holm_is_holms_example() -> None:
 
 def test_a_share_has_clopper_and_pearsons_interval() -> None:
     """None of n: the upper bound solves (1 - p)^n = 0.025."""
-    none = stats.proportion(0, 200)
+    none = stats.share_interval(0, 200)
     assert (none.effect, none.low) == (0.0, 0.0)
     assert none.high == pytest.approx(1 - 0.025 ** (1 / 200))
-    half = stats.proportion(5, 10)
+    half = stats.share_interval(5, 10)
     assert (half.low, half.high) == pytest.approx((0.1871, 0.8129), abs=1e-4)
     with pytest.raises(ValueError, match="at least one trial"):
-        stats.proportion(0, 0)
+        stats.share_interval(0, 0)
+
+
+def test_a_share_of_trials_has_the_number_of_its_runs() -> None:
+    """100 handovers in each of 5 runs."""
+    assert stats.share_interval(0, 500, runs=5).runs == 5
+    assert stats.share_interval(0, 500, runs=5).high == pytest.approx(1 - 0.025 ** (1 / 500))
+    assert stats.share_interval(0, 500).runs == 500
+
+
+def test_a_quantile_lies_between_order_statistics() -> None:
+    """Of 10 values the median lies between the 2nd and the 9th with 97.9 %: 1 - 2 · 11 / 1024; of 5 there is none."""
+    values = [float(value) for value in range(1, 11)]
+    found = stats.quantile(values, 0.5)
+    assert (found.effect, found.low, found.high) == (5.0, 2.0, 9.0)
+    few = stats.quantile(values[:5], 0.5)
+    assert (few.low, few.high) == (-math.inf, math.inf)
+    top = stats.quantile(values, 0.95)
+    assert (top.effect, top.high) == (10.0, math.inf)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        stats.quantile(values, 1.0)
+
+
+def test_a_quantile_is_covered_by_its_interval() -> None:
+    covered = 0
+    for ensemble in range(ENSEMBLES):
+        sample = np.random.default_rng([23, ensemble]).exponential(size=100)
+        found = stats.quantile(sample.tolist(), 0.9)
+        covered += found.low <= -math.log(0.1) <= found.high
+    assert 0.935 < covered / ENSEMBLES < 0.985
+
+
+def test_a_clipped_interval_has_no_impossible_value_and_covers_as_often() -> None:
+    """A share that is 0 in most runs: Student's interval reaches below 0, where the truth cannot be."""
+    values = [0.0, 0.0, 0.0, 0.02, 0.0]
+    wide = stats.student(values)
+    assert wide.low < 0.0
+    found = stats.clipped(wide, 0.0, 1.0)
+    assert (found.low, found.high, found.effect, found.runs) == (0.0, wide.high, wide.effect, 5)
+    high = stats.clipped(stats.student([1.0, 1.0, 0.9, 1.0]), 0.0, 1.0)
+    assert high.high == 1.0
+    alone = stats.student([0.3])
+    assert stats.clipped(alone, 0.0, 1.0) == alone, "one run alone has no bounds"
+    for ensemble in range(200):
+        sample = np.random.default_rng([24, ensemble]).exponential(size=5).tolist()
+        covers = [each.low <= 1.0 <= each.high for each in (stats.student(sample),)]
+        part = stats.clipped(stats.student(sample), 0.0, math.inf)
+        assert [part.low <= 1.0 <= part.high] == covers
 
 
 def test_unpaired_runs_have_welchs_interval() -> None:

@@ -265,7 +265,7 @@ def test_metrics_have_names_and_units() -> None:
         "ns",
     ]
     assert Measurement().tables == ["flows"]
-    assert Measurement(("jain", "flows.a.loss_ratio")).tables == ["drops", "flows"]
+    assert Measurement(("jain", "flows.a.loss_ratio")).tables == ["deliveries", "drops", "flows"]
     assert len(Measurement().metrics) == len(TOTALS)
     assert Measurement(("jain",)).digest != Measurement(("synchronisation",)).digest
 

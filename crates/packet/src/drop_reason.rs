@@ -67,4 +67,6 @@ drop_reasons! {
     TunnelCongestion => "tunnel-congestion",
     /// It arrived at a host that has no endpoint for it.
     NoEndpoint => "no-endpoint",
+    /// The link lost it at random (`loss`).
+    RandomLoss => "random-loss",
 }

@@ -5,6 +5,7 @@
 //! [`signal`]) and their agents say where they go.
 
 mod handover;
+mod loss;
 pub mod measurement;
 mod medium;
 pub mod plan;
@@ -19,6 +20,7 @@ pub use handover::{
     BadVisit, Duplicates, HardHandover, InFlightAtBreak, ManagementSizes, Motion, RADIOS, RadioSpec, Scan,
     SoftHandover, UplinkChoice, Wifi,
 };
+pub use loss::{CorrelatedLoss, GilbertElliott, LOSS_MODELS, LossProcess, LossSpec};
 pub use measurement::{A3, Finding, Meter};
 pub use medium::{
     AnyMedium, Dedicated, Fate, Frame, Loss, MEDIA, Medium, MediumSpec, Outcome, Reached, Role,

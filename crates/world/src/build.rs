@@ -30,7 +30,8 @@ use roamlab_engine::{Duration, Rate, Streams, Time};
 use roamlab_packet::{Addr, Dscp, FlowId};
 use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
-    BearerShare, CellScheduler, Duplicates, Meter, Positions, Role, Schedule, Signal, SignalSpec, Visit,
+    BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
+    SignalSpec, Visit,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -188,6 +189,14 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Gives a link its random loss, with a stream of its name.
+    fn lose_at_random(&mut self, id: LinkId, loss: Option<&LossSpec>) {
+        if let Some(spec) = loss {
+            let rng = self.streams.named(&format!("{}/loss", self.links[id].name));
+            self.links.lose_at_random(id, LossProcess::new(spec.clone(), rng));
+        }
+    }
+
     fn wired(&mut self) {
         for link in &self.scenario.links {
             let names = link.between.each_ref().map(String::as_str);
@@ -198,6 +207,7 @@ impl<'a> Builder<'a> {
                 self.record_of(id, &link.rate, way);
                 let forced = drops.iter().map(|drops| forced(drops, self.scenario)).collect();
                 self.links.interfere(id, forced, changes(link, way));
+                self.lose_at_random(id, link.loss(way));
             }
         }
     }
@@ -207,12 +217,16 @@ impl<'a> Builder<'a> {
         for (name, spec) in &self.scenario.cells {
             let queues = [spec.backhaul.queue.as_ref(), spec.backhaul.reverse_queue.as_ref()];
             let backhaul = (spec.backhaul.rate, spec.backhaul.delay);
-            self.duplex([&spec.router, name], [backhaul; 2], queues);
+            let built = self.duplex([&spec.router, name], [backhaul; 2], queues);
+            for (id, way) in built.into_iter().zip([Way::There, Way::Back]) {
+                self.lose_at_random(id, spec.backhaul.loss(way));
+            }
             let (cell, base_station) = (CellId(cells.len() as u32), self.node(name));
             let ends = (base_station, End::Cell(cell));
             let shape = (spec.rate.mean(Way::There), spec.delay);
             let air = self.link(format!("{name}/air"), ends, shape, &spec.queue, true);
             self.record_of(air, &spec.rate, Way::There);
+            self.lose_at_random(air, spec.loss(Way::There));
             self.nodes[base_station].serves = Some(cell);
             if let Some(medium) = spec.medium.build(self.streams.named(&format!("{name}/medium"))) {
                 let medium = self.links.add_medium(medium);
@@ -277,6 +291,7 @@ impl<'a> Builder<'a> {
             let link = self.link(uplink, ends, shape, &self.scenario.network.uplink_queue, false);
             self.links.track_flights(link);
             self.record_of(link, &air.rate, Way::Back);
+            self.lose_at_random(link, air.loss(Way::Back));
             if let Some(medium) = self.links.medium_of(cells[cell].air) {
                 let rng = self.streams.named(&format!("{name}/medium/{}", spec.name));
                 self.links.join(link, medium, Role::Host, rng);

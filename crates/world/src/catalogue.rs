@@ -26,6 +26,7 @@ pub fn catalogue() -> String {
         "applications": pairs(roamlab_traffic::App::ALL),
         "radios": pairs(roamlab_radio::RADIOS),
         "media": pairs(roamlab_radio::MEDIA),
+        "loss models": pairs(roamlab_radio::LOSS_MODELS),
         "schedulers": pairs(roamlab_radio::SCHEDULERS),
         "plans of movement": pairs(roamlab_radio::PLANS),
         "topologies": pairs(crate::topology::TOPOLOGIES),

@@ -3,7 +3,7 @@
 //! A row is made for what is rare: a motion, a message, a timer, a loss, a timeout. A plain data packet that gets through makes
 //! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
 
-use crate::ids::Location;
+use crate::ids::{LinkId, Location};
 use crate::table::{Known, Names, table, vocabulary};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
@@ -57,6 +57,8 @@ vocabulary! {
         Prediction => "prediction";
         /// Root: the scenario changes a link.
         LinkChange => "link-change";
+        /// Root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later.
+        LinkOutage => "link-outage";
         /// Root: a fault of the scenario holds a message back.
         DelayedMessage => "delayed-message";
         /// Root: a segment or its acknowledgement is on its way for longer than the sender waits, or than those behind it.
@@ -159,7 +161,8 @@ pub const fn is_root(reason: DropReason) -> bool {
         | DropReason::ForcedLoss
         | DropReason::PolicedMark
         | DropReason::TunnelCongestion
-        | DropReason::NoEndpoint => true,
+        | DropReason::NoEndpoint
+        | DropReason::RandomLoss => true,
         DropReason::Detached
         | DropReason::LinkDown
         | DropReason::NoBinding
@@ -222,6 +225,8 @@ pub struct Chains {
     lost_acks: BTreeMap<FlowId, (u32, CauseId)>,
     /// The rows of changes of links.
     link_changes: Vec<CauseId>,
+    /// Of each flow the last outage of a recorded link that one of its packets met, and when it ended.
+    outages: BTreeMap<FlowId, (CauseId, Time)>,
 }
 
 impl Chains {
@@ -405,6 +410,21 @@ impl Chains {
     pub fn link_change(&self, since: Time) -> Option<CauseId> {
         let first = self.link_changes.partition_point(|&row| !self.happened(row, since));
         self.link_changes.get(first).copied()
+    }
+
+    /// A packet begins to wait for an outage of a recorded link to end.
+    pub fn outage(&mut self, (now, end): (Time, Time), packet: &Packet, link: LinkId) {
+        if self.is_on {
+            let row = Cause::root(Kind::LinkOutage).at(Location::Link(link));
+            let row = Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) };
+            let row = self.add(now, row);
+            self.outages.insert(packet.flow, (row, end));
+        }
+    }
+
+    /// The last outage of a recorded link that a packet of a flow met, if it ended at or after `since`.
+    pub fn outage_of(&self, flow: FlowId, since: Time) -> Option<CauseId> {
+        self.outages.get(&flow).filter(|(_, end)| *end >= since).map(|&(row, _)| row)
     }
 
     /// Whether there is such a row and it is from `since` or later.

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 mod doubt;
+mod loss;
 mod mobility;
 mod radio;
 
@@ -43,6 +44,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
     check_queues(scenario)?;
+    loss::check(scenario)?;
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
     radio::check(scenario)?;
@@ -259,7 +261,11 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
 
 fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
     let mut names = FxHashSet::default();
-    let ends = || routers.iter().copied().chain(scenario.hosts.iter().map(|host| host.name.as_str()));
+    let ends = || {
+        let base_stations = scenario.cells.keys().map(String::as_str);
+        let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
+        routers.iter().copied().chain(base_stations).chain(hosts)
+    };
     let nodes: FxHashSet<&str> = ends().collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let field = |part: &str| format!("flows[{index}].{part}");

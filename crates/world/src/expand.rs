@@ -109,6 +109,8 @@ fn add(scenario: &mut Scenario, topology: &TopologySpec, number: usize) -> Resul
             reverse_delay: None,
             queue: link.queue.clone().map(Box::new),
             reverse_queue: link.reverse_queue.clone().map(Box::new),
+            loss: link.loss.clone(),
+            reverse_loss: link.reverse_loss.clone(),
             drops: Vec::new(),
             reverse_drops: Vec::new(),
             changes: Vec::new(),

@@ -28,6 +28,7 @@ pub mod link;
 pub mod locate;
 mod long;
 mod names;
+mod nearest;
 mod network;
 mod node;
 pub mod ns2;

@@ -17,7 +17,7 @@ use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
 use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked, Waiting};
-use roamlab_radio::{AnyMedium, RecordedTransmitter};
+use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
@@ -170,6 +170,8 @@ pub struct Link {
     pub up: bool,
     /// What it loses by order of the scenario.
     pub forced: Vec<ForcedDrops>,
+    /// What it loses at random.
+    pub loss: Option<Box<LossProcess>>,
     /// How it changes in mid-run.
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
@@ -259,6 +261,7 @@ impl Links {
             to,
             up: true,
             forced: Vec::new(),
+            loss: None,
             changes: Vec::new(),
             changed: CauseId::NONE,
             queue: None,
@@ -329,7 +332,7 @@ impl Links {
     fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
-            0 => self.cold[id.0 as usize].transmission_time(&packet, start, cx),
+            0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
             ns => Duration::from_nanos(size.0 * u64::from(ns)),
         };
         link.busy += transmission;

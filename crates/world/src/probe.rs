@@ -181,6 +181,8 @@ long_table! {
         flow: FlowId,
         /// Segment or datagram number; 0 for signalling and acknowledgements.
         seq: u32,
+        /// When it was sent; all copies of a packet have the same.
+        sent_ns: Time,
         /// The packet's number.
         serial: u64,
         /// It carried the mark of a packet forwarded by an old base station.
@@ -615,8 +617,18 @@ impl Probes {
             *losses += 1;
         }
         if self.wanted.drops {
-            let (flow, serial) = (packet.flow, packet.serial);
-            self.drops.push(Drop { time_ns: now, place, reason, flow, seq, serial, forwarded, cause });
+            let (flow, sent_ns, serial) = (packet.flow, packet.created, packet.serial);
+            self.drops.push(Drop {
+                time_ns: now,
+                place,
+                reason,
+                flow,
+                seq,
+                sent_ns,
+                serial,
+                forwarded,
+                cause,
+            });
         }
     }
 

@@ -16,7 +16,7 @@ use roamlab_engine::{Bytes, Duration, Packets, RandomNumbers, Rate};
 use roamlab_mobility::{MobilitySpec, matches};
 use roamlab_packet::Dscp;
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
+use roamlab_radio::{LossSpec, PlanSpec, RadioSpec, SignalSpec, Trajectory, Visit};
 use roamlab_traffic::AppSpec;
 use roamlab_transport::{Profile, TransportSpec};
 use schemars::JsonSchema;
@@ -153,6 +153,12 @@ pub struct LinkSpec {
     /// Queue from the second node to the first; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_queue: Option<Box<QueueSpec>>,
+    /// Random loss, each way: a probability, or { kind = "gilbert-elliott", … }. A packet is lost at the far end: it has taken its time on the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// Random loss from the second node to the first, if it is another one; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss: Option<LossSpec>,
     /// Packets that are lost, or held back, on entering the link from the first node to the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drops: Vec<DropSpec>,
@@ -179,6 +185,11 @@ impl LinkSpec {
             (Way::Back, Some(delay)) => delay,
             _ => self.delay,
         }
+    }
+
+    /// The random loss in this direction, if there is any.
+    pub fn loss(&self, way: Way) -> Option<&LossSpec> {
+        way.loss(self.loss.as_ref(), self.reverse_loss.as_ref())
     }
 }
 
@@ -269,7 +280,8 @@ pub struct FlowSpec {
     /// How much later each flow of a group starts, and stops, than the one before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Duration>,
-    /// Where its data comes from and where it goes; of a group also patterns with `*`: the nodes that match take turns.
+    /// Where its data comes from and where it goes: a node, a host, or a base station by the name of its cell. Of a group
+    /// also patterns with `*`: the nodes that match take turns.
     #[serde(deserialize_with = "pair")]
     pub path: [String; 2],
     /// Another such flow goes back, `NAME-back`: the other direction of a call.

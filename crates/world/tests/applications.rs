@@ -143,3 +143,31 @@ fn what_an_application_cannot_have_is_refused() {
     let report = told(&scenario(TCP, "{ kind = \"requests\", of = \"y\" }"));
     assert!(report.contains("field `flows[0].app.of`"), "{report}");
 }
+
+#[test]
+fn a_base_station_can_be_the_end_of_a_flow() {
+    let text = r#"
+        run = { duration = "2 s", profile = "rfc" }
+        links = [{ between = ["server", "router"], rate = "100 Mbit/s", delay = "1 ms" }]
+        [cells.enb]
+        router = "router"
+        rate = "20 Mbit/s"
+        delay = "5 ms"
+        queue = { kind = "droptail", limit = "50 pkt" }
+        backhaul = { rate = "10 Mbit/s", delay = "2 ms" }
+        [[flows]]
+        name = "down"
+        path = ["server", "enb"]
+        transport = { kind = "tcp", segment = "1000 B", window = "64 pkt" }
+        app = { kind = "ftp", size = "100 kB" }
+        [[flows]]
+        name = "up"
+        path = ["enb", "server"]
+        transport = { kind = "udp" }
+        app = { kind = "cbr", rate = "80 kbit/s", packet = "100 B", stop = "1 s" }
+        "#;
+    let tables = results(text, DRAW);
+    let flows = rows(&tables, "deliveries", ["flow"]);
+    assert_eq!(flows.iter().filter(|[flow]| flow == "down").count(), 100);
+    assert_eq!(flows.iter().filter(|[flow]| flow == "up").count(), 100);
+}

@@ -117,6 +117,28 @@ const VALUES: &[Edit] = &[
     ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
 ];
 
+const LOSSES: &[Edit] = &[
+    ("a loss in per cent", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = 1"),
+    ("a loss as a text", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = \"1 %\""),
+    ("a negative loss of a backhaul", "delay = \"1 ms\" }", "delay = \"1 ms\", reverse_loss = -0.1 }"),
+    ("an unknown loss model", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = { kind = \"gilbert\" }"),
+    (
+        "a chain that never leaves its bad state",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nloss = { kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 0 }",
+    ),
+    (
+        "a chain without a parameter",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nreverse_loss = { kind = \"gilbert-elliott\", good_to_bad = 0.1 }",
+    ),
+    (
+        "a loss of a medium that has its own",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nloss = 0.01\nmedium = { kind = \"shared\" }",
+    ),
+];
+
 const NAMES: &[Edit] = &[
     ("unknown profile", "\"rfc\"", "\"ns3\""),
     ("unknown queue kind", "\"mblue\"", "\"mblu\""),
@@ -415,6 +437,11 @@ fn reports_on_fields() {
 #[test]
 fn reports_on_values() {
     insta::assert_snapshot!(reports(VALUES));
+}
+
+#[test]
+fn reports_on_losses() {
+    insta::assert_snapshot!(reports(LOSSES));
 }
 
 #[test]

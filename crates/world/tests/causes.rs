@@ -7,7 +7,7 @@ mod tables;
 
 use causes::{Causes, Row, check};
 use roamlab_world::cause::Kind;
-use roamlab_world::{Replication, Table};
+use roamlab_world::{Conduct, Replication, Scenario, Table, run};
 use tables::{results, rows};
 
 const DRAW: Replication = Replication { seed: 1, run: 0, trace: None };
@@ -147,4 +147,37 @@ fn every_kind_is_described() {
     for kind in Kind::ALL {
         assert!(page.contains(&format!("\n| `{}` | ", kind.name())), "{kind:?}");
     }
+}
+
+#[test]
+fn a_timeout_in_an_outage_of_a_recorded_link_leads_to_it() {
+    // Opportunities each millisecond for 2 s, then none for 3 s.
+    let steady: String = (1..=2000).map(|time| format!("{time}\n")).collect();
+    let outage = |path: &str| match path {
+        "outage" => Ok(format!("{steady}5000\n")),
+        _ => Err("there is none".to_owned()),
+    };
+    let text = r#"
+        run = { duration = "6 s" }
+        [[links]]
+        between = ["a", "b"]
+        rate = { trace = "outage" }
+        delay = "20 ms"
+        queue = { kind = "droptail", limit = "500 pkt" }
+        [[flows]]
+        name = "file"
+        path = ["a", "b"]
+        transport = { kind = "tcp", variant = "newreno", window = "8 pkt" }
+        app = { kind = "ftp" }
+    "#;
+    let scenario = Scenario::parse_with(text, "x.toml", &outage).unwrap();
+    let tables = run(&scenario, DRAW, &Conduct::default()).unwrap();
+    check(&tables).unwrap();
+    let expected = ["timeout", "link-outage a->b"];
+    assert_eq!(chain(&tables, "tcp", ["event", "flow"], ["timeout", "file"]), expected);
+    let causes = Causes::of(&tables);
+    let outages = causes.0.iter().filter(|row| row.kind == "link-outage");
+    let begun: Vec<(&str, u64)> = outages.map(|row| (row.place.as_str(), row.time / 1_000_000)).collect();
+    // The next segment, and 20 ms after the last arrival its acknowledgement: the way back has the same recording.
+    assert_eq!(begun, [("a->b", 2002), ("b->a", 2020)]);
 }

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cycler import cycler
 
+from roamlab.base.quantities import named
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -107,12 +109,12 @@ def new_figure(
 
 
 def label(axes: Axes, x: tuple[str, str], y: tuple[str, str]) -> None:
-    """Name both axes: (quantity, unit). An axis without a unit is refused; a ratio's unit is "1"."""
+    """Name both axes: (quantity, unit). An axis without a unit is refused; "1" is not shown."""
     for quantity, unit in (x, y):
         if not quantity.strip() or not unit.strip():
             raise ValueError(f"an axis needs a quantity and a unit, got {quantity!r} and {unit!r}")
-    axes.set_xlabel(f"{x[0]} [{x[1]}]")
-    axes.set_ylabel(f"{y[0]} [{y[1]}]")
+    axes.set_xlabel(named(*x))
+    axes.set_ylabel(named(*y))
 
 
 def save(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:

@@ -16,6 +16,11 @@ _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
 }
 
 
+def named(quantity: str, unit: str) -> str:
+    """A quantity with its unit, as a heading or an axis has it: "goodput [Mbit/s]"; a ratio or a count has none."""
+    return quantity if unit == "1" else f"{quantity} [{unit}]"
+
+
 def scale(values: Iterable[float], unit: str) -> tuple[float, str]:
     """What to divide values in `unit` by, and the unit that they have then; the same for all of a table."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab.base.errors import BadInput
-from roamlab.causes.removal import recorded, removals
-from roamlab.causes.stalls import NEEDED, Stall, stalls
+from roamlab.causes.removal import recorded
+from roamlab.causes.stalls import NEEDED, Stall, round_trip_ns, stalls
 from roamlab.causes.suspects import Suspect, losses, suspects, timeouts
+from roamlab.causes.trials import Trial, by_gain, named, trials
+from roamlab.records.slow import SlowPeriod, slow_periods
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from roamlab.records.results import Results
-
-
-@dataclass
-class Trial:
-    """A rerun with one suspect taken away."""
-
-    kind: str
-    what: str
-    """What was changed."""
-    gone: bool
-    """The flow has no stall at this time any more."""
-    left_s: float
-    """The longest stall that is left there, in s."""
 
 
 @dataclass
@@ -41,25 +30,42 @@ class Explanation:
     suspects: list[Suspect]
     sentences: list[str]
     trials: list[Trial] | None = field(default=None)
-    """None: not checked."""
+    """In the order of their suspects; None: not checked."""
+    slow: SlowPeriod | None = None
+    """The slow period that the stall is part of, or that is explained."""
+
+    @property
+    def word(self) -> str:
+        """What is explained."""
+        return "slow period" if self.stall.is_slow else "stall"
 
     @property
     def named(self) -> str:
         """The kind of the first suspect or, if checked, of the cause that a rerun confirms; empty: none."""
         if self.trials is None:
             return self.suspects[0].kind if self.suspects else ""
-        return next((trial.kind for trial in self.trials if trial.gone), "")
+        found = named(self.trials)
+        return found.kind if found else ""
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
-        stall = self.stall
+        stall, slow = self.stall, self.slow
         return {
             "number": self.number,
+            "what": self.word,
             "flow": stall.flow,
             "start_s": stall.start_ns / 1e9,
             "end_s": stall.end_ns / 1e9,
             "length_s": stall.length_ns / 1e9,
             "cut_off": stall.cut_off,
+            "slow_period": slow
+            and {
+                "start_s": slow.start_ns / 1e9,
+                "end_s": slow.end_ns / 1e9,
+                "length_s": slow.length_ns / 1e9,
+                "before_bps": slow.before_bps,
+                "rate_bps": slow.rate_bps,
+            },
             "sentences": self.sentences,
             "suspects": [
                 {
@@ -73,7 +79,7 @@ class Explanation:
                 for each in self.suspects
             ],
             "cause": self.named if self.trials is not None else None,
-            "trials": None if self.trials is None else [vars(trial) for trial in self.trials],
+            "trials": None if self.trials is None else [asdict(trial) for trial in by_gain(self.trials)],
         }
 
 
@@ -94,10 +100,10 @@ def with_record(results: Results) -> tuple[Results, str]:
 def explain(
     results: Results, flow: str | None = None, number: int | None = None, *, check: bool = False
 ) -> list[Explanation]:
-    """The stalls of a run, or of one flow of it, longest first; with `number` only that one, counted from 1.
+    """The stalls of a run, or of one flow of it, longest first, then slow periods without a stall, longest first.
 
-    `results` has the tables `NEEDED`. With `check`, suspects are taken away one by one, in the order of their rank,
-    and the run is made again from the same seed, until the stall is gone.
+    With `number` only that one, counted from 1. `results` has the tables `NEEDED`. With `check`, each suspect is taken
+    away, and the run is made again from the same seed.
     """
     known = [str(name) for name in results.flows["flow"]]
     if flow is not None and flow not in known:
@@ -107,52 +113,61 @@ def explain(
             expected=f"one of {', '.join(known)}",
             remedy="leave --flow out to see the stalls of all",
         )
-    found = [stall for name in ([flow] if flow else known) for stall in stalls(results, name)]
-    found.sort(key=lambda stall: (-stall.length_ns, stall.start_ns))
+    found = [each for name in ([flow] if flow else known) for each in _troubles(results, name)]
+    found.sort(key=lambda each: (each[0].is_slow, -each[0].length_ns, each[0].start_ns))
     if number is not None and number > len(found):
         raise BadInput(
             f"--stall {number}",
-            f"there are {len(found)} stalls",
-            expected=f"a number from 1 to {len(found)}" if found else "a run with stalls",
+            f"there are {len(found)} stalls and slow periods",
+            expected=f"a number from 1 to {len(found)}" if found else "a run with stalls or slow periods",
             remedy="leave --stall out to see all",
         )
     chosen = range(1, len(found) + 1) if number is None else [number]
-    return [_explain(results, found[each - 1], each, check=check) for each in chosen]
+    return [_explain(results, *found[each - 1], each, check=check) for each in chosen]
 
 
-def _explain(results: Results, stall: Stall, number: int, *, check: bool) -> Explanation:
+def _troubles(results: Results, flow: str) -> list[tuple[Stall, SlowPeriod | None]]:
+    """Each stall of a flow, with the slow period that it is part of; and each slow period without a stall."""
+    silent, slow = stalls(results, flow), slow_periods(results, flow)
+    found: list[tuple[Stall, SlowPeriod | None]] = []
+    for stall in silent:
+        meets = [each for each in slow if each.start_ns < stall.end_ns and stall.start_ns < each.end_ns]
+        found.append((stall, max(meets, key=lambda each: each.length_ns, default=None)))
+    met = [each for _, each in found]
+    alone = [each for each in slow if each not in met]
+    round_trip = round_trip_ns(results, flow) if alone else 0
+    for each in alone:
+        as_stall = Stall(flow, each.start_ns, each.end_ns, round_trip, each.cut_off, is_slow=True)
+        found.append((as_stall, each))
+    return found
+
+
+def _explain(
+    results: Results, stall: Stall, slow: SlowPeriod | None, number: int, *, check: bool
+) -> Explanation:
     suspected = suspects(results, stall)
-    told = Explanation(number, stall, suspected, _sentences(results, stall, suspected))
+    told = Explanation(number, stall, suspected, _sentences(results, stall, slow, suspected), slow=slow)
     if check:
-        told.trials = trials(results, stall, suspected)
+        told.trials = trials(results, stall, suspected, slow)
     return told
 
 
-def trials(results: Results, stall: Stall, suspected: list[Suspect]) -> list[Trial]:
-    """Reruns with one suspect taken away each, up to the first in which the stall is gone."""
-    made = results.manifest
-    scenario = recorded(Scenario(made.scenario_text, made.scenario_name))
-    tried: list[Trial] = []
-    for suspect in suspected:
-        for removal in removals(suspect, stall, results, scenario):
-            if any(trial.what == removal.what for trial in tried):
-                continue
-            again = run(removal.scenario, made.seed, made.run)
-            left = [each.length_ns for each in stalls(again, stall.flow) if each.overlaps(stall)]
-            tried.append(Trial(suspect.kind, removal.what, not left, max(left, default=0) / 1e9))
-            if not left:
-                return tried
-    return tried
-
-
-def _sentences(results: Results, stall: Stall, suspected: list[Suspect]) -> list[str]:
+def _sentences(
+    results: Results, stall: Stall, slow: SlowPeriod | None, suspected: list[Suspect]
+) -> list[str]:
     """The chain of a stall: what the receiver saw, the sender's timer, the losses, and what led to them."""
     row = results.flows.filter(pl.col("flow").cast(pl.String) == stall.flow)
-    end = f"{_s(stall.end_ns)} s" + (", the end of the run" if stall.cut_off else "")
-    told = [
-        f"{row['destination'].item()} received nothing new of {stall.flow} for {stall.length_ns / 1e9:.3f} s, "
-        f"{_s(stall.start_ns)} to {end}"
-    ]
+    receiver = row["destination"].item()
+    told = []
+    if not stall.is_slow:
+        told.append(
+            f"{receiver} received nothing new of {stall.flow} for {stall.length_ns / 1e9:.3f} s, {_span(stall)}"
+        )
+    if slow:
+        told.append(
+            f"{receiver} received less than half of {stall.flow} for {slow.length_ns / 1e9:.3f} s, {_span(slow)}: "
+            f"{slow.rate_bps / 1e6:.3g} instead of {slow.before_bps / 1e6:.3g} Mbit/s"
+        )
     expired = timeouts(results, stall)
     if expired.height:
         rto, times = expired["rto_ns"].to_list(), expired["time_ns"].to_list()
@@ -186,6 +201,11 @@ def _step(step: dict[str, Any]) -> str:
     return f"{' '.join(filter(None, parts))}{about}, {_s(step['time_ns'])} s"
 
 
+def _span(span: Stall | SlowPeriod) -> str:
+    end = f"{_s(span.end_ns)} s" + (", the end of the run" if span.cut_off else "")
+    return f"{_s(span.start_ns)} to {end}"
+
+
 def _s(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e9:.3f}"
 
@@ -193,13 +213,34 @@ def _s(nanoseconds: int) -> str:
 def lines(told: list[Explanation]) -> list[str]:
     """Explanations as text."""
     if not told:
-        return ["no stall"]
+        return ["no stall and no slow period"]
     shown = []
     for each in told:
-        shown.append(f"stall {each.number}: " + "\n  · ".join(each.sentences))
-        for trial in each.trials or []:
-            says = "the stall is gone: a cause" if trial.gone else f"a stall of {trial.left_s:.3f} s is left"
-            shown.append(f"  rerun with {trial.what}: {says}")
-        if each.trials is not None and not each.named:
-            shown.append("  no rerun took the stall away: no cause is named")
+        shown.append(f"{each.word} {each.number}: " + "\n  · ".join(each.sentences))
+        if each.trials is None:
+            continue
+        shown += [f"  rerun with {trial.what}: {_says(trial, each)}" for trial in by_gain(each.trials)]
+        if not each.named:
+            shown.append(f"  no rerun took the {each.word} away: no cause is named")
+        remedies = [trial.what for trial in by_gain(each.trials) if trial.helps and not trial.given]
+        if remedies:
+            shown.append(f"  remedy: {remedies[0]}")
+        elif each.named:
+            shown.append("  no remedy found: no setting that was tried takes half of it away")
     return shown
+
+
+def _says(trial: Trial, told: Explanation) -> str:
+    """What a rerun gained, and whether what it took away was a cause."""
+    left = trial.left.slow_s if told.stall.is_slow else trial.left.longest_s
+    word = told.word
+    says = f"the {word} is gone: a cause" if trial.gone else f"a {word} of {left:.3f} s is left"
+    if trial.halves and not trial.gone:
+        says += ", but most of the slow period is gone: a cause"
+    gains = [f"{trial.gain_stall_s:.3f} s of stall"]
+    if told.slow:
+        gains.append(f"{trial.gain_slow_s:.3f} s of slow period")
+        back = trial.left.back_s
+        gains.append("never slow" if back is None else f"rate back at {back:.3f} s")
+    gains.append(f"goodput {trial.gain_goodput_bps / 1e3:+.4g} kbit/s")
+    return f"{says}; gained {', '.join(gains)}" + ("; no setting changes this" if trial.given else "")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from copy import deepcopy
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -41,7 +44,9 @@ def removals(suspect: Suspect, stall: Stall, results: Results, scenario: Scenari
         "message lost": _without_fault,
         "message late": _without_fault,
         "packet lost": _without_drops,
+        "random loss": _without_random_loss,
         "link change": _without_changes,
+        "link outage": _without_outage,
         "wrong prediction": _without_prediction,
         "buffer too small": _larger_buffer,
         "timer too short": _longer_timer,
@@ -91,6 +96,28 @@ def _without_drops(
         yield f"no packet lost by force at {suspect.place}", data
 
 
+def _without_random_loss(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    data = scenario.tables
+    found = _fields_of(scenario, data, suspect.place)
+    if found is None:
+        return
+    table, forward = found
+    losses = [table.get("loss", 0.0), table.get("reverse_loss", table.get("loss", 0.0))]
+    if not losses[0 if forward else 1]:
+        return
+    kept = [0.0, losses[1]] if forward else [losses[0], 0.0]
+    table["loss"], table["reverse_loss"] = kept
+    yield f"no random loss at {suspect.place}", data
+    if any(kept):
+        data = deepcopy(data)
+        found = _fields_of(scenario, data, suspect.place)
+        if found is not None:
+            found[0].update({"loss": 0.0, "reverse_loss": 0.0})
+            yield f"no random loss at {suspect.place} and on the way back", data
+
+
 def _without_changes(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
@@ -123,19 +150,29 @@ def _without_prediction(
 
 
 def _larger_buffer(
-    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+    suspect: Suspect, _stall: Stall, results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    yield from _in_mobility(scenario, _LIMITS, ("buffer", "equaliser"), AMPLE)
+    """Room for what the buffer lost; if that is not enough, for all."""
+    drops = results.columns("drops")
+    lost = int((drops.where("place", suspect.place) & drops.where("reason", "buffer-overflow")).sum())
+    yield from _in_mobility(scenario, _LIMITS, ("buffer", "equaliser"), lambda limit: _more(limit, lost))
+    yield from _in_mobility(scenario, _LIMITS, ("buffer", "equaliser"), lambda _: AMPLE)
+
+
+def _more(limit: str, packets: int) -> str:
+    """A limit with room for more packets; without limit, if it counts bytes."""
+    number, _, unit = limit.partition(" ")
+    return f"{int(number) + packets} pkt" if unit == "pkt" else AMPLE
 
 
 def _longer_timer(
     _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
-    yield from _in_mobility(scenario, _EXPIRIES, ("buffer", "timers"), _LONG)
+    yield from _in_mobility(scenario, _EXPIRIES, ("buffer", "timers"), lambda _: _LONG)
 
 
 def _in_mobility(
-    scenario: Scenario, names: tuple[str, ...], below: tuple[str, ...], value: str
+    scenario: Scenario, names: tuple[str, ...], below: tuple[str, ...], other: Callable[[str], str]
 ) -> Iterator[tuple[str, Tables]]:
     """One field of a protocol after the other, written or by default, with another value."""
     for number, protocol in enumerate(_protocols(scenario.parameters)):
@@ -143,7 +180,7 @@ def _in_mobility(
             for table in ("", *below):
                 holder = protocol.get(table, {}) if table else protocol
                 if isinstance(holder, dict) and holder.get(name):
-                    data = scenario.tables
+                    data, value = scenario.tables, other(str(holder[name]))
                     own = _protocols(data)[number]
                     (own.setdefault(table, {}) if table else own)[name] = value
                     path = ".".join(filter(None, ("mobility", table, name)))
@@ -186,13 +223,61 @@ def _other_floor(
             yield f"an RTO of at least {floor}", data
 
 
-def _without_gap(
-    _suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
+def _without_outage(
+    suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
+    """A constant rate in the place of the recording: the mean of the recording that is met."""
     data = scenario.tables
-    if data.get("radio", {}).get("gap"):
+    found, place = _link(scenario, suspect.place), suspect.place
+    listed = data.get("cells", {})
+    air = next((cell for cell in (place.partition("/")[0], place.rpartition("->")[2]) if cell in listed), "")
+    table = data["links"][found[0]] if found else listed.get(air)
+    if table is None or not isinstance(table["rate"], dict):
+        return
+    forward = found[1] if found else "/" in place
+    files = table["rate"]
+    mean = _mean_rate(scenario, files["trace"] if forward or "reverse" not in files else files["reverse"])
+    if mean:
+        table["rate"] = mean
+        yield f"a constant {mean} at {place} instead of the recording", data
+
+
+def _mean_rate(scenario: Scenario, named: str | Tables) -> str:
+    """The mean rate of a recording, 1500 B for each line; empty: its file is not there any more."""
+    path = named["path"] if isinstance(named, dict) else named
+    for folder in (Path(scenario.name).parent, Path(os.environ.get("ROAMLAB_DATA", "."))):
+        if (folder / path).is_file():
+            times = (folder / path).read_text(encoding="utf-8").split()
+            return f"{len(times) * 1500 * 8 * 1000 // int(times[-1])} bit/s"
+    return ""
+
+
+def _without_gap(
+    _suspect: Suspect, _stall: Stall, results: Results, scenario: Scenario
+) -> Iterator[tuple[str, Tables]]:
+    """Each host enters its next cell when it leaves the last. Visits of a schedule take the place of the file."""
+    data = scenario.tables
+    made = results.manifest
+    changed = bool(data.get("radio", {}).get("gap"))
+    if changed:
         data["radio"]["gap"] = "0 ns"
-        yield "a change of cells without a gap", data
+    planned = {
+        host["name"]: host["visits"] for host in scenario.expanded(made.seed, made.run).get("hosts", [])
+    }
+    for host in data.get("hosts", []):
+        is_schedule = host.get("plan", {}).get("kind") == "schedule"
+        if "visits" not in host and not is_schedule:
+            continue
+        visits = deepcopy(planned.get(host["name"], []))
+        gaps = [(each, after) for each, after in pairwise(visits) if "until" in each]
+        for each, after in gaps:
+            after["at"] = each.pop("until")
+        if gaps:
+            changed = True
+            host.pop("plan", None)
+            host["visits"] = visits
+    if changed:
+        yield "changes of cells without a gap", data
 
 
 def _protocols(data: Tables) -> list[Tables]:
@@ -213,6 +298,19 @@ def _link(scenario: Scenario, place: str) -> tuple[int, bool] | None:
         if "->".join(reversed(ends)) == place:
             return number, False
     return None
+
+
+def _fields_of(scenario: Scenario, data: Tables, place: str) -> tuple[Tables, bool] | None:
+    """The table of `data` that has the fields of the link of this name, and whether it is its first direction."""
+    if found := _link(scenario, place):
+        return data["links"][found[0]], found[1]
+    cells, ends = data.get("cells", {}), place.split("->")
+    if "/air" in place and (cell := place.split("/")[0]) in cells:
+        return cells[cell], True
+    if len(ends) == 2 and ends[1] in cells:
+        is_uplink = _is_host(data, ends[0])
+        return (cells[ends[1]], False) if is_uplink else (cells[ends[1]]["backhaul"], True)
+    return (cells[ends[0]]["backhaul"], False) if ends[0] in cells else None
 
 
 def recorded(scenario: Scenario) -> Scenario:

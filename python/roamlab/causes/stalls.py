@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.records.slow import FLOOR_NS
 from roamlab.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from roamlab.records.columns import Columns
     from roamlab.records.results import Results
 
-FLOOR_NS = 200_000_000
-"""The shortest silence that can be a stall."""
 NEEDED = ("deliveries", "tcp", "packets")
 """Tables, switched on under `record`, from which stalls and their causes are told."""
 _DATA = ("data", "syn", "datagram")
@@ -35,6 +34,8 @@ class Stall:
     """Twice the smallest one-way delay of the flow's data; 0 if none arrived."""
     cut_off: bool
     """The run ended before data came again."""
+    is_slow: bool = False
+    """No silence: a slow period in which there is no stall."""
 
     @property
     def length_ns(self) -> int:
@@ -52,8 +53,7 @@ def stalls(results: Results, flow: str) -> list[Stall]:
     rows = arrived.where("flow", flow)
     fresh = rows & arrived["fresh"].astype(bool)
     times = arrived["time_ns"][fresh]
-    delays = arrived["time_ns"][rows] - arrived["sent_ns"][rows]
-    round_trip = 2 * int(delays.min()) if delays.size else 0
+    round_trip = round_trip_ns(results, flow)
     sends = _Sends.of(results.columns("packets"), flow, arrived, fresh)
     if not sends.times.size:
         return []
@@ -73,6 +73,14 @@ def stalls(results: Results, flow: str) -> list[Stall]:
         if start is not None and after - start > limit:
             found.append(Stall(flow, start, after, round_trip, last))
     return sorted(found, key=lambda stall: (-stall.length_ns, stall.start_ns))
+
+
+def round_trip_ns(results: Results, flow: str) -> int:
+    """Twice the smallest one-way delay of a flow's data; 0 if none arrived."""
+    arrived = results.columns("deliveries")
+    rows = arrived.where("flow", flow)
+    delays = arrived["time_ns"][rows] - arrived["sent_ns"][rows]
+    return 2 * int(delays.min()) if delays.size else 0
 
 
 def sends_file(results: Results, flow: str) -> bool:

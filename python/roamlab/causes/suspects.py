@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from roamlab.causes.stalls import FLOOR_NS
+from roamlab.records.metrics import NO_LOSS
+from roamlab.records.slow import FLOOR_NS
 
 if TYPE_CHECKING:
     from roamlab.causes.stalls import Stall
@@ -17,9 +18,11 @@ SETTLE_NS = 1_000_000_000
 """How long before a stall a message or a timeout may be and still have led to it."""
 RANKS = {
     "link change": 0,
+    "link outage": 0,
     "message lost": 1,
     "message late": 1,
     "packet lost": 1,
+    "random loss": 1,
     "wrong prediction": 2,
     "buffer too small": 3,
     "timer too short": 3,
@@ -29,15 +32,16 @@ RANKS = {
     "handover": 6,
 }
 """What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
+GIVEN = ("link change", "link outage", "message lost", "message late", "packet lost", "handover")
+"""Kinds that no setting of the network changes: a rerun without them shows a cause, and is no remedy."""
 _LOSSES = {
     "queue-overflow": "queue full",
     "forwarded-overflow": "queue full",
     "early-drop": "queue full",
+    "random-loss": "random loss",
     "buffer-overflow": "buffer too small",
     "buffer-expired": "timer too short",
 }
-_NO_LOSS = ("copy-released", "duplicate")
-
 Row = dict[str, Any]
 
 
@@ -72,7 +76,7 @@ def losses(results: Results, stall: Stall) -> pl.DataFrame:
     return results.drops.filter(
         (pl.col("flow").cast(pl.String) == stall.flow)
         & pl.col("time_ns").is_between(early, stall.end_ns)
-        & ~pl.col("reason").cast(pl.String).is_in(_NO_LOSS)
+        & ~pl.col("reason").cast(pl.String).is_in(NO_LOSS)
     )
 
 
@@ -98,6 +102,8 @@ class _Search:
         self.hosts = hosts(results, stall.flow)
         sent = results.signalling.select("serial", pl.col("message", "host").cast(pl.String))
         self.messages = {serial: (message, host) for serial, message, host in sent.iter_rows()}
+        came = results.deliveries
+        self.arrivals = dict(zip(came["serial"].to_list(), came["time_ns"].to_list(), strict=True))
         self.found: dict[tuple[str, ...], Suspect] = {}
 
     def run(self) -> list[Suspect]:
@@ -109,11 +115,15 @@ class _Search:
             late = row["timeout"] == "spurious"
             chain = self.chain(row["cause"])
             self.note("spurious timeout" if late else "long timeout", {**row, "name": "", "place": ""}, chain)
-        early = stall.start_ns - SETTLE_NS
+        early, near = stall.start_ns - SETTLE_NS, stall.start_ns - max(stall.round_trip_ns, FLOOR_NS)
         for row in self.causes:
             host = self.messages.get(row["serial"], ("", row["host"]))[1]
             if early <= row["time_ns"] <= stall.end_ns and host in self.hosts:
                 self.forced(row)
+                if row["name"] == "link-down" and row["time_ns"] >= near:
+                    self.note("handover", row, self.chain(row["id"]))
+            elif row["kind"] == "link-outage" and self.meets(row, near):
+                self.note("link outage", row, [row])
         return sorted(self.found.values(), key=lambda found: (RANKS[found.kind], -found.count, found.time_ns))
 
     def chain(self, cause: int) -> list[Row]:
@@ -132,8 +142,8 @@ class _Search:
                 self.note(_LOSSES[row["name"]], row, rest)
             elif row["kind"] == "loss" and row["name"] == "forced-loss" and row["flow"] == self.stall.flow:
                 self.note("packet lost", row, rest)
-            elif row["kind"] == "link-change":
-                self.note("link change", row, chain)
+            elif row["kind"] in ("link-change", "link-outage"):
+                self.note(row["kind"].replace("-", " "), row, chain)
             elif row["kind"] == "motion":
                 self.note("handover", row, chain)
             else:
@@ -148,6 +158,20 @@ class _Search:
             kind = "message late" if late else "wrong prediction" if wrong and not self.came_true(row) else ""
         if kind:
             self.note(kind, row, chain or [row])
+
+    def meets(self, outage: Row, near: int) -> bool:
+        """An outage of a recorded link on the flow's way is not over before the stall."""
+        if outage["time_ns"] > self.stall.end_ns:
+            return False
+        if outage["flow"] != self.stall.flow and not self.is_near(outage["place"]):
+            return False
+        return bool(outage["time_ns"] >= near or self.arrivals.get(outage["serial"], 0) > self.stall.start_ns)
+
+    def is_near(self, place: str) -> bool:
+        """The place is the air of a cell that a host at the flow's ends visits, or that host's uplink."""
+        listed = self.results.manifest.network.get("hosts", [])
+        cells = {visit["cell"] for host in listed if host["name"] in self.hosts for visit in host["visits"]}
+        return place.partition("/")[0] in cells or place.partition("->")[0] in self.hosts
 
     def came_true(self, prediction: Row) -> bool:
         """The host left its cell soon after it was predicted to."""

@@ -18,7 +18,22 @@ class Explorer {
     this.readTheme();
     this.list();
     this.listen();
+    this.follow();
     this.redraw();
+  }
+
+  /** Shows the time that the address names: `#t=9.8-10.6`, in s. */
+  follow() {
+    const [, begin, end] = location.hash.match(/^#t=([0-9.]+)-([0-9.]+)$/) ?? [];
+    if (Number(begin) < Number(end)) this.show(Number(begin) * 1e9, Number(end) * 1e9);
+  }
+
+  /** Writes the time shown into the address, so that it can be copied. */
+  address() {
+    const { begin, end } = this.view;
+    const whole = begin === this.begin && end === this.end;
+    const moment = whole ? location.pathname + location.search : `#t=${seconds(begin, 6)}-${seconds(end, 6)}`;
+    history.replaceState(null, "", moment);
   }
 
   readTheme() {
@@ -64,6 +79,9 @@ class Explorer {
     const span = Math.min(this.end - this.begin, Math.max(1000, end - begin));
     const from = Math.min(this.end - span, Math.max(this.begin, begin));
     this.view = { begin: from, end: from + span };
+    // Browsers refuse many changes of the address in a short time.
+    clearTimeout(this.settled);
+    this.settled = setTimeout(() => this.address(), 300);
     this.redraw();
   }
 
@@ -128,6 +146,7 @@ class Explorer {
     document.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(this.root);
     for (const name of ["resize", "scroll"]) addEventListener(name, () => this.redraw(), { passive: true });
+    addEventListener("hashchange", () => this.follow());
     addEventListener("beforeprint", () => this.draw(true));
     for (const query of ["(prefers-color-scheme: dark)", "(min-resolution: 1.5dppx)"]) {
       matchMedia(query).addEventListener("change", () => {

@@ -18,6 +18,7 @@ from roamlab.causes import explain as explaining
 from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
 from roamlab.showing.chart import chart, visited
+from roamlab.showing.report import moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +134,7 @@ def _run(
         "begin_ns": span[0],
         "end_ns": span[1],
         "flows": flows,
-        "shown_flows": run_page.chosen(results, stalls)[:SHOWN_FLOWS],
+        "shown_flows": _shown_flows(results, stalls),
         "queues": queues,
         "shown_queues": queues[:SHOWN_QUEUES],
         "hosts": _hosts(results),
@@ -153,6 +154,20 @@ def _run(
             if each.stall.start_ns < span[1] and each.stall.end_ns > span[0]
         ],
     }
+
+
+def _shown_flows(results: Results, stalls: list[Explanation]) -> list[str]:
+    """The flows of hosts that move come first, those that stalled longest before the others."""
+    moving = {host for host, _, _ in run_page.entries(results)}
+    ends = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
+    of_hosts = {flow for flow, *nodes in ends if moving.intersection(nodes)}
+    return sorted(run_page.chosen(results, stalls), key=lambda flow: flow not in of_hosts)[:SHOWN_FLOWS]
+
+
+def first_move(results: Results) -> str:
+    """The moment of the first handover, from 1 s before to 3 s after; "" if no host moves."""
+    moves = run_page.entries(results)
+    return moment(moves[0][2] - 1.0, moves[0][2] + 3.0) if moves else ""
 
 
 def _since(told: Explanation) -> int:

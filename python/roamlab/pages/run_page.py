@@ -38,7 +38,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     """The page of a run, with figures in `folder`, and a note if the run was made again for it, or ""."""
     results, note = explaining.with_record(results)
     stalls = explaining.explain(results)
-    moves = _moves(results)
+    moves = entries(results)
     figures = [_received(results, stalls, moves, folder)]
     if results.queues.height:
         figures.append(_queues(results, moves, folder))
@@ -59,7 +59,8 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
         headline=headline(results, stalls),
         claims=(),
         findings=[
-            Finding(f"Stall {each.number}: {each.stall.flow}", each.sentences) for each in stalls[:TOLD]
+            Finding(f"Stall {each.number}: {each.stall.flow}", each.sentences, _around(each))
+            for each in stalls[:TOLD]
         ],
         figures=figures,
         handovers=_handovers(results, moves, folder),
@@ -77,7 +78,13 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     return page, note
 
 
-def _moves(results: Results) -> list[tuple[str, int, float]]:
+def _around(told: Explanation) -> tuple[float, float]:
+    """A stall with a third of its length before and behind it, in s."""
+    begin, end = told.stall.start_ns / 1e9, told.stall.end_ns / 1e9
+    return begin - (end - begin) / 3, end + (end - begin) / 3
+
+
+def entries(results: Results) -> list[tuple[str, int, float]]:
     """Host, number of the visit and time in s of each entry of a further cell."""
     rows = results.handovers.filter(pl.col("visit") > 0).with_columns(pl.col("host").cast(pl.String))
     first = rows.group_by("host", "visit", maintain_order=True).agg(pl.col("time_ns").min())
@@ -86,7 +93,7 @@ def _moves(results: Results) -> list[tuple[str, int, float]]:
 
 def headline(results: Results, stalls: list[Explanation]) -> str:
     """A run in one sentence: who moved, and the longest stall. `stalls`: all of them, longest first."""
-    moves = _moves(results)
+    moves = entries(results)
     hosts = {host for host, _, _ in moves}
     times = "once" if len(moves) == 1 else f"{len(moves)} times"
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
@@ -142,7 +149,7 @@ def _received(
 
 def chosen(results: Results, stalls: list[Explanation]) -> list[str]:
     """All flows: those that stalled longest, then those of hosts that move, then the others."""
-    hosts = {host for host, _, _ in _moves(results)}
+    hosts = {host for host, _, _ in entries(results)}
     flows = results.flows.select(pl.col("flow", "source", "destination").cast(pl.String)).rows()
     moving = [flow for flow, *ends in flows if hosts.intersection(ends)]
     order = [*(each.stall.flow for each in stalls), *moving, *(flow for flow, *_ in flows)]

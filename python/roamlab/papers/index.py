@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
@@ -12,15 +11,19 @@ from roamlab.base.screen import say
 from roamlab.papers import reproducing
 from roamlab.papers.robustness import known
 from roamlab.showing import report
-from roamlab.statistics.claims import VERDICTS, write_json
+from roamlab.statistics.claims import counts, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from roamlab.showing.report import Chapter
-    from roamlab.statistics.claims import Claim
 
+CALIBRATION = (
+    "Calibration: in 166 of 166 recorded runs and 2,054 of 2,054 random scenarios the engine and ns-2.35 agree packet "
+    "by packet, at times that the clock of ns-2 represents exactly. The card of a contradicted claim names the cause."
+)
+"""How far the engine agrees with ns-2, from `docs/models/tcp.md`."""
 STUDY = "`roamlab study schemes`"
 """What compares all schemes beyond any one paper."""
 
@@ -46,6 +49,7 @@ def reproduce(
                 f"All mobility schemes on one network: {STUDY}",
                 "../schemes/report.html" if schemes.exists() else "",
             ),
+            CALIBRATION,
         )
         data = as_data(chapters)
         content = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
@@ -64,14 +68,15 @@ def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool])
     write_json(found.claims, folder / "claims.json", found.robustness)
     report.write(found, folder / "report.html")
     return report.Chapter(
-        name, found.title, found.paper, found.headline, found.claims, found.robustness, found.searched
+        name,
+        found.title,
+        found.paper,
+        found.headline,
+        found.claims,
+        found.robustness,
+        found.searched,
+        next((figure for figure in found.figures if figure.name == found.lead), None),
     )
-
-
-def counts(claims: Sequence[Claim]) -> dict[str, int]:
-    """How many claims there are, and how many of each verdict."""
-    of = Counter(claim.verdict for claim in claims)
-    return {"claims": len(claims), **{verdict: of[verdict] for verdict in VERDICTS}}
 
 
 def as_data(chapters: Sequence[Chapter]) -> dict[str, Any]:

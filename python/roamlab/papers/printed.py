@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from roamlab.base.quantities import named
 from roamlab.showing.page import Measured, Table
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def table(printed: Sequence[Printed], found: Report) -> Table:
             near = number.near or "not known"
             if number.under is not None:
                 near += f": {_look_up(number, number.under, found)[1]}"
-        rows.append((f"{number.what} [{number.unit}]", number.where, str(number), cell, f"{ratio:.2g}", near))
+        rows.append((named(number.what, number.unit), number.where, str(number), cell, f"{ratio:.2g}", near))
     title = f"Numbers of the paper beside ours: {far} of {len(rows)} apart by more than a factor of {APART:g}"
     headings = ("number", "where", "the paper's", "ours", "ours / the paper's", "what would bring them near")
     return Table(title, headings, rows)

@@ -81,17 +81,18 @@ class QueueTrace:
             self.forwarded[chosen],
         )
 
-    def share_at_or_above(self, level: float, spans: Sequence[tuple[float, float]]) -> float:
-        """Share of the time in `spans` in which at least `level` packets wait."""
-        above = total = 0.0
+    def spread(self, spans: Sequence[tuple[float, float]]) -> tuple[float, float]:
+        """Mean and standard deviation of the queue over the time in `spans`; 0 and 0 if it never changes there."""
+        lengths, lasts = [], []
         for start, end in spans:
             part = self.within(start, end)
-            if len(part.times) < 2:
-                continue
-            lasts = np.diff(part.times)
-            above += float(lasts[part.packets[:-1] >= level].sum())
-            total += float(lasts.sum())
-        return above / total if total else 0.0
+            lengths.append(part.packets[:-1])
+            lasts.append(np.diff(part.times))
+        packets, weights = np.concatenate(lengths), np.concatenate(lasts)
+        if not weights.sum():
+            return 0.0, 0.0
+        mean = float(np.average(packets, weights=weights))
+        return mean, math.sqrt(float(np.average((packets - mean) ** 2, weights=weights)))
 
 
 @reads(queue="time_ns queue packets average probability forwarded")

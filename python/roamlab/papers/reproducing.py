@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab import papers
 from roamlab.causes.removal import recorded
 from roamlab.explorer import page as explorer
-from roamlab.papers import printed, robustness
+from roamlab.papers import printed, robustness, sentences
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED
 from roamlab.running.run import run
@@ -35,6 +35,8 @@ def reproduce(name: str, session: Session) -> Report:
     numbers = printed.numbers(name)
     found = papers.paper(name).reproduce(session)
     tables = {"holm": _holm(found.claims)}
+    if text := sentences.of_paper(name):
+        tables["sentences"] = sentences.table(text)
     if numbers:
         tables["printed"] = printed.table(numbers, found)
     for stem, table in tables.items():
@@ -63,9 +65,10 @@ def reproduce(name: str, session: Session) -> Report:
 def explorer_page(name: str, folder: Path) -> Link:
     """Writes the page to explore the paper's example."""
     scenario = papers.paper(name).example()
-    text = explorer.html([run(recorded(scenario), SEED)])
-    (folder / explorer.FILE).write_text(text, encoding="utf-8")
-    return Link(f"Explore one of the runs, packet by packet: {scenario.name}", explorer.FILE)
+    results = run(recorded(scenario), SEED)
+    (folder / explorer.FILE).write_text(explorer.html([results]), encoding="utf-8")
+    words = f"Explore one of the runs, packet by packet: {scenario.name}"
+    return Link(words, explorer.FILE + explorer.first_move(results))
 
 
 def _holm(claims: Sequence[Claim]) -> Table:

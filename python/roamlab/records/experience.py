@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.records.metrics import COPY_RELEASED, Values, flow_handovers, seconds, span_s, total
+from roamlab.records.metrics import Values, flow_handovers, losses, seconds, span_s, total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -376,16 +376,12 @@ def player(results: Results, flow: str) -> Player:
 
 
 def losses_per_handover(results: Results, flow: str, settle_s: float = 1.0) -> NDArray[np.integer]:
-    """Data packets of a flow that each handover of a host at its ends explains, in order of time.
+    """Data packets of a flow that were lost, no copy having arrived, after each handover of a host at its ends.
 
-    A loss belongs to the last `link-down` at or before it, if that is less than `settle_s` ago.
+    In order of time. A loss belongs to the last `link-down` at or before it, if that is less than `settle_s` ago.
     """
     breaks = np.asarray(flow_handovers(results, flow))
-    drops = results.columns("drops")
-    lost = drops.where("flow", flow) & ~drops.where("reason", COPY_RELEASED)
-    if results.columns("flows").where("kind", "tcp")[results.columns("flows").where("flow", flow)].any():
-        lost &= drops["seq"] > 0  # an acknowledgement is no data
-    times = seconds(drops, chosen=lost)
+    times = losses(results, flow)
     place = np.searchsorted(breaks, times, side="right") - 1
     explained = place >= 0
     explained[explained] = times[explained] - breaks[place[explained]] < settle_s

@@ -24,8 +24,11 @@ Values = NDArray[np.float64]
 REDUCTIONS = ("fast-retransmit", "timeout", "ecn-reduction")
 """Events of the table `tcp` that cut the window."""
 
-COPY_RELEASED = "copy-released"
-"""A base station let a copy go: the one reason in `drops` that is no loss."""
+MOVES = ("motion", "measurement", "out-of-range", "on-air", "prediction")
+"""Roots of the table `causes` that begin a handover of their host."""
+
+NO_LOSS = ("copy-released", "duplicate")
+"""Reasons in `drops` that lose no data: a spare copy was let go, or one that the host had got already."""
 
 _NS = 1e9
 
@@ -59,12 +62,27 @@ def goodput_bps(results: Results, flow: str, start: float, end: float) -> float:
     return count(arrivals(results, flow), start, end) * 8.0 * payload / (end - start)
 
 
+def losses(results: Results, flow: str) -> Values:
+    """When data packets of `flow` were lost, in s: for each packet of which no copy arrived, when the last was lost.
+
+    All copies of a packet have the same number and the same time of sending. A retransmission is a packet of its own.
+    """
+    drops, deliveries = results.columns("drops"), results.columns("deliveries")
+    is_data = drops.where("flow", flow) & ~drops.where("reason", *NO_LOSS)
+    flows = results.columns("flows")
+    if flows.where("kind", "tcp")[flows.where("flow", flow)].any():
+        is_data &= drops["seq"] > 0  # an acknowledgement is no data
+    arrived = deliveries.where("flow", flow)
+    came = set(zip(deliveries["seq"][arrived].tolist(), deliveries["sent_ns"][arrived].tolist(), strict=True))
+    columns = (drops[column][is_data].tolist() for column in ("seq", "sent_ns", "time_ns"))
+    lost = {(seq, sent): at for seq, sent, at in zip(*columns, strict=True) if (seq, sent) not in came}
+    return np.asarray(sorted(lost.values()), dtype=np.float64) / _NS
+
+
 def loss_ratio(results: Results, flow: str) -> float:
-    """Data packets lost over data packets sent, retransmissions counted in both."""
+    """Data packets of which no copy arrived, over data packets sent; a retransmission is a packet of its own."""
     sent = total(results, flow, "sent_pkts")
-    drops = results.columns("drops")
-    lost = drops.where("flow", flow) & (drops["seq"] > 0) & ~drops.where("reason", COPY_RELEASED)
-    return int(np.count_nonzero(lost)) / sent if sent else math.nan
+    return losses(results, flow).size / sent if sent else math.nan
 
 
 def duplicates_pkts(results: Results, flow: str) -> int:
@@ -148,10 +166,14 @@ def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -
 
 def flow_handovers(results: Results, flow: str) -> list[float]:
     """When a host at either end of `flow` left a cell, in s, in order of time."""
+    return sorted(float(at) for host in _ends(results, flow) for at in handover_times(results, host))
+
+
+def _ends(results: Results, flow: str) -> list[str]:
+    """The nodes at the two ends of a flow."""
     flows = results.columns("flows")
     row = flows.where("flow", flow)
-    ends = {name for end in ("source", "destination") for name in flows.words(end, row)}
-    return sorted(float(at) for host in ends for at in handover_times(results, host))
+    return [name for end in ("source", "destination") for name in flows.words(end, row)]
 
 
 def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list[float]:
@@ -160,23 +182,36 @@ def flow_disruptions_s(results: Results, flow: str, settle: float = 1.0) -> list
     return [disruption_s(times, at, stop, settle) for at in flow_handovers(results, flow)]
 
 
-def handover_timeouts(results: Results, flow: str, settle: float = 1.0) -> float:
-    """Expiries of the retransmission timer that a handover explains; NaN without a handover or its records.
+def handover_timeouts(results: Results, flow: str) -> float:
+    """Expiries of the retransmission timer whose chain of causes leads to a handover of a host at the flow's ends.
 
-    Those at [h, max(h + settle, b)), h the handover and b the end of the longest silence that it explains
-    (`silence_s`); one that two handovers explain counts once.
+    The chain's root is a motion, a measurement or the like of that host (`MOVES`), later than its first entry of a
+    cell. NaN without a handover, or where timeouts or causes were not recorded.
     """
-    breaks = flow_handovers(results, flow)
-    if not breaks or not {"tcp", "deliveries"} <= set(results.manifest.outline.recorded):
+    if not flow_handovers(results, flow) or "tcp" not in results.manifest.outline.recorded:
         return math.nan
-    arrived, stop = arrivals(results, flow), duration_s(results)
-    timeouts = _timeouts(results, flow)
-    explained = np.zeros(timeouts.size, dtype=bool)
-    for at in breaks:
-        silence = silence_s(arrived, at, stop, settle)
-        end = max(at + settle, silence[1] if silence else stop)
-        explained |= (timeouts >= at) & (timeouts < end)
-    return float(np.count_nonzero(explained))
+    events, causes = results.columns("tcp"), results.columns("causes")
+    expired = events["cause"][events.where("flow", flow) & events.where("event", "timeout")]
+    return float(np.count_nonzero(_of_handovers(results, flow, causes)[_roots(causes["cause"], expired)]))
+
+
+def _roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Where the chains of these rows of the table `causes` end."""
+    at = np.asarray(rows, dtype=np.int64)
+    while (further := causes[at] >= 0).any():
+        at = np.where(further, causes[at], at)
+    return at
+
+
+def _of_handovers(results: Results, flow: str, causes: Columns) -> NDArray[np.bool_]:
+    """Which rows of the table `causes` are the root of a handover of a host at the flow's ends."""
+    phases = results.columns("handovers")
+    found = np.zeros(causes.height, dtype=np.bool_)
+    for host in _ends(results, flow):
+        entered = phases["time_ns"][phases.where("host", host) & phases.where("phase", "link-up")]
+        if entered.size:
+            found |= causes.where("host", host) & (causes["time_ns"] > entered.min())
+    return found & causes.where("kind", *MOVES)
 
 
 def duration_s(results: Results) -> float:

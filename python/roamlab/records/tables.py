@@ -86,6 +86,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "reason": "why",
             "flow": _FLOW,
             "seq": "sequence number in segments",
+            "sent_ns": "when it was sent; all copies of a packet have the same",
             "serial": _SERIAL,
             "forwarded": "true: it carried the mark of a forwarded packet",
             "cause": _OWN + "; -1 for `copy-released`, which loses nothing",
@@ -246,6 +247,7 @@ KINDS: dict[str, str] = {
     "on-air": "root: a host of 802.11 hears a beacon, or has heard none, or no acknowledgement, from its cell",
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
+    "link-outage": "root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later",
     "delayed-message": "root: a fault of the scenario holds a message back",
     "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the "
     "sender waits, or than those sent after it",
@@ -254,8 +256,8 @@ KINDS: dict[str, str] = {
     "idle": "root: a sender had nothing to send for an RTO, and its window shrinks",
     "loss": "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
     "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
-    "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`. Otherwise it leads to why the host or link was "
-    "gone, or why the packet waited",
+    "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise it leads "
+    "to why the host or link was gone, or why the packet waited",
     "message": "an agent sends a message; it leads to what the agent was told",
     "heard": "a host hears what its cell tells everyone; it leads to the host's entry of the cell",
     "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput
 from roamlab.base.limits import memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.running.runprogress import simulated_time
-from roamlab.scenarios.scenario import of
+from roamlab.scenarios.scenario import check_number, of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,13 +35,8 @@ def run(
     """
     scenario = of(scenario)
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
-        if value is not None and not 0 <= value < 2**64:
-            raise BadInput(
-                f"{name} = {value}",
-                "it is out of range",
-                expected="a whole number from 0 to 2^64 - 1",
-                remedy="write 1, for example",
-            )
+        if value is not None:
+            check_number(name, value)
     limit = memory_per_run(given=memory)
     with simulated_time(scenario.outline.duration_ns) as tell:
         tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell, capture)

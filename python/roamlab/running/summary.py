@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput
-from roamlab.records import experience, metrics
+from roamlab.records import experience, metrics, slow
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.records.tables import TABLES
@@ -36,10 +36,10 @@ def _largest(values: Sequence[float]) -> float:
 
 
 _MADE_OF: dict[str, tuple[str, ...]] = {
-    "loss_ratio": ("drops",),
+    "loss_ratio": ("deliveries", "drops"),
     "reordered_ratio": ("deliveries",),
     "rfc4737_extent_pkts": ("deliveries",),
-    "handover_timeouts": ("deliveries", "handovers", "tcp"),
+    "handover_timeouts": ("causes", "handovers", "tcp"),
     "disruption_s": ("deliveries", "handovers"),
     "completion_s": (),
     "frame_loss_ratio": ("units",),
@@ -48,6 +48,7 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "mos": ("deliveries",),
     "page_load_s": ("units",),
     "rebuffering_ratio": ("units",),
+    "slow_s": ("deliveries", "packets"),
     "goodput_bps": (),
     "jain": (),
     "synchronisation": ("deliveries", "tcp"),
@@ -68,6 +69,7 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "jitter_s": ("s", experience.jitter_s),
     "mos": ("1", lambda results, flow: experience.voice(results, flow).mos),
     "page_load_s": ("s", experience.mean_page_load_s),
+    "slow_s": ("s", slow.slow_s),
     "rebuffering_ratio": ("1", lambda results, flow: experience.player(results, flow).ratio),
 }
 
@@ -115,6 +117,27 @@ def unit(metric: str) -> str:
     if last in _OF_FLOW:
         return _OF_FLOW[last][0]
     return "pkt" if metric.startswith("census.") else _UNITS[last.rpartition("_")[2]]
+
+
+_SHARES = (
+    "loss_ratio",
+    "reordered_ratio",
+    "frame_loss_ratio",
+    "rebuffering_ratio",
+    "jain",
+    "synchronisation",
+)
+_BOUNDS = {
+    **dict.fromkeys(_SHARES, (0.0, 1.0)),
+    "mos": (1.0, 4.5),
+    "window_correlation": (-1.0, 1.0),
+    **dict.fromkeys(("start_ns", "finish_ns", "completed_ns"), (-1.0, math.inf)),
+}
+
+
+def bounds(metric: str) -> tuple[float, float]:
+    """The smallest and the largest value that a metric can have; most are never negative."""
+    return _BOUNDS.get(metric.rpartition(".")[2], (0.0, math.inf))
 
 
 def check(metric: str, where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +78,8 @@ class Scenario:
 
         A random plan's visits are those of the run with this seed and number.
         """
+        check_number("seed", seed)
+        check_number("run", run)
         if not self.outline.generates:
             return self.parameters
         found: dict[str, Any] = json.loads(_roamlab.expand(self.text, self.name, seed, run))
@@ -200,6 +203,8 @@ class Scenario:
 
 def load(path: str | Path) -> Scenario:
     """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
+    if isinstance(path, str) and _is_toml(path):
+        raise _no_path(path)
     path = Path(path)
     text = read_text(path, _A_SCENARIO)
     # A name is text for reports; bytes of a path that are none are shown as such.
@@ -216,13 +221,40 @@ def of(scenario: Scenario | str | Path) -> Scenario:
     """The scenario, or the one in the file at this path."""
     if isinstance(scenario, Scenario):
         return scenario
-    if isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario):
+    if isinstance(scenario, Path | str):
         return load(scenario)
-    raise BadInput(
+    raise _no_path(scenario)
+
+
+def _is_toml(text: str) -> bool:
+    """Whether a text in a path's place is the content of a file."""
+    with suppress(OSError, ValueError):  # no path can be so long, or have such bytes
+        if Path(text).exists():
+            return False
+    with suppress(tomli.TOMLDecodeError, RecursionError):
+        return "\n" in text or ("=" in text and bool(tomli.loads(text)))
+    return False
+
+
+def _no_path(given: object) -> BadInput:
+    return BadInput(
         "scenario",
-        "this is text, not a path" if isinstance(scenario, str) else f"{scenario!r} cannot be run",
+        "this is text, not a path" if isinstance(given, str) else f"{given!r} cannot be run",
         expected="a scenario or the path of one",
         remedy="roamlab.load reads a file, roamlab.Scenario(text) takes its content",
+    )
+
+
+def check_number(name: str, value: object) -> None:
+    """Refuse what is no whole number from 0 to 2^64 - 1, as a seed and the number of a run are."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+        return
+    made = f"write {name} = rl.seed({value!r}), which makes a number of a text"
+    raise BadInput(
+        f"{name} = {value!r}",
+        "it is out of range" if type(value) is int else "it is no whole number",
+        expected="a whole number from 0 to 2^64 - 1",
+        remedy=made if name == "seed" and isinstance(value, str) else f"write {name} = 1, for example",
     )
 
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from roamlab.base.screen import escape
 from roamlab.showing import page
-from roamlab.statistics.claims import NOT_SEARCHED, VERDICTS, corrected, interval_text
+from roamlab.statistics.claims import (
+    KINDS,
+    NOT_SEARCHED,
+    TITLES,
+    VERDICTS,
+    corrected,
+    counts,
+    interval_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,33 +34,34 @@ def verdict(of: Verdict) -> str:
     return f'<span class="verdict {of}"><span aria-hidden="true">{_MARKS[of]}</span> {of}</span>'
 
 
-def tally(claims: Sequence[Claim]) -> str:
-    """How many claims there are, and how many of each verdict."""
-    found = [f"{count} {verdict}" for verdict, count in _counts(claims)]
-    return f"{len(claims)} claims: {', '.join(found)}."
-
-
 def tally_bar(claims: Sequence[Claim]) -> str:
-    """The same, as a line of words under a bar."""
-    parts = "".join(f'<span class="{of}" style="flex:{count}"></span>' for of, count in _counts(claims))
-    words = " · ".join(f"{count} {verdict(of)}" for of, count in _counts(claims))
-    return f'<div class="tally" aria-hidden="true">{parts}</div><p>{len(claims)} claims: {words}</p>'
-
-
-def _counts(claims: Sequence[Claim]) -> list[tuple[Verdict, int]]:
-    verdicts = [claim.verdict for claim in claims]
-    return [(each, verdicts.count(each)) for each in VERDICTS if each in verdicts]
+    """How many claims of each verdict: a bar of the results, and a line of words for each kind."""
+    lines = []
+    for kind, of in counts(claims).items():
+        found = [(each, of[each]) for each in VERDICTS if of[each]]
+        parts = "".join(f'<span class="{each}" style="flex:{count}"></span>' for each, count in found)
+        words = " · ".join(f"{count} {verdict(each)}" for each, count in found)
+        bar = f'<div class="tally" aria-hidden="true">{parts}</div>' if kind == "result" else ""
+        if found:
+            lines.append(f"{bar}<p>{of['claims']} {TITLES[kind][of['claims'] != 1]}: {words}</p>")
+    return "".join(lines)
 
 
 def overview(claims: Sequence[Claim], robustness: Mapping[str, str] | None = None, address: str = "") -> str:
-    """All claims as a list of links to their cards, which stand in this page or the one at `address`."""
+    """All claims as lists of links to their cards in this page or the one at `address`: results, then inventory."""
+    by_kind = ([claim for claim in claims if claim.kind == kind] for kind in KINDS)
+    return "".join(_links(of_kind, robustness, address) for of_kind in by_kind if of_kind)
+
+
+def _links(claims: Sequence[Claim], robustness: Mapping[str, str] | None, address: str) -> str:
     lines = "".join(
         f'<li><span class="mark {claim.verdict}" role="img" aria-label="{claim.verdict}">{_MARKS[claim.verdict]}'
         f'</span><span><a href="{escape(address)}#{escape(claim.id)}">{escape(claim.id)}</a><br>'
         f"{escape(claim.statement)}{_told(claim, robustness)}</span></li>"
         for claim in claims
     )
-    return f'<ul class="overview">{lines}</ul>'
+    title = TITLES[claims[0].kind][1].capitalize()
+    return f'<p class="quiet">{title}</p><ul class="overview">{lines}</ul>'
 
 
 def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
@@ -82,9 +91,13 @@ def card(
     several = f"all {count} measures and the reading" if count > 1 else "the measure and the reading"
     return (
         f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
-        f'{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
+        f'{_kind(claim)}{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
         f"{_facts(told)}{beside}{figures}{page.folded(several, measures + reading)}</article>"
     )
+
+
+def _kind(claim: Claim) -> str:
+    return '<span class="quiet">inventory, not a result</span>' if claim.kind == "inventory" else ""
 
 
 def facts(told: Mapping[str, str]) -> str:
@@ -99,10 +112,11 @@ def _facts(told: Mapping[str, str]) -> str:
 
 def _outcomes(claim: Claim) -> str:
     """How many of several measures have which verdict."""
-    if len(claim.measures) == 1:
-        return ""
-    found = [measure.verdict for measure in claim.measures]
-    return ", ".join(f"{found.count(of)} {of}" for of in _FROM_WORST if of in found)
+    told = []
+    if len(claim.measures) > 1:
+        found = [measure.verdict for measure in claim.counted]
+        told = [f"{found.count(of)} {of}" for of in _FROM_WORST if of in found]
+    return escape("; ".join([", ".join(told), *claim.open] if told else claim.open))
 
 
 def standing(claims: Sequence[Claim]) -> dict[str, dict[str, bool]]:
@@ -120,7 +134,7 @@ def _row(measure: Measure, stands: Mapping[str, bool]) -> tuple[str, ...]:
     among = "" if stands.get(measure.what, True) else ", undecided among so many comparisons (Holm)"
     return (
         measure.what,
-        f"{measure.verdict}{among}",
+        f"{measure.outcome}{among}",
         f"{measure.measured.effect:.4g}",
         measure.unit,
         interval_text(measure.measured),
@@ -146,9 +160,9 @@ def _claimed(measure: Measure) -> str:
 def _value(measure: Measure) -> str:
     found = measure.measured
     unit = "" if measure.unit == "1" else f" {measure.unit}"
-    if math.isinf(found.low) or math.isinf(found.high):
-        return f"{found.effect:.4g}{unit} (one run: no interval)"
-    interval = "" if found.low == found.high else f" ({interval_text(found)})"
+    interval = "" if found.fixed else f" ({interval_text(found)})"
+    if found.runs == 1 or found.same:
+        return f"{found.effect:.4g}{unit}{interval}"
     runs = f", {found.runs} runs" if found.runs > 1 else ""
     return f"{found.effect:.4g}{unit}{interval}{runs}"
 

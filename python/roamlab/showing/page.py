@@ -80,11 +80,11 @@ def anchor(name: str) -> str:
     return f"figure-{name}"
 
 
-def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
+def figure(saved: SavedFigure, number: int, *, wide: bool = False, of: str = "") -> str:
     """As an image with the data in it: a drawing in an `img` can neither run scripts nor load anything.
 
-    On a narrow screen it keeps a width at which its words can be read, and moves in its own box; `wide` is for a
-    drawing that is larger than the page.
+    It is as wide as its place. On a narrow screen the reader can enlarge it; it then moves in its own box. `wide` is
+    for a drawing that is larger than the page: it can be enlarged on any screen. `of` tells figures of one name apart.
     """
     source, kind = saved.svg, "svg+xml"
     if saved.png is not None and saved.svg.stat().st_size > MAX_SVG_BYTES:
@@ -95,7 +95,8 @@ def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
     shown = box(image, f"figure {number}", "scroll")
     kind = ' class="wide"' if wide else ""
     return (
-        f'<figure{kind} id="{escape(anchor(saved.name))}">{shown}'
+        f'<figure{kind} id="{escape(anchor(of + saved.name))}"><label class="enlarge"><input type="checkbox">'
+        f"enlarge figure {number}</label>{shown}"
         f"<figcaption><b>Figure {number}.</b> {caption}</figcaption></figure>"
     )
 
@@ -103,8 +104,9 @@ def figure(saved: SavedFigure, number: int, *, wide: bool = False) -> str:
 def table(title: str, headings: Sequence[str], rows: Iterable[Row]) -> str:
     """A table in a box of its own: it is never wider than the page, and no cell narrower than its longest word.
 
-    Columns in which nothing stands are not shown.
+    Columns in which nothing stands are not shown, and the unit 1 of a ratio, "[1]", is not either.
     """
+    title, headings = title.replace(" [1]", ""), [heading.replace(" [1]", "") for heading in headings]
     rows = list(rows)
     used = [at for at in range(len(headings)) if any(str(row[at]) for row in rows)]
     headings, rows = [headings[at] for at in used], [[row[at] for at in used] for row in rows]
@@ -117,7 +119,7 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Row]) -> str:
 
 def folded(title: str, body: str) -> str:
     """A part that is opened by its title."""
-    return f"<details><summary>{escape(title)}</summary>{body}</details>"
+    return f"<details><summary>{escape(title.replace(' [1]', ''))}</summary>{body}</details>"
 
 
 def _cell(value: str | Measured) -> str:

@@ -11,7 +11,8 @@ from roamlab.showing import cards, page
 from roamlab.showing.chart import outcome
 from roamlab.showing.chart_svg import svg
 from roamlab.showing.page import Table
-from roamlab.statistics.claims import NOT_SEARCHED
+from roamlab.statistics.claims import NOT_SEARCHED, tally
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,6 +54,8 @@ class Finding:
 
     title: str
     sentences: Sequence[str]
+    span_s: tuple[float, float] | None = None
+    """When it happened: the explorer opens there."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,11 @@ class Report:
     """A page to explore a run."""
 
 
+def moment(begin_s: float, end_s: float) -> str:
+    """What the address of the explorer ends with, so that it opens at this time, in s."""
+    return f"#t={max(0.0, begin_s):.6g}-{end_s:.6g}"
+
+
 def handover(made: Chart, folder: Path, name: str, caption: str) -> Handover:
     """Draw a handover's messages as `name`.svg; those that the chart has no room for become a table."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,9 +138,11 @@ def write(report: Report, path: Path) -> None:
     path.write_text(page.html(report.title, _body(report)), encoding="utf-8")
 
 
-_RULE = """<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
-the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise it is <b>undecided</b>. In the
-drawings the claimed range is the grey ground, the measured effect the point, and its interval the line.</p>
+_RULE = f"""<p class="quiet">A claim <b>holds</b> if the effect lies in the claimed range and its 95 % interval excludes
+the rest; it is <b>contradicted</b> if the interval excludes the claimed range; otherwise, and with fewer than {LEAST}
+runs, it is <b>undecided</b>. <b>Results</b> are what the paper found by simulation; <b>inventory</b> says that a part
+exists and does what its algorithm says, and does not count as a result. In the drawings the claimed range is the grey
+ground, the measured effect the point, and its interval the line.</p>
 """
 
 
@@ -180,7 +190,7 @@ def _body(report: Report) -> str:
     )
     parts = {
         "Claims": claims,
-        "What was found": "".join(map(_finding, report.findings)),
+        "What was found": "".join(_finding(each, report.explorer) for each in report.findings),
         "Message by message": charts,
         "More figures": figures.rest(),
         "Methods and readings": _methods(report),
@@ -237,13 +247,16 @@ def _handover(of: Handover, figures: _Figures, *, folded: bool) -> str:
     return page.folded(of.chart.caption, shown) if folded else shown
 
 
-def _finding(of: Finding) -> str:
+def _finding(of: Finding, explorer: Link | None) -> str:
     first, *rest = of.sentences
     told = "".join(f"<li>{escape(sentence)}</li>" for sentence in rest)
     steps = f"<ul>{told}</ul>" if told else ""
-    return (
-        f'<article class="card undecided"><h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}</article>'
-    )
+    link = ""
+    if explorer and of.span_s:
+        address = explorer.address.partition("#")[0] + moment(*of.span_s)
+        link = f'<p><a href="{escape(address)}">Explore this moment packet by packet</a></p>'
+    told = f"<h3>{escape(of.title)}</h3><p>{escape(first)}</p>{steps}{link}"
+    return f'<article class="card undecided">{told}</article>'
 
 
 def _folded(table: Table) -> str:
@@ -283,6 +296,8 @@ class Chapter:
     """What a search through the paper's readings found of each claim, if one was made."""
     searched: str
     """What that is from."""
+    lead: SavedFigure | None = None
+    """The figure that carries the headline."""
 
     @property
     def address(self) -> str:
@@ -290,24 +305,26 @@ class Chapter:
         return f"{self.name}/report.html"
 
 
-def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str]) -> None:
+def write_index(chapters: Sequence[Chapter], path: Path, further: tuple[str, str], calibration: str) -> None:
     """Write one HTML file with all claims of several reproductions, and links to their reports.
 
-    `further`: what there is beside them, and its address, empty if it was not made.
+    `further`: what there is beside them, and its address, empty if it was not made. `calibration`: how far the engine
+    agrees with the simulator that the papers used.
     """
     every = [claim for chapter in chapters for claim in chapter.claims]
     parts = "".join(
         f'<h2><a href="{escape(chapter.address)}">{escape(chapter.title)}</a></h2>'
-        f'<p class="statement">{escape(chapter.headline)}</p>{cards.tally_bar(chapter.claims)}'
+        f'<p class="statement">{escape(chapter.headline)}</p>'
+        f"{page.figure(chapter.lead, number, of=chapter.name) if chapter.lead else ''}{cards.tally_bar(chapter.claims)}"
         f'{cards.overview(chapter.claims, chapter.robustness, chapter.address)}<p class="quiet">'
         f"{escape(chapter.paper)} {page.prose(chapter.searched)}</p>"
-        for chapter in chapters
+        for number, chapter in enumerate(chapters, start=1)
     )
     text, address = page.prose(further[0]), escape(further[1])
     beside = f'<a href="{address}">{text}</a>' if address else text
-    headline = f"{len(chapters)} papers, {cards.tally(every)}"
+    headline = f"{len(chapters)} papers, {tally(every)}."
     body = (
-        f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}<p>{beside}</p>'
-        f"{_RULE}{parts}"
+        f'<h1>All papers</h1><p class="headline">{escape(headline)}</p>{cards.tally_bar(every)}'
+        f"<p>{page.prose(calibration)}</p><p>{beside}</p>{_RULE}{parts}"
     )
     path.write_text(page.html("All papers", body), encoding="utf-8")

@@ -2,17 +2,21 @@
 
 * holds: the effect lies in the claimed range and the 95 % interval excludes everything else;
 * contradicted: the interval excludes the claimed range. This is a finding, not a failure;
-* undecided: the interval reaches both.
+* undecided: the interval reaches both, or there are fewer than `LEAST` runs.
+
+Claims are of two kinds: results, which a paper found by simulation, and inventory, which says that a part exists and
+does what its algorithm says. Only results are counted as reproduced or not.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from roamlab.statistics.stats import CONFIDENCE, holm
+from roamlab.statistics.stats import CONFIDENCE, LEAST, holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +27,22 @@ if TYPE_CHECKING:
     from roamlab.statistics.stats import Interval
 
 Verdict = Literal["holds", "contradicted", "undecided"]
+Kind = Literal["result", "inventory"]
+KINDS: tuple[Kind, ...] = ("result", "inventory")
 VERDICTS: tuple[Verdict, ...] = ("holds", "contradicted", "undecided")
 _FROM_WORST: tuple[Verdict, ...] = ("contradicted", "undecided", "holds")
 
 NOT_SEARCHED = "robustness not searched"
+TITLES: dict[Kind, tuple[str, str]] = {
+    "result": ("result", "results"),
+    "inventory": ("inventory claim", "inventory claims"),
+}
+"""One of a kind, and several."""
+
+
+def too_few(runs: int) -> str:
+    """Why there is no verdict."""
+    return f"{runs} {'run is' if runs == 1 else 'runs are'} too few, a verdict needs {LEAST}"
 
 
 @dataclass(frozen=True)
@@ -45,13 +61,22 @@ class Claimed:
         return f"{self.low:g} … {self.high:g}"
 
     def verdict(self, measured: Interval) -> Verdict:
-        """What the measurement says about the claim."""
+        """What the measurement says about the claim.
+
+        Runs that are all equal and lie on an excluded bound leave it open: another run may lie on the other side.
+        """
+        if measured.same and self.strict and measured.effect in (self.low, self.high):
+            return "undecided"
         if self._misses(measured.low, measured.high):
             return "contradicted"
         inside = self.low <= measured.low and measured.high <= self.high
-        if inside and not self._misses(measured.effect, measured.effect):
+        if inside and self.contains(measured.effect):
             return "holds"
         return "undecided"
+
+    def contains(self, value: float) -> bool:
+        """The value lies in the claimed range."""
+        return not self._misses(value, value)
 
     def _misses(self, low: float, high: float) -> bool:
         """No value from `low` to `high` is in the claimed range."""
@@ -93,11 +118,36 @@ class Measure:
     measured: Interval
     unit: str
     claimed: Claimed
+    forced_tie: str = ""
+    """Why the set-up forces both sides to be equal, if it does. Such a tie is shown, and decides nothing."""
+    kind: Kind = "result"
+    """That of its claim, which sets it."""
 
     @property
     def verdict(self) -> Verdict:
         """What the measurement says."""
-        return self.claimed.verdict(self.measured)
+        if self.kind == "inventory" and self.measured.extreme:
+            return "holds" if self.claimed.contains(self.measured.effect) else "contradicted"
+        return "undecided" if self.too_few else self.claimed.verdict(self.measured)
+
+    @property
+    def too_few(self) -> bool:
+        """There are fewer than `LEAST` runs, and chance enters: no verdict."""
+        return not self.measured.fixed and self.measured.runs < LEAST
+
+    @property
+    def tied(self) -> bool:
+        """The set-up forces a tie, and all runs have it."""
+        return bool(self.forced_tie) and self.measured.low == self.measured.high
+
+    @property
+    def outcome(self) -> str:
+        """The verdict for people, with the reason where it is not that of the interval."""
+        if self.tied:
+            return f"not counted: the set-up forces a tie, {self.forced_tie}"
+        if self.verdict == "undecided" and self.too_few:
+            return f"undecided: {too_few(self.measured.runs)}"
+        return self.verdict
 
     @property
     def p(self) -> float | None:
@@ -106,7 +156,7 @@ class Measure:
         Inside the range both are excluded, and the larger p-value counts; outside, the nearer one.
         """
         test, found = self.measured.test, self.measured.effect
-        if test is None:
+        if test is None or self.tied:
             return None
         bounds = [bound for bound in (self.claimed.low, self.claimed.high) if math.isfinite(bound)]
         if self.claimed.low <= found <= self.claimed.high:
@@ -127,37 +177,55 @@ class Claim:
     """The mechanism behind the outcome."""
     others: tuple[Claim, ...] = ()
     """The same claim under other readings."""
+    kind: Kind = "result"
 
     def __post_init__(self) -> None:
         if not self.measures:
             raise ValueError(f"claim {self.id} has no measure")
+        own = tuple(replace(measure, kind=self.kind) for measure in self.measures)
+        object.__setattr__(self, "measures", own)
+
+    @property
+    def counted(self) -> tuple[Measure, ...]:
+        """The measures that may decide: all but the ties that the set-up forces."""
+        return tuple(measure for measure in self.measures if not measure.tied)
 
     @property
     def deciding(self) -> Measure:
         """The measure that settles the verdict: the first with the worst one."""
-        return min(self.measures, key=lambda measure: _FROM_WORST.index(measure.verdict))
+        return min(self.counted or self.measures, key=lambda measure: _FROM_WORST.index(measure.verdict))
 
     @property
     def verdict(self) -> Verdict:
-        """What the measurements say about the claim."""
-        return self.deciding.verdict
+        """What the measurements say about the claim; undecided if all of them are ties that the set-up forces."""
+        return self.deciding.verdict if self.counted else "undecided"
 
     @property
     def failing(self) -> str:
         """Which of several measures do not hold, for people; empty if there is one, or if all hold."""
-        if len(self.measures) == 1 or self.verdict == "holds":
+        if len(self.counted) < 2 or self.verdict == "holds":
             return ""
         parts = [
             f"{len(found)} {verdict} ({'; '.join(found)})"
             for verdict in _FROM_WORST[:2]
-            if (found := [measure.what for measure in self.measures if measure.verdict == verdict])
+            if (found := [measure.what for measure in self.counted if measure.verdict == verdict])
         ]
-        return f"of {len(self.measures)} measures {', '.join(parts)}"
+        return f"of {len(self.counted)} measures {', '.join(parts)}"
+
+    @property
+    def open(self) -> list[str]:
+        """Measures that give no verdict of their own, with the reason: ties that the set-up forces, too few runs."""
+        return [
+            f"{measure.what}: {measure.outcome}"
+            for measure in self.measures
+            if measure.outcome != measure.verdict
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON. `effect`, `unit`, `interval` and `runs` are those of the deciding measure."""
         return {
             "id": self.id,
+            "kind": self.kind,
             "statement": self.statement,
             "verdict": self.verdict,
             **_measure_dict(self.deciding),
@@ -178,9 +246,13 @@ def _measure_dict(measure: Measure) -> dict[str, Any]:
         "effect": measure.measured.effect,
         "unit": measure.unit,
         "interval": [
-            bound if math.isfinite(bound) else None for bound in (measure.measured.low, measure.measured.high)
+            bound if math.isfinite(bound) and not measure.measured.same else None
+            for bound in (measure.measured.low, measure.measured.high)
         ],
         "runs": measure.measured.runs,
+        "same_in_every_run": measure.measured.same or measure.measured.fixed,
+        "too_few_runs": measure.too_few,
+        "forced_tie": measure.forced_tie if measure.tied else None,
     }
 
 
@@ -211,6 +283,25 @@ def corrected(claims: Sequence[Claim]) -> list[Corrected]:
     return [Corrected(*test, after) for test, after in zip(tests, adjusted, strict=True)]
 
 
+def counts(claims: Sequence[Claim]) -> dict[Kind, dict[str, int]]:
+    """Of results and of inventory apart: how many claims there are, and how many of each verdict."""
+    found: dict[Kind, dict[str, int]] = {}
+    for kind in KINDS:
+        of = Counter(claim.verdict for claim in claims if claim.kind == kind)
+        found[kind] = {"claims": of.total(), **{verdict: of[verdict] for verdict in VERDICTS}}
+    return found
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """The same in a sentence, results first."""
+    return "; ".join(
+        f"{of['claims']} {TITLES[kind][of['claims'] != 1]}: "
+        + ", ".join(f"{of[verdict]} {verdict}" for verdict in VERDICTS if of[verdict])
+        for kind, of in counts(claims).items()
+        if of["claims"]
+    )
+
+
 def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str] | None = None) -> None:
     """The claims as a JSON list, with their `robustness` by id. An unbounded end of an interval is null."""
     lines = robustness or {}
@@ -221,17 +312,30 @@ def write_json(claims: Sequence[Claim], path: Path, robustness: Mapping[str, str
 
 def interval_text(measured: Interval) -> str:
     """The interval for people."""
-    if math.isinf(measured.low) or math.isinf(measured.high):
-        return "one run: no interval"
+    if measured.fixed:
+        return "the same in every run" if measured.runs > 1 else "exact"
+    if measured.same:
+        return f"the same in all {measured.runs} runs; at most {measured.differs:.0%} of further runs differ"
+    if math.isinf(measured.low) and math.isinf(measured.high):
+        return f"{'one run' if measured.runs == 1 else f'{measured.runs} runs'}: no interval"
+    if math.isinf(measured.high):
+        return f"{measured.low:.4g} or more"
+    if math.isinf(measured.low):
+        return f"{measured.high:.4g} or less"
     return f"{measured.low:.4g} … {measured.high:.4g}"
 
 
-def terminal_table(claims: Sequence[Claim]) -> Table:
-    """The claims for the terminal, one line per claim."""
+def terminal_tables(claims: Sequence[Claim]) -> list[Table]:
+    """The claims for the terminal, one line per claim: a table of the results, and one of the inventory."""
+    by_kind = {kind: [claim for claim in claims if claim.kind == kind] for kind in KINDS}
+    return [_terminal_table(kind, of_kind) for kind, of_kind in by_kind.items() if of_kind]
+
+
+def _terminal_table(kind: Kind, claims: Sequence[Claim]) -> Table:
     from rich.table import Table
 
     colours = {"holds": "green", "contradicted": "bold red", "undecided": "yellow"}
-    table = Table(title="Claims")
+    table = Table(title=TITLES[kind][1].capitalize())
     for heading in ("claim", "verdict", "effect", "95 % interval", "claimed", "runs"):
         justify: Literal["left", "right"] = "right" if heading in ("effect", "runs") else "left"
         table.add_column(heading, justify=justify, no_wrap=heading in ("claim", "verdict"))
@@ -249,9 +353,10 @@ def terminal_table(claims: Sequence[Claim]) -> Table:
 
 
 def remarks(claims: Sequence[Claim], robustness: Mapping[str, str]) -> str:
-    """What the table has no room for: each claim's measures that fail, if there are several, and its robustness."""
+    """What the table has no room for: each claim's robustness, the measures that fail, and those that do not count."""
     lines = []
     for claim in claims:
         lines.append(f"{claim.id}: {robustness.get(claim.id, NOT_SEARCHED)}")
         lines += [f"  {claim.failing}"] * bool(claim.failing)
+        lines += [f"  {line}" for line in claim.open]
     return "\n".join(lines)

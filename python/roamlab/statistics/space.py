@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from roamlab.statistics.stats import Interval, proportion
+from roamlab.statistics.stats import Interval, share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -445,7 +445,7 @@ def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict
             claim=claim,
             default=default[claim].verdict,
             tried=len(tried),
-            shares={each: proportion(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
+            shares={each: share_interval(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
             turning=_turning(axes, tried, claim),
             turned=sum(each[claim].verdict == _turned(default[claim].verdict) for each in tried.values()),
             best=max(tried, key=lambda setting: tried[setting][claim].margin),

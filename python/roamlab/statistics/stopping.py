@@ -11,13 +11,10 @@ import numpy as np
 from scipy import stats as scipy_stats
 
 from roamlab.base.errors import BadInput
-from roamlab.statistics.stats import CONFIDENCE, Interval, p_value, student
+from roamlab.statistics.stats import CONFIDENCE, LEAST, Interval, p_value, student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-LEAST = 5
-"""Fewer repetitions say too little of their own spread to decide how many are needed."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from roamlab.records import metrics
 from roamlab.showing import report
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Report
-from roamlab.statistics.stats import student
+from roamlab.statistics.stats import clipped, student
 from roamlab.studies.scenarios import MOVE_S, scenario, schemes
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ def demonstrate(store: Path, threads: int, folder: Path) -> tuple[list[str], str
 
 def _felt(runs: list[dict[str, list[float]]]) -> tuple[Interval, Interval]:
     """What comes after the move, in kB, and the silence, in ms."""
-    after = student([run["course"][-1] - run["course"][_MOVE] for run in runs])
-    return after, student([run["silence"][0] for run in runs])
+    after = [run["course"][-1] - run["course"][_MOVE] for run in runs]
+    silences = [run["silence"][0] for run in runs]
+    return clipped(student(after), 0.0, math.inf), clipped(student(silences), 0.0, math.inf)
 
 
 def _page(felt: dict[str, tuple[Interval, Interval]], figure: SavedFigure) -> Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.base.figures import new_figure, save
-from roamlab.statistics.stats import student
+from roamlab.base.quantities import named
 from roamlab.studies.measures import COST, FELT, Quantity
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from roamlab.base.figures import SavedFigure
+    from roamlab.statistics.stats import Interval
 
 Found: TypeAlias = "dict[tuple[str, str, str], list[float]]"
 """Values of the runs by scheme, application and name of the quantity."""
@@ -76,11 +77,11 @@ def _figure(
                 _points(
                     axis,
                     names,
-                    [found[name, application, quantity.name] for name in names],
+                    [quantity.mean(found[name, application, quantity.name]) for name in names],
                     shift,
                     application,
                 )
-            axis.set_xlabel(f"{quantity.what} [{quantity.unit}]")
+            axis.set_xlabel(named(quantity.what, quantity.unit))
             axis.set_ylabel("scheme")
             axis.set_yticks(range(len(names)), names)
             axis.set_ylim(len(names) - 0.5, -0.5)
@@ -96,9 +97,8 @@ def _figure(
         )
 
 
-def _points(axis: Axes, names: list[str], values: list[list[float]], shift: float, application: str) -> None:
-    means = [student(of) for of in values]
-    several = len(values[0]) > 1
+def _points(axis: Axes, names: list[str], means: list[Interval], shift: float, application: str) -> None:
+    several = means[0].runs > 1
     spans = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
     axis.errorbar(
         [mean.effect for mean in means],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,14 @@ import numpy as np
 
 from roamlab.papers.records import reads, total
 from roamlab.records import experience, metrics
+from roamlab.statistics.stats import clipped, student
 from roamlab.studies.scenarios import CROSSING, LEAD_S, MOVE_S, NEW, OLD
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.records.results import Results
+    from roamlab.statistics.stats import Interval
 
 AFTER_S = 3.0
 """Goodput is taken over so long after the move."""
@@ -30,6 +35,14 @@ class Quantity:
     name: str
     what: str
     unit: str
+    least: float = 0.0
+    """The smallest value that it can have."""
+    most: float = math.inf
+    """The largest one."""
+
+    def mean(self, values: Sequence[float]) -> Interval:
+        """Its mean in some runs, with the 95 % interval."""
+        return clipped(student(values), self.least, self.most)
 
 
 FELT: dict[str, tuple[Quantity, ...]] = {
@@ -40,8 +53,8 @@ FELT: dict[str, tuple[Quantity, ...]] = {
         Quantity("timeouts", "timeouts", "1"),
     ),
     "call": (
-        Quantity("r", "R factor of the way down", "1"),
-        Quantity("mos", "MOS of the way down", "1"),
+        Quantity("r", "R factor of the way down", "1", -math.inf),
+        Quantity("mos", "MOS of the way down", "1", 1.0, 4.5),
         Quantity("lost", "packets lost, both ways", "pkt"),
         Quantity("late", "packets late for play-out, way down", "pkt"),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.base.quantities import named
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.page import Measured, Row, Table
@@ -103,19 +104,19 @@ def _table(title: str, names: list[str], columns: list[tuple[str, Quantity]], fo
         (
             name,
             *(
-                Measured(student(found[name, application, quantity.name]))
+                Measured(quantity.mean(found[name, application, quantity.name]))
                 for application, quantity in columns
             ),
         )
         for name in names
     ]
-    headings = [f"{application}: {quantity.what} [{quantity.unit}]" for application, quantity in columns]
+    headings = [named(f"{application}: {quantity.what}", quantity.unit) for application, quantity in columns]
     return Table(title, ("scheme", *headings), rows)
 
 
 def _as_data(name: str, application: str, quantity: Quantity, found: Found) -> dict[str, Any]:
     values = found[name, application, quantity.name]
-    mean = student(values)
+    mean = quantity.mean(values)
     several = len(values) > 1
     return {
         "scheme": name,
@@ -148,7 +149,8 @@ def terminal_table(means: list[dict[str, Any]]) -> Printed:
     table.add_column("scheme", no_wrap=True)
     for column in _PRINTED:
         first = of[names[0], *column]
-        heading = f"{first['application']}\n{first['quantity']}\n[{first['unit']}]"
+        unit = "" if first["unit"] == "1" else f"\n[{first['unit']}]"
+        heading = f"{first['application']}\n{first['quantity']}{unit}"
         table.add_column(heading, justify="right", no_wrap=True)
     for name in names:
         table.add_row(name, *(f"{of[name, *column]['mean']:.3g}" for column in _PRINTED))

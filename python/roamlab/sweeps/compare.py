@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from roamlab import _roamlab
 from roamlab.base import figures
 from roamlab.base.errors import BadInput
-from roamlab.base.quantities import number, scale
+from roamlab.base.quantities import named, number, scale
 from roamlab.running.executor import LocalPool
 from roamlab.running.summary import Measurement
 from roamlab.showing import terminal
-from roamlab.statistics.stopping import LEAST, Until
+from roamlab.statistics.stats import LEAST
+from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
@@ -166,7 +167,7 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
 
     for (metric,), rows in frame.group_by("metric", maintain_order=True):
         factor, unit = scale([*rows["reference"], *rows["difference"]], rows["unit"][0])
-        shown = Table(title=Text(f"{metric} [{unit}]"), title_justify="left")
+        shown = Table(title=Text(named(metric, unit)), title_justify="left")
         shown.add_column("compared")
         for heading in ("baseline's mean", "difference", "95 % interval", "runs", "p (Holm)"):
             shown.add_column(heading, justify="right")
@@ -204,7 +205,7 @@ def draw(frame: pl.DataFrame, baseline: str, folder: Path) -> SavedFigure:
             axes.axvline(0.0, color="0.4", linewidth=0.8, linestyle="-")
             axes.set_yticks(range(len(points)), points)
             axes.set_ylim(len(points) - 0.5, -0.5)
-            axes.set_xlabel(f"{metric}, difference to {PurePath(baseline).name} [{unit}]")
+            axes.set_xlabel(named(f"{metric}, difference to {PurePath(baseline).name}", unit))
             axes.set_ylabel("compared")
         caption = f"Differences to {PurePath(baseline).name}, run by run, with 95 % intervals."
         return figures.save(figure, folder, "compare", caption)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -14,7 +16,7 @@ import numpy as np
 from roamlab.base.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from roamlab.scenarios.scenario import Scenario
 
@@ -72,7 +74,10 @@ class Design(Protocol):
         """The value on each axis."""
 
     def labels(self, point: int) -> tuple[str, ...]:
-        """The same for people; different points differ in at least one."""
+        """The same for people."""
+
+    def name(self, point: int) -> str:
+        """What the point is called; different points have different names."""
 
 
 def labels_of(values: Sequence[Any]) -> list[str]:
@@ -89,22 +94,30 @@ def labels_of(values: Sequence[Any]) -> list[str]:
     return [label(value) for value in values]
 
 
+class _Joined:
+    """A design whose points are called by their values, joined."""
+
+    def labels(self, point: int) -> tuple[str, ...]:
+        """The value on each axis as text."""
+        raise NotImplementedError
+
+    def name(self, point: int) -> str:
+        """The values as one text."""
+        return ", ".join(self.labels(point))
+
+
 @dataclass(frozen=True)
-class Grid:
-    """All combinations; the last axis changes fastest."""
+class Grid(_Joined):
+    """All combinations; the last axis changes fastest. Values are a list, a range or an array."""
 
     choices: Mapping[str, Sequence[Any]]
     table: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "choices", {path: _listed(path, each) for path, each in self.choices.items()}
+        )
         for path, values in self.choices.items():
-            if not isinstance(values, list | tuple) or not values:
-                raise BadDesign(
-                    ("grid", path),
-                    "an axis without values",
-                    "a list of values",
-                    'write for example ["a", "b"]',
-                )
             if len(set(labels_of(values))) < len(values):
                 raise BadDesign(("grid", path), "a value stands twice", "different values", "leave one out")
         if not self.choices:
@@ -142,53 +155,97 @@ class Grid:
         return tuple(labels[at] for labels, at in zip(self._labels, self._position(point), strict=True))
 
 
+def _listed(path: str, values: Any) -> list[Any]:
+    """The values of an axis as a list of Python's own types. Raises `BadDesign` if they are none."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    if not isinstance(values, list | tuple | range):
+        kind = "a table" if isinstance(values, dict) else repr(values)
+        remedy = f"write [{json.dumps(values, ensure_ascii=False, default=str)}] for this one value"
+        raise BadDesign(("grid", path), f"{kind} is no list of values", "a list of values", remedy)
+    if not values:
+        raise BadDesign(
+            ("grid", path), "an axis without values", "a list of values", 'write for example ["a", "b"]'
+        )
+    return list(values)
+
+
+class _AsInBase(Enum):
+    VALUE = "as in the base"
+
+
+AS_IN_BASE = _AsInBase.VALUE
+"""The value of a point on an axis that it does not name: what the base has."""
+
+NAME = "name"
+"""The key of a point's name among its fields; no scenario has a field of that path."""
+
+
 @dataclass(frozen=True)
-class Listed:
-    """Points that are written out, all with the same axes."""
+class Listed(_Joined):
+    """Points that are written out: fields and values, and a `name` if the point shall be called by one.
+
+    What a point does not name is as in the base; `{}` is the base itself.
+    """
 
     points: Sequence[Mapping[str, Any]]
     table: ClassVar[str] = "points"
 
     def __post_init__(self) -> None:
-        if not self.points or not all(isinstance(point, dict) and point for point in self.points):
-            raise BadDesign(("points",), "a point without fields", "a list of tables", _FOR_EXAMPLE)
+        if not self.points:
+            raise BadDesign(("points",), "there is no point", "a list of tables", _FOR_EXAMPLE)
         for number, point in enumerate(self.points):
-            if set(point) != set(self.points[0]):
-                raise BadDesign(
-                    ("points", number),
-                    f"point {number} has other fields than point 0",
-                    f"the fields {', '.join(self.points[0])}",
-                    "write every field in every point",
-                )
+            if not isinstance(point, Mapping):
+                problem = f"point {number} is {point!r}"
+                raise BadDesign(("points", number), problem, "a table of paths and values", _FOR_POINTS)
+            if not (isinstance(point.get(NAME, "-"), str) and point.get(NAME, "-")):
+                problem = f"the name {point[NAME]!r} of point {number} cannot be used"
+                raise BadDesign(("points", number, NAME), problem, "a text", 'write name = "small"')
         _check_axes("points", self.axes)
         _check_size(("points",), len(self), str(len(self)))
-        if len({self.labels(point) for point in range(len(self))}) < len(self):
-            raise BadDesign(("points",), "a point stands twice", "different points", "leave one out")
+        twice = Counter(map(self.name, range(len(self)))).most_common(1)[0]
+        if twice[1] > 1:
+            problem = f"the point {twice[0]!r} stands twice"
+            raise BadDesign(("points",), problem, "different points", "leave one out, or give them names")
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
-        """The paths."""
-        return tuple(self.points[0])
+        """The paths, in the order in which they are named first."""
+        return tuple(dict.fromkeys(path for point in self.points for path in point if path != NAME))
 
     @cached_property
     def _labels(self) -> list[list[str]]:
         def label(column: list[Any]) -> list[str]:
-            distinct = list({json.dumps(value, default=str): value for value in column}.values())
+            distinct = list({_exact(value): value for value in column if value is not AS_IN_BASE}.values())
             named = dict(zip(map(_exact, distinct), labels_of(distinct), strict=True))
-            return [named[_exact(value)] for value in column]
+            return ["" if value is AS_IN_BASE else named[_exact(value)] for value in column]
 
-        return [label([point[axis] for point in self.points]) for axis in self.axes]
+        return [label([point.get(axis, AS_IN_BASE) for point in self.points]) for axis in self.axes]
 
     def __len__(self) -> int:
         return len(self.points)
 
     def values(self, point: int) -> tuple[Any, ...]:
-        """The value on each axis."""
-        return tuple(self.points[point][axis] for axis in self.axes)
+        """The value on each axis; `AS_IN_BASE` where the point does not name it."""
+        return tuple(self.points[point].get(axis, AS_IN_BASE) for axis in self.axes)
 
     def labels(self, point: int) -> tuple[str, ...]:
-        """The values as text."""
+        """The values as text; empty where the point does not name the axis."""
         return tuple(labels[point] for labels in self._labels)
+
+    def name(self, point: int) -> str:
+        """The name that the point was given; else its values, with their axes if it names only some; or "base"."""
+        fields = self.points[point]
+        if NAME in fields:
+            return str(fields[NAME])
+        if len(fields) == len(self.axes):
+            return super().name(point) or _BASE
+        named = zip(self.axes, self.labels(point), strict=True)
+        return ", ".join(f"{axis} = {label}" for axis, label in named if axis in fields) or _BASE
+
+
+_BASE = "base"
+"""The name of the point `{}`."""
 
 
 def _exact(value: Any) -> str:
@@ -196,7 +253,7 @@ def _exact(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(_Joined):
     """`points` independent draws: from a list, or uniform between two numbers or quantities, also on a log scale.
 
     Draw n of a seed is the same however many there are.
@@ -240,7 +297,7 @@ class Random:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(_Joined):
     """Whole scenarios, by name."""
 
     scenarios: Mapping[str, Scenario]
@@ -260,6 +317,9 @@ class Whole:
 
 
 _FOR_EXAMPLE = 'write for example "cells.bs2.queue.limit" = ["60 pkt", "120 pkt"]'
+_FOR_POINTS = (
+    'write for example { name = "small", "cells.bs2.queue.limit" = "60 pkt" }, or {} for the base itself'
+)
 _FOR_RANDOM = 'write for example "cells.bs2.rate" = { low = "1 Mbit/s", high = "4 Mbit/s", scale = "log" }'
 _A_RANGE = "a list of values, or a table of low, high and optionally scale, with low below high in one unit"
 
@@ -324,7 +384,7 @@ def _check_size(field: tuple[str, ...], points: int, how: str) -> None:
 def pairs(design: Design, baseline: str) -> list[tuple[int, int]]:
     """The points to compare, each with its reference. Raises `BadInput` if `baseline` names none; see `compare`."""
     labels = [design.labels(point) for point in range(len(design))]
-    names = {", ".join(label): point for point, label in enumerate(labels)}
+    names = {design.name(point): point for point in range(len(design))}
     if baseline in names:
         return [(point, names[baseline]) for point in range(len(design)) if point != names[baseline]]
     by_labels = {label: point for point, label in enumerate(labels)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roamlab.base import figures
-from roamlab.base.quantities import scale
+from roamlab.base.quantities import named, scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def _by_point(axes: Axes, metric: str, means: pl.DataFrame) -> None:
     axes.errorbar(middle, places, xerr=spans, fmt="o", capsize=3, linestyle="none")
     axes.set_yticks(places, rows["name"].to_list())
     axes.set_ylim(rows.height - 0.5, -0.5)
-    axes.set_xlabel(f"{metric} [{unit}]")
+    axes.set_xlabel(named(metric, unit))
     axes.set_ylabel("point")
 
 

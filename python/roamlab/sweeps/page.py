@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.base.quantities import number, scale
+from roamlab.base.quantities import named, number, scale
 from roamlab.showing.page import Table
 from roamlab.showing.report import Report
 
@@ -56,26 +57,64 @@ def swept(
 
 
 def headline(frame: pl.DataFrame, baseline: str) -> str:
-    """How many differences stand, and the clearest of them, in one sentence."""
+    """The clearest difference in words, and how many are significant."""
     stand = frame.filter(pl.col("p_holm") < _LEAST_P)
-    count = "the one difference" if frame.height == 1 else f"{stand.height} of {frame.height} differences"
-    verb = "stands" if stand.height == 1 else "stand"
     if stand.is_empty():
-        return (
-            f"No difference to {PurePath(baseline).name} stands: these runs do not tell the scenarios apart."
-        )
-    least = PurePath(baseline).name
+        return f"No difference to {_called(baseline)} is significant: these runs do not tell the scenarios apart."
+    verb = "is" if stand.height == 1 else "are"
+    count = f"{stand.height} of {frame.height} differences" if frame.height > 1 else "The one difference"
     ratio = (pl.col("difference") / pl.col("reference")).abs().fill_nan(0.0)
     row = stand.sort("p_holm", -ratio, maintain_order=True).row(0, named=True)
     factor, unit = scale([row["reference"], row["difference"]], row["unit"])
-    low, high = (number(row[column] / factor) for column in ("low", "high"))
     values = (row["reference"] + row["difference"], row["reference"])
-    theirs, ours = (f"{number(value / factor)}{'' if unit == '1' else f' {unit}'}" for value in values)
-    spread = f", {low} … {high} apart" if low != high else ""
+    shown = "" if unit == "1" else f" {unit}"
+    theirs, ours = (f"{number(value / factor)}{shown}" for value in values)
+    ends = sorted(abs(row[column] / factor) for column in ("low", "high"))
+    more = "more" if row["difference"] > 0 else "less"
+    known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
+    spread = f", {number(ends[0])} to {number(ends[1])}{shown} {more} (95 % interval)" if known else ""
     return (
-        f"{row['metric']} is {theirs} with {PurePath(row['name']).name} and {ours} with {least}{spread}; "
-        f"{count} {verb} after correction for their number."
+        f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+        f"{spread}. {count} {verb} significant after Holm's correction."
     )
+
+
+_WORDS = {
+    "goodput_bps": "goodput",
+    "loss_ratio": "share of lost packets",
+    "dropped_pkts": "number of lost packets",
+    "delivered_pkts": "number of delivered packets",
+    "retransmitted_pkts": "number of retransmissions",
+    "timeouts": "number of timeouts",
+    "spurious_timeouts": "number of spurious timeouts",
+    "handover_timeouts": "number of timeouts by handovers",
+    "reordered_ratio": "share of reordered packets",
+    "disruption_s": "longest disruption by a handover",
+    "completion_s": "completion time",
+    "jitter_s": "jitter",
+    "mos": "mean opinion score",
+    "frame_loss_ratio": "share of lost frames",
+    "freeze_s": "time in which the picture stands still",
+    "page_load_s": "mean load time of the pages",
+    "rebuffering_ratio": "share of the play-out time in stalls",
+    "jain": "Jain's index of fairness",
+}
+"""Metrics in words; others are called by their names."""
+
+
+def _words(metric: str) -> str:
+    """A metric as the subject of a sentence: "The goodput of download"."""
+    of, _, name = metric.rpartition(".")
+    flow = of.removeprefix("flows.")
+    if name not in _WORDS:
+        return metric
+    article = "" if name == "jain" else "The "
+    return f"{article}{_WORDS[name]}{f' of {flow}' if flow else ''}"
+
+
+def _called(name: str) -> str:
+    """A scenario or point in a sentence: its file without the folder and the extension."""
+    return PurePath(name).name.removesuffix(".toml")
 
 
 def _extremes(means: pl.DataFrame) -> str:
@@ -107,7 +146,7 @@ def _difference_tables(frame: pl.DataFrame) -> list[Table]:
             )
             for row in rows.iter_rows(named=True)
         ]
-        tables.append(Table(f"Differences: {metric} [{unit}]", headings, cells))
+        tables.append(Table(f"Differences: {named(metric, unit)}", headings, cells))
     return tables
 
 
@@ -119,7 +158,9 @@ def _mean_tables(means: pl.DataFrame) -> list[Table]:
             (row["name"], number(row["mean"] / factor), _interval(row, factor), str(row["runs"]))
             for row in rows.iter_rows(named=True)
         ]
-        tables.append(Table(f"Means: {metric} [{unit}]", ("point", "mean", "95 % interval", "runs"), cells))
+        tables.append(
+            Table(f"Means: {named(metric, unit)}", ("point", "mean", "95 % interval", "runs"), cells)
+        )
     return tables
 
 

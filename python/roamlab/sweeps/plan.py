@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -15,7 +16,7 @@ from roamlab.records.manifest import hash_text, schema_hash
 from roamlab.running.summary import Measurement, check
 from roamlab.scenarios.scenario import Scenario, assignments
 from roamlab.statistics.stopping import Until, seed
-from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Whole, pairs
+from roamlab.sweeps.design import AS_IN_BASE, BadDesign, Design, Grid, Listed, Whole, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,11 +66,16 @@ class Plan:
 
     def label(self, point: int) -> str:
         """The point's name."""
-        return ", ".join(self.design.labels(point))
+        return self.design.name(point)
 
     def scenario(self, point: int) -> Scenario:
-        """The scenario at a point. Raises `ScenarioError` if the engine refuses it."""
+        """The scenario at a point; its name is the base's. Raises `ScenarioError` if the engine refuses it."""
         return self._scenarios(point)
+
+    def _changes(self, point: int) -> dict[str, Any]:
+        """The fields that a point changes, and their values."""
+        values = zip(self.design.axes, self.design.values(point), strict=True)
+        return {axis: value for axis, value in values if value is not AS_IN_BASE}
 
     @cached_property
     def _scenarios(self) -> Callable[[int], Scenario]:
@@ -77,9 +83,8 @@ class Plan:
             if isinstance(self.design, Whole):
                 (scenario,) = self.design.values(point)
                 return cast("Scenario", scenario)
-            changes = zip(self.design.axes, self.design.values(point), strict=True)
-            name = f"{self.base.name} at {self.label(point)}"
-            return Scenario(self._writer.text(dict(changes)), name, changed=True)
+            text = self._writer.text(self._changes(point))
+            return Scenario(text, self.base.name, changed=True, changes=f" at {self.label(point)}")
 
         return lru_cache(maxsize=2)(make)
 
@@ -114,10 +119,11 @@ class Plan:
             return
         if not isinstance(design, Grid):
             for point in range(min(len(design), _TRIED)):
-                place = (point, design.axes[0]) if isinstance(design, Listed) else (design.axes[0],)
-                self._try(dict(zip(design.axes, design.values(point), strict=True)), place)
+                changes = self._changes(point)
+                first_axis = tuple(changes)[:1]
+                self._try(changes, (point, *first_axis) if isinstance(design, Listed) else first_axis)
             return
-        first = dict(zip(design.axes, design.values(0), strict=True))
+        first = self._changes(0)
         for axis, values in design.choices.items():
             for number, value in enumerate(values[:_TRIED]):
                 self._try(first | {axis: value}, (axis, number))
@@ -160,13 +166,20 @@ class _Writer:
         return "".join(text for _, text in sorted(written.values(), key=lambda part: part[0]))
 
     def _write(self, name: str, value: Any) -> tuple[bool, str]:
-        """Plain values stand before tables in TOML."""
-        table = isinstance(value, dict) or (isinstance(value, list) and value and isinstance(value[0], dict))
-        return bool(table), tomli_w.dumps({name: value})
+        """The text of a section, and whether it begins with a table's header: plain values come before those."""
+        text = tomli_w.dumps({name: value})
+        return text.startswith("["), text
 
 
 def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> Measurement:
     """The metrics named, or the totals of all flows; and the one that a stopping rule looks at."""
+    if isinstance(metrics, str):
+        raise BadInput(
+            f"metrics = {metrics!r}",
+            "this is a text, not a list",
+            expected="a list of metrics",
+            remedy=f"write metrics=[{json.dumps(metrics, ensure_ascii=False)}]",
+        )
     wanted = Measurement().metrics if metrics is None else tuple(dict.fromkeys(metrics))
     if isinstance(replications, Until):
         metric = replications.metric

@@ -14,10 +14,10 @@ from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
-from roamlab.running.summary import unit
-from roamlab.statistics.stats import holm, p_value, student
+from roamlab.running.summary import bounds, unit
+from roamlab.statistics.stats import clipped, holm, p_value, student
 from roamlab.statistics.stopping import Until
-from roamlab.sweeps.design import pairs
+from roamlab.sweeps.design import AS_IN_BASE, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,8 @@ class Runs:
     def points(self) -> pl.DataFrame:
         """One row per point: its number, name, number of runs and the value on each axis.
 
-        Numbers and truth values keep their type. An axis of tables, or of values of more than one kind, is text.
+        Numbers and truth values keep their type. An axis of tables, or of values of more than one kind, is text. A
+        point that does not name an axis has null there, or an empty text.
         """
         design = self.plan.design
         count = len(self.counts)
@@ -104,7 +105,7 @@ class Runs:
             pl.Series("name", [self.plan.label(point) for point in range(count)], dtype=pl.String),
             pl.Series("runs", self.counts, dtype=pl.UInt32),
         ]
-        values = list(zip(*map(design.values, range(count)), strict=True))
+        values = list(zip(*map(_nullable, map(design.values, range(count))), strict=True))
         labels = list(zip(*map(design.labels, range(count)), strict=True))
         for axis, found, shown in zip(design.axes, values, labels, strict=True):
             columns.append(_typed(_column(axis), found, shown))
@@ -181,7 +182,9 @@ class Runs:
                     found = student(defined)
                 else:
                     continue
-                rows.append((point, self.plan.label(point), metric, unit(metric), *_bounds(found)))
+                rows.append(
+                    (point, self.plan.label(point), metric, unit(metric), *_of(found, *bounds(metric)))
+                )
         columns = ("point", "name", "metric", "unit", "mean", "low", "high", "runs")
         return pl.DataFrame(rows, schema=_schema(columns), orient="row")
 
@@ -198,6 +201,7 @@ class Runs:
         rule = self.plan.replications
         for metric in self._matching(metrics):
             values = self._by_point(metric)
+            least, most = bounds(metric)
             interval, test = student, p_value
             if isinstance(rule, Until) and (rule.metric, rule.baseline) == (metric, baseline):
                 interval, test = rule.interval, rule.p_value
@@ -217,7 +221,7 @@ class Runs:
                             metric,
                             unit(metric),
                             student([before for _, before in both]).effect,
-                            *_bounds(interval(differences)),
+                            *_of(interval(differences), least - most, most - least),
                             test(differences),
                         )
                     )
@@ -254,9 +258,14 @@ def _column(axis: str) -> str:
     return f"[{axis}]" if axis in ("point", "name", "runs", "run", "metric", "value") else axis
 
 
+def _nullable(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a point: null where it is as in the base."""
+    return tuple(None if value is AS_IN_BASE else value for value in values)
+
+
 def _typed(name: str, values: Sequence[Any], labels: Sequence[str]) -> pl.Series:
     """The values of an axis in a column of their type; their labels if they have none in common."""
-    kinds = {type(value) for value in values}
+    kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or kinds in ({bool}, {str}):
         kind = pl.Float64 if float in kinds else None
         return pl.Series(name, values, dtype=kind)
@@ -273,7 +282,8 @@ def _with_twins(frame: pl.DataFrame, twins: Sequence[tuple[int, int, int, int]])
     return pl.concat([frame, named])
 
 
-def _bounds(found: Interval) -> tuple[float, float, float, int]:
+def _of(found: Interval, least: float, most: float) -> tuple[float, float, float, int]:
+    found = clipped(found, least, most)
     return found.effect, found.low, found.high, found.runs
 
 

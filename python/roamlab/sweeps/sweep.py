@@ -19,9 +19,9 @@ from roamlab.records.store import Store
 from roamlab.running.ensemble import Job
 from roamlab.running.executor import Executor, LocalPool
 from roamlab.running.progress import progress, weight
-from roamlab.scenarios.scenario import Scenario, of
+from roamlab.scenarios.scenario import Scenario, check_number, of
 from roamlab.statistics.stopping import Until
-from roamlab.sweeps.design import Design, Grid, Listed
+from roamlab.sweeps.design import Design, Grid, Listed, Random, Whole
 from roamlab.sweeps.plan import Plan, measurement_of
 from roamlab.sweeps.runs import Runs
 
@@ -61,16 +61,26 @@ def sweep(
     leaves its `metrics` in `store` (the totals of all flows if none are named), and all of its tables with
     `keep="tables"`; what is there already is not run again.
     """
-    named: Design
-    if isinstance(design, Mapping):
-        named = Grid(design)
-    elif isinstance(design, Sequence):
-        named = Listed(design)
-    else:
-        named = design
+    check_number("seed", seed)
     measurement = measurement_of(metrics, replications)
-    plan = Plan(of(base), named, replications, seed, measurement, keep, common_random_numbers)
+    plan = Plan(of(base), _design(design), replications, seed, measurement, keep, common_random_numbers)
     return execute(plan, Path(store), executor or LocalPool())
+
+
+def _design(given: AnyDesign) -> Design:
+    """The design that a dictionary or a list stands for. Raises `BadInput` for what is none."""
+    if isinstance(given, Mapping):
+        return Grid(given)
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return Listed(given)
+    if isinstance(given, Grid | Listed | Random | Whole):
+        return given
+    raise BadInput(
+        "design",
+        f"{given!r} says no points",
+        expected="a dictionary of paths and lists of values, a list of points, or a rl.Random",
+        remedy='write for example {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}',
+    )
 
 
 def execute(plan: Plan, store: Path, executor: Executor) -> Runs:

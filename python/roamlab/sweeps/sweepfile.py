@@ -40,6 +40,16 @@ _FIELDS = {
     "random": "a table of points, and of paths and ranges",
 }
 
+_EXAMPLES = {
+    "common_random_numbers": "write true",
+    "baseline": 'write the name as a text, "64 pkt"',
+    "set": 'write under a header [set], for example "run.duration" = "14 s"',
+    "grid": 'write under a header [grid], for example "cells.bs2.queue.limit" = ["60 pkt", "120 pkt"]',
+    "points": "write each point under a header [[points]], with double brackets",
+    "random": "write under a header [random] points = 100, and a range for each path",
+}
+"""What to write instead of a value of another kind."""
+
 
 @dataclass(frozen=True)
 class SweepFile:
@@ -156,7 +166,7 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
 def _typed(source: _Source, data: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
     value = data.get(name, default)
     if value is not default and type(value) is not kind:
-        raise source.refuse((name,), f"{value!r} cannot be used", _FIELDS[name], "see docs/sweeps.md")
+        raise source.refuse((name,), f"{value!r} cannot be used", _FIELDS[name], _EXAMPLES[name])
     return value
 
 
@@ -195,10 +205,13 @@ def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
 
 
 def _axes(data: Mapping[str, Any]) -> list[str]:
-    points = data.get("points")
-    first = points[0] if isinstance(points, list) and points and isinstance(points[0], dict) else {}
-    random = data.get("random")
-    return [*_dict(data.get("grid")), *first, *_dict(random if random is not None else {})]
+    listed = data.get("points")
+    points = [_dict(point) for point in listed] if isinstance(listed, list) else []
+    return [
+        *_dict(data.get("grid")),
+        *(path for point in points for path in point),
+        *_dict(data.get("random")),
+    ]
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -247,12 +260,17 @@ def _metrics(source: _Source, value: Any) -> list[str] | None:
         return None
     if not isinstance(value, list) or not value or not all(isinstance(metric, str) for metric in value):
         raise source.refuse(
-            ("metrics",), f"{value!r} cannot be used", _FIELDS["metrics"], 'write ["flows.*.goodput_bps"]'
+            ("metrics",), f"{value!r} cannot be used", _FIELDS["metrics"], _for_example(value)
         )
     for number, metric in enumerate(value):
         with _located(source, ("metrics", number)):
             check(metric, f"field `metrics[{number}]`")
     return value
+
+
+def _for_example(value: Any) -> str:
+    """What to write instead of metrics that are no list."""
+    return f"write [{json.dumps(value if isinstance(value, str) else 'flows.*.goodput_bps')}]"
 
 
 def _check_flows(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.base.output import disk_errors
-from roamlab.base.quantities import number, scale
+from roamlab.base.quantities import named, number, scale
 from roamlab.records.manifest import package_version, schema_hash
 from roamlab.showing import report
 from roamlab.sweeps import compare, drawing, page
@@ -76,7 +76,7 @@ def tables(runs: Runs) -> Iterator[Table]:
     rest = means.height - SHOWN
     for (metric,), rows in means.head(SHOWN).group_by("metric", maintain_order=True):
         factor, unit = scale(rows["mean"], rows["unit"][0])
-        shown = Table(title=Text(f"{metric} [{unit}]"), title_justify="left")
+        shown = Table(title=Text(named(metric, unit)), title_justify="left")
         shown.add_column("point")
         for heading in ("mean", "95 % interval", "runs"):
             shown.add_column(heading, justify="right")

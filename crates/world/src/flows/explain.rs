@@ -37,7 +37,7 @@ impl Flows {
     }
 
     /// Why no acknowledgement of a segment has come: all of its transmissions were lost, or the acknowledgement was. Or one
-    /// of them is late: a buffer holds it, or has held it; its way has changed; or it is only slow.
+    /// of them is late: a buffer holds it, or has held it; its way has changed; a recorded link is out; or it is only slow.
     fn why_sent_again(&self, flow: u32, fact: &TcpFact, net: &mut impl Carrier) -> CauseId {
         let (id, seq) = (FlowId(flow), fact.seq);
         let has_arrived = match &self.flows[flow as usize].transport {
@@ -71,6 +71,7 @@ impl Flows {
         let held = held.or_else(|| released_since(id, seq, since, net.cx()));
         let held = held.or_else(|| self.moved_since(flow, since, net));
         let held = held.or_else(|| net.cx().probes.causes.link_change(since));
+        let held = held.or_else(|| net.cx().probes.causes.outage_of(id, since));
         held.unwrap_or_else(|| {
             let kind = if has_arrived && late.is_none() { Kind::DelayedAck } else { Kind::Underway };
             let serial = late.map_or(0, |(serial, _)| serial);

@@ -10,6 +10,7 @@ use crate::tx_queue::TxQueue;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, DropReason, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
+use roamlab_radio::LossProcess;
 
 impl Links {
     #[inline(never)]
@@ -100,6 +101,18 @@ impl Links {
         }
         let link = &mut self[id];
         (link.forced, link.changes) = (forced, changes);
+    }
+
+    /// The link loses packets at random: each arrival takes the general path.
+    pub fn lose_at_random(&mut self, id: LinkId, loss: LossProcess) {
+        self.set(id, flag::TRACKED | flag::END);
+        self[id].loss = Some(Box::new(loss));
+    }
+
+    /// Whether a link that loses packets at random loses the one that arrives.
+    #[inline(never)]
+    pub fn loses(&mut self, id: LinkId) -> bool {
+        self[id].loss.as_mut().is_some_and(|loss| loss.loses())
     }
 
     /// Puts other queues before a link.

@@ -4,8 +4,13 @@ use super::{Link, Links, Start};
 use crate::cx::Cx;
 use crate::ids::LinkId;
 use roamlab_engine::{Bytes, Duration};
+use roamlab_packet::PacketId;
 use roamlab_radio::{Opportunities, RecordedTransmitter};
 use std::sync::Arc;
+
+/// A packet that a recorded link needs so long for meets an outage. It is half of the shortest stall that `roamlab why`
+/// tells of: a recording that makes one leaves a row.
+const OUTAGE: Duration = Duration::from_millis(100);
 
 impl Links {
     /// Makes a link send at the opportunities of a trace. It takes the way of links whose rate is no whole number of
@@ -17,6 +22,21 @@ impl Links {
 }
 
 impl Link {
+    /// As [`Link::transmission_time`], of a packet that is sent now. An outage of a recorded link is noted.
+    pub(super) fn own_transmission_time(
+        &mut self,
+        id: LinkId,
+        packet: &PacketId,
+        start: Start,
+        cx: &mut Cx,
+    ) -> Duration {
+        let time = self.transmission_time(packet, start, cx);
+        if self.recorded.is_some() && time >= OUTAGE {
+            cx.probes.causes.outage((cx.now, cx.now + time), &cx.pool[packet], id);
+        }
+        time
+    }
+
     /// How long a packet of this size takes that is sent now, if the link is a recorded one.
     pub(super) fn recorded_time(&mut self, size: Bytes, start: Start, cx: &Cx) -> Option<Duration> {
         let transmitter = self.recorded.as_mut()?;

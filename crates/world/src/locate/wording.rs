@@ -2,6 +2,7 @@
 
 use super::Problem;
 use crate::names::known;
+use crate::nearest;
 
 /// What is known of an error before its place is.
 pub struct Told {
@@ -57,12 +58,12 @@ fn reword(message: &str) -> (Option<Part>, Problem) {
     }
     let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
     if let Some(name) = what.strip_prefix("unknown field ") {
-        let help = known(&plain(name), &plain_list(wanted), '`');
+        let help = refused(&plain(name), &plain_list(wanted), '`');
         let problem = Problem::at("", "there is no such field").help(help);
         return (Some(Part::Unknown(plain(name))), problem);
     }
     if let Some(name) = what.strip_prefix("unknown variant ") {
-        let help = known(&plain(name), &plain_list(wanted), '"');
+        let help = refused(&plain(name), &plain_list(wanted), '"');
         return (None, Problem::at("", format!("\"{}\" is unknown", plain(name))).help(help));
     }
     let invalid = ["invalid type: ", "invalid value: ", "invalid length "];
@@ -73,6 +74,11 @@ fn reword(message: &str) -> (Option<Part>, Problem) {
         return (None, Problem::at("", message).help(help));
     }
     (None, Problem::told("", message))
+}
+
+/// What to write instead of a name that is not among `names`.
+fn refused(name: &str, names: &[&str], quote: char) -> String {
+    nearest::help(name, names).unwrap_or_else(|| known(name, names, quote))
 }
 
 /// Splits "what is wrong: write this" in two.

@@ -104,6 +104,10 @@ impl Network {
             cx.lose_by(packet, DropReason::LinkDown, Location::Link(link), changed);
             return Up::Nothing;
         }
+        if self.links[link].loss.is_some() && self.links.loses(link) {
+            cx.lose(packet, DropReason::RandomLoss, Location::Link(link));
+            return Up::Nothing;
+        }
         match to {
             End::Node(node) => {
                 let cell = self.nodes[node].serves;

@@ -1,9 +1,9 @@
 //! Cells, as a scenario describes them.
 
-use super::rate::LinkRate;
+use super::rate::{LinkRate, Way};
 use roamlab_engine::{Duration, Packets, Rate};
 use roamlab_qdisc::QueueSpec;
-use roamlab_radio::{MediumSpec, SchedulerSpec, Transmitter};
+use roamlab_radio::{LossSpec, MediumSpec, SchedulerSpec, Transmitter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,6 +20,12 @@ pub struct CellSpec {
     pub delay: Duration,
     /// Queue of the downlink.
     pub queue: QueueSpec,
+    /// Random loss, each way: a probability, or { kind = "gilbert-elliott", … }. Only on a dedicated medium: others have `frame_loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// Random loss up to the base station, if it is another one; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss: Option<LossSpec>,
     /// The link between access router and base station.
     pub backhaul: BackhaulSpec,
     /// Who sends next on the downlink; absent: all hosts share `queue`. Present: each host has a queue of its own, and
@@ -44,6 +50,11 @@ pub struct CellSpec {
 }
 
 impl CellSpec {
+    /// The random loss of the air link in this direction, if there is any.
+    pub fn loss(&self, way: Way) -> Option<&LossSpec> {
+        way.loss(self.loss.as_ref(), self.reverse_loss.as_ref())
+    }
+
     /// The bearer of a host, with the defaults of all bearers filled in.
     pub fn bearer_of(&self, host: &str) -> BearerSettings {
         let bearers = self.bearers.clone().unwrap_or_default();
@@ -112,6 +123,19 @@ pub struct BackhaulSpec {
     /// Queue from the base station to the router; absent: `network.queue`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_queue: Option<QueueSpec>,
+    /// Random loss, each way: a probability, or { kind = "gilbert-elliott", … }. A packet is lost at the far end: it has taken its time on the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// Random loss from the base station to the router, if it is another one; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss: Option<LossSpec>,
+}
+
+impl BackhaulSpec {
+    /// The random loss in this direction, if there is any.
+    pub fn loss(&self, way: Way) -> Option<&LossSpec> {
+        way.loss(self.loss.as_ref(), self.reverse_loss.as_ref())
+    }
 }
 
 /// For serde, which passes a reference.

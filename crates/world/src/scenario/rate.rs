@@ -1,7 +1,7 @@
 //! The rate of a link: constant, or recorded.
 
 use roamlab_engine::{InputFile, Rate};
-use roamlab_radio::Opportunities;
+use roamlab_radio::{LossSpec, Opportunities};
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -36,6 +36,18 @@ pub enum Way {
     There,
     /// The other one.
     Back,
+}
+
+impl Way {
+    /// The random loss of this direction, if there is any.
+    pub(super) fn loss<'a>(
+        self,
+        each: Option<&'a LossSpec>,
+        reverse: Option<&'a LossSpec>,
+    ) -> Option<&'a LossSpec> {
+        let loss = if self == Way::Back { reverse.or(each) } else { each };
+        loss.filter(|loss| loss.can_lose())
+    }
 }
 
 impl LinkRate {

@@ -16,7 +16,7 @@ use levels::PerItem;
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Rate};
 use roamlab_qdisc::{Parameters, QueueSpec};
-use roamlab_radio::{MediumSpec, SchedulerSpec};
+use roamlab_radio::{LossSpec, MediumSpec, SchedulerSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -81,6 +81,12 @@ pub struct CellsSpec {
     pub delay: Duration,
     /// Queue of the downlink.
     pub queue: QueueSpec,
+    /// Random loss, each way: a probability, or { kind = "gilbert-elliott", … }. Only on a dedicated medium: others have `frame_loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// Random loss up to the base station, if it is another one; 0: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse_loss: Option<LossSpec>,
     /// The link between node and base station.
     pub backhaul: BackhaulSpec,
     /// Who sends next on the downlink; absent: all hosts share `queue`.
@@ -106,6 +112,8 @@ impl CellsSpec {
             rate: self.rate.into(),
             delay: self.delay,
             queue: self.queue.clone(),
+            loss: self.loss.clone(),
+            reverse_loss: self.reverse_loss.clone(),
             backhaul: self.backhaul.clone(),
             scheduler: self.scheduler.clone(),
             bearers: self.bearers.clone(),
@@ -221,7 +229,10 @@ impl TopologySpec {
             return told(&part, &message);
         }
         let mut queues: Vec<(String, Option<&QueueSpec>)> = Vec::new();
+        let mut losses: Vec<(String, Option<&LossSpec>)> = Vec::new();
         for (part, link) in self.kinds() {
+            losses.push((format!("{part}.loss"), link.loss.as_ref()));
+            losses.push((format!("{part}.reverse_loss"), link.reverse_loss.as_ref()));
             queues.push((format!("{part}.queue"), link.queue.as_ref()));
             queues.push((format!("{part}.reverse_queue"), link.reverse_queue.as_ref()));
         }
@@ -238,6 +249,11 @@ impl TopologySpec {
             queues.push(("cells.queue".into(), Some(&cells.queue)));
             queues.push(("cells.backhaul.queue".into(), cells.backhaul.queue.as_ref()));
             queues.push(("cells.backhaul.reverse_queue".into(), cells.backhaul.reverse_queue.as_ref()));
+        }
+        for (part, loss) in losses {
+            if let Some(Err((last, message))) = loss.map(LossSpec::check) {
+                return told(format!("{part}.{last}").trim_end_matches('.'), &message);
+            }
         }
         for (part, queue) in queues {
             if let Some(Err((last, message))) = queue.map(Parameters::validate) {

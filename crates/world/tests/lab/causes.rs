@@ -5,7 +5,7 @@ use roamlab_world::Table;
 use std::collections::BTreeSet;
 
 /// Kinds of rows that no other row leads to. A loss is one if its reason is among [`ROOT_REASONS`].
-const ROOTS: [&str; 12] = [
+const ROOTS: [&str; 13] = [
     "start",
     "motion",
     "measurement",
@@ -13,6 +13,7 @@ const ROOTS: [&str; 12] = [
     "on-air",
     "prediction",
     "link-change",
+    "link-outage",
     "delayed-message",
     "underway",
     "delayed-ack",

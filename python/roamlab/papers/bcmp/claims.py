@@ -94,6 +94,7 @@ def login(found: dict[Case, list[dict[str, int]]]) -> Claim:
             )
             for what, phase, bound, ways in asked
         ),
+        kind="inventory",
         reading="one run of each network and either handover, with change of the anchor, paging and an hour of logout",
         why="24 hosts log in once, and again at each new anchor, which the home agent is told. The walker with streams "
         "changes access routers a hundred times; the other is idle, moves in silence within its area, and is paged.",

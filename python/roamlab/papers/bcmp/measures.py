@@ -79,7 +79,7 @@ def of_download(results: Results) -> Download:
 @reads(
     flows="flow kind source destination sent_pkts",
     handovers="time_ns host phase",
-    drops="time_ns flow reason",
+    drops="time_ns flow reason seq sent_ns",
     deliveries="time_ns flow seq fresh sent_ns",
     units="flow time_ns group kind completed_ns",
 )

@@ -12,6 +12,7 @@ from roamlab.papers.ipf import experiments, measures
 from roamlab.papers.ipf.experiments import (
     AIR,
     DEFAULT,
+    GAPS,
     GAPS_S,
     HOST_COUNTS,
     HOSTS,
@@ -51,8 +52,8 @@ class Evidence:
     """
 
     reading: Reading
-    arrival: dict[tuple[int, str], list[Arrival]]
-    """Fig. 9, by case and queue."""
+    arrival: dict[int, list[Arrival]]
+    """Fig. 9: RED, by case."""
     standard: dict[str, list[Standard]]
     """Figs. 10, 11 and 14."""
 
@@ -102,7 +103,7 @@ class Anatomy:
 SWEPT = (
     "9 residents (7 in fig. 9)",
     "thresholds 80/160 (100/200 in fig. 9)",
-    "all hosts together, RTO floor 1 s",
+    "RED gentle",
 )
 """Readings beside the default under which figs. 12, 13, 16 and 17 can be looked at."""
 
@@ -112,16 +113,10 @@ def alternative_runs(runs: int) -> int:
     return min(runs, 10)
 
 
-def moves(gap_s: float | None = DEFAULT.gap_s) -> list[float]:
-    """Handoffs into the cell in the standard case, in s."""
-    movers = experiments.visits(VISITS, HOSTS, SPAN_S, gap_s)
-    return sorted(comes for mover in movers for comes, _ in mover.visits)
-
-
-def first_visits(gap_s: float | None = DEFAULT.gap_s) -> list[float]:
-    """Those of the first host."""
-    (mover, *_) = experiments.visits(VISITS, HOSTS, SPAN_S, gap_s)
-    return [comes for comes, _ in mover.visits]
+def visits(reading: Reading = DEFAULT) -> list[list[float]]:
+    """When each host comes to the cell in the standard case, in s."""
+    movers = experiments.visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay)
+    return [[comes for comes, _ in mover.visits] for mover in movers]
 
 
 def planned_moves(gap_s: float) -> list[float]:
@@ -137,19 +132,12 @@ def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
 
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 9 to 11 and 14: so many, or those with these numbers."""
-    arrivals = {
-        (case, queue): (experiments.arrival(case, queue, reading), runs)
-        for case in (1, 2)
-        for queue in QUEUES
-    }
+    arrivals = {case: (experiments.arrival(case, "red", reading), runs) for case in (1, 2)}
     standard = {queue: (experiments.handoffs(VISITS, HOSTS, queue, reading), runs) for queue in QUEUES}
     return Evidence(
         reading,
         arrival=batch.each(arrivals, measures.arrival),
-        standard=batch.each(
-            standard,
-            partial(measures.standard, moves=moves(reading.gap_s), visits=first_visits(reading.gap_s)),
-        ),
+        standard=batch.each(standard, partial(measures.standard, visits=visits(reading))),
     )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from roamlab.scenarios.scenario import Scenario
 
-AIR = "bs2/air"
+NEW = "bs2"
+AIR = f"{NEW}/air"
 """The new base station's downlink."""
 
 QUEUES = ("red", "mred")
@@ -37,10 +38,20 @@ class Reading:
     thresholds: tuple[int, int] = (100, 200)
     """R6: TH_min and TH_max of figs. 10 to 17 in packets; section IV-C repeats none."""
     thresholds_fig9: tuple[int, int] = (80, 160)
-    min_rto: str = "200 ms"
-    """Floor of TCP's retransmission timeout: 200 ms since ns-2 of 2004, 1 s before and in RFC 6298."""
-    gap_s: float | None = None
-    """A10: how far apart the hosts come; None: evenly over the time between two visits of one of them."""
+    min_rto: str = "1 s"
+    """Floor of TCP's retransmission timeout: 1 s in ns-2 before October 2004 and in RFC 2988; 200 ms in ns-2 since."""
+    gap: str = "together"
+    """A10: how far apart the hosts come, of `GAPS`; "evenly apart" over the time between two visits of one of them."""
+    stay: float = 0.5
+    """A10: how long a visit lasts, as a share of the time from one visit of a host to its next."""
+    old_cell: str = "shared"
+    """Whether moving hosts come from one cell ("shared"), or each from a cell of its own ("own")."""
+    measured: str = "all"
+    """Figs. 14, 16 and 17: which resident is "a TCP connection already present": "all" (mean), "first" or "last"."""
+    deviation: str = "cases"
+    """Figs. 16 and 17: the deviation is taken over the seven "cases", or over windows of "1 s", "5 s" or "20 s"."""
+    gentle: bool = False
+    """R8: whether RED's drop probability rises from P_max to 1 between TH_max and twice TH_max, or jumps to 1."""
     wait: bool = True
     """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     max_p: float = 0.02
@@ -59,19 +70,23 @@ class Reading:
     """R5: what becomes of a priority packet at a full queue."""
 
     def __str__(self) -> str:
-        gap = "evenly apart" if self.gap_s is None else f"{self.gap_s:g} s apart"
         mred = ", ".join(
             f"{name} = {str(getattr(self, name)).lower()}"
             for name in MRED
             if getattr(self, name) != Reading.__dataclass_fields__[name].default
         )
         return (
-            f"{self.residents} residents ({self.residents_fig9} in fig. 9); thresholds "
+            f"{self.residents} residents ({self.residents_fig9} in fig. 9), {self.measured} measured; thresholds "
             f"{self.thresholds[0]}/{self.thresholds[1]} ({self.thresholds_fig9[0]}/{self.thresholds_fig9[1]} in "
-            f"fig. 9); RTO floor {self.min_rto}; hosts come {gap}; RED's wait {'on' if self.wait else 'off'}, "
-            f"P_max {self.max_p:g}; TCP of {self.profile}; M-RED: {mred or 'its defaults'}"
+            f"fig. 9); RTO floor {self.min_rto}; hosts come {self.gap} and stay for {self.stay:g} of the time between "
+            f"visits, old cell {self.old_cell}; RED {'' if self.gentle else 'not '}gentle, "
+            f"wait {'on' if self.wait else 'off'}, P_max {self.max_p:g}; TCP of {self.profile}; "
+            f"deviation over {self.deviation}; M-RED: {mred or 'its defaults'}"
         )
 
+
+GAPS: dict[str, float | None] = {"together": 0.0, "1 s apart": 1.0, "evenly apart": None}
+"""The time between hosts in s, by its name in a reading; None: the time between two visits over the hosts."""
 
 MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max", "forwarded_at_full")
 """M-RED's parameters in a reading (R1 to R5)."""
@@ -81,12 +96,17 @@ READINGS: dict[str, Reading] = {
     "default": DEFAULT,
     "9 residents (7 in fig. 9)": Reading(residents=9, residents_fig9=7),
     "thresholds 80/160 (100/200 in fig. 9)": Reading(thresholds=(80, 160), thresholds_fig9=(100, 200)),
-    "RTO floor 1 s": Reading(min_rto="1 s"),
-    "all hosts together": Reading(gap_s=0.0),
+    "RTO floor 200 ms": Reading(min_rto="200 ms"),
+    "hosts 1 s apart": Reading(gap="1 s apart"),
+    "hosts evenly apart": Reading(gap="evenly apart"),
+    "hosts stay for a quarter": Reading(stay=0.25),
+    "hosts stay for three quarters": Reading(stay=0.75),
+    "an old cell for each host": Reading(old_cell="own"),
+    "the first resident": Reading(measured="first"),
+    "RED gentle": Reading(gentle=True),
     "RED of 1993": Reading(wait=False),
     "P_max 0.1": Reading(max_p=0.1),
     "P_max 0.1, RED of 1993": Reading(max_p=0.1, wait=False),
-    "all hosts together, RTO floor 1 s": Reading(gap_s=0.0, min_rto="1 s"),
     "R1: priority arrivals are samples": Reading(average_on_priority=True),
     "R2: idle without non-priority packets": Reading(np_idle="non-priority-empty"),
     "R3: priority arrivals count": Reading(count_priority=True),
@@ -104,9 +124,9 @@ SPAN_S = 200.0
 BURST_S = 10.0
 """Fig. 9: what is new begins to arrive at the new base station."""
 
-_ON_THE_WAY_S = 0.067
-"""From leaving the old cell to the first forwarded packet at the new base station: T_B + T_N + T_O = 63 ms, 1 ms to
-the old base station and three wires of 1 ms back."""
+_ON_THE_WAY_S = 0.042
+"""From leaving the old cell to the first forwarded packet at the new base station: half a beacon interval on average,
+T_N + T_O = 13 ms, 1 ms to the old base station and three wires of 1 ms back."""
 
 PLAN_S = (42.9, 128.6, 214.0)
 """Fig. 15: visits of the first host, as the paper prints them."""
@@ -128,14 +148,19 @@ class Mover:
     """When its connection begins; None: with the others, uniform in 0.5 to 1.5 s (reading A12)."""
 
 
-def visits(count: int, hosts: int, span_s: float, gap_s: float | None = None) -> list[Mover]:
-    """A10: each host alternates between away and a visit of span/(2·count + 1), as fig. 15's first host does."""
-    stay = span_s / (2 * count + 1)
-    apart = 2 * stay / hosts if gap_s is None else gap_s
+def visits(
+    count: int, hosts: int, span_s: float, gap_s: float | None = 0.0, stay: float = DEFAULT.stay
+) -> list[Mover]:
+    """A10: a host visits at span/(2·count + 1) times 1, 3, 5 and so on, as fig. 15's first host does.
+
+    It stays for the share `stay` of the time between two visits.
+    """
+    half = span_s / (2 * count + 1)
+    apart = 2 * half / hosts if gap_s is None else gap_s
     return [
         Mover(
             tuple(
-                (stay * (2 * visit + 1) + host * apart, stay * (2 * visit + 2) + host * apart)
+                (half * (2 * visit + 1) + host * apart, half * (2 * visit + 1 + 2 * stay) + host * apart)
                 for visit in range(count)
             )
         )
@@ -143,11 +168,11 @@ def visits(count: int, hosts: int, span_s: float, gap_s: float | None = None) ->
     ]
 
 
-def planned(gap_s: float) -> list[Mover]:
+def planned(gap_s: float, stay: float = DEFAULT.stay) -> list[Mover]:
     """Fig. 15: four hosts, three visits each, `gap_s` apart."""
-    stay = PLAN_SPAN_S / 7
+    lasts = stay * 2 * PLAN_SPAN_S / 7
     return [
-        Mover(tuple((at + host * gap_s, at + host * gap_s + stay) for at in PLAN_S), rtt)
+        Mover(tuple((at + host * gap_s, at + host * gap_s + lasts) for at in PLAN_S), rtt)
         for host, rtt in enumerate(PLAN_RTTS_MS)
     ]
 
@@ -168,6 +193,7 @@ def _queue(kind: str, thresholds: tuple[int, int], reading: Reading) -> dict[str
         "max_threshold": f"{high} pkt",
         "max_p": reading.max_p,
         "wait": reading.wait,
+        "gentle": reading.gentle,
     }
     return queue | ({name: getattr(reading, name) for name in MRED} if kind == "mred" else {})
 
@@ -193,11 +219,11 @@ def _flow(name: str, path: tuple[str, str], reading: Reading, start: str | None 
     }
 
 
-def _stays(mover: Mover, end_s: float) -> list[dict[str, str]]:
+def _stays(mover: Mover, old: str, end_s: float) -> list[dict[str, str]]:
     """The host's way: the old cell, and the new one while it visits. A visit from 0 on has no old cell before it."""
-    moves = [(0.0, "bs1")] if not mover.visits or mover.visits[0][0] > 0.0 else []
+    moves = [(0.0, old)] if not mover.visits or mover.visits[0][0] > 0.0 else []
     for comes, leaves in mover.visits:
-        moves += [(comes, "bs2"), (leaves, "bs1")]
+        moves += [(comes, NEW), (leaves, old)]
     return [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves if at < end_s]
 
 
@@ -224,11 +250,15 @@ def _scenario(
         data["links"].append(_link("ha", f"ch-{rtt}", 60))
     for at, mover in enumerate(movers, start=1):
         peer = "ch" if mover.rtt_ms == 88 else f"ch-{mover.rtt_ms}"
-        hosts.append({"name": f"mh{at}", "home": "ha", "visits": _stays(mover, span_s)})
+        old = "bs1" if reading.old_cell == "shared" or at == 1 else f"bs1-{at}"
+        data["cells"].setdefault(old, data["cells"]["bs1"])
+        hosts.append({"name": f"mh{at}", "home": "ha", "visits": _stays(mover, old, span_s)})
         flows.append(_flow(f"moving{at}", (peer, f"mh{at}"), reading, mover.start))
     data |= {"hosts": hosts, "flows": flows}
     data["run"] |= {"duration": f"{round(span_s)} s", "profile": reading.profile}
-    data["cells"]["bs2"]["queue"] = queue
+    # Section IV-A prints the beacons' period; the phase in which a host meets them is drawn.
+    data["mobility"]["tb_mode"] = "uniform"
+    data["cells"][NEW]["queue"] = queue
     data["record"] |= record or {}
     return Scenario.from_dict(data, f"ipf/{name}").set_all(changes)
 
@@ -258,12 +288,12 @@ def handoffs(count: int, hosts: int, queue: str, reading: Reading = DEFAULT) -> 
     detailed = (count, hosts) == (VISITS, HOSTS)
     return _scenario(
         f"{hosts} hosts, {count} visits, {queue}",
-        visits(count, hosts, SPAN_S, reading.gap_s),
+        visits(count, hosts, SPAN_S, GAPS[reading.gap], reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,
         span_s=SPAN_S,
-        record={"deliveries": True, "queues": [AIR]} if detailed else None,
+        record={"deliveries": True, "queues": [AIR], "tcp": True} if detailed else None,
     )
 
 
@@ -272,7 +302,7 @@ def plan(gap_s: float, queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Figs. 15 to 17: four hosts, three visits each within 300 s, `gap_s` apart."""
     return _scenario(
         f"{gap_s:g} s apart, {queue}",
-        planned(gap_s),
+        planned(gap_s, reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,
@@ -286,7 +316,7 @@ def unmarked(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Fig. 6 against fig. 5: the handoffs of fig. 10 with nothing marked, so that no packet has priority."""
     return _scenario(
         f"nothing marked, {queue}",
-        visits(VISITS, HOSTS, SPAN_S, reading.gap_s),
+        visits(VISITS, HOSTS, SPAN_S, GAPS[reading.gap], reading.stay),
         reading.residents,
         _queue(queue, reading.thresholds, reading),
         reading,

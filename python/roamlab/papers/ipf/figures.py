@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 NAMES = {"red": "RED", "mred": "M-RED (IPF)"}
 _QUEUE, _AVERAGE, _ORDINARY = BLUE, VERMILION, GREEN
-MAIN, LEAD = "ipf.fig12", "fig12"
-"""The claim that the headline is about, and the figure that carries it."""
+MAIN, LEAD = "ipf.fig12", "fig11"
+"""The claim that the headline is about, and the figure that carries it: the queue around a handoff, which does not run
+empty under either discipline. The utilisation itself (fig. 12) is two lines at 100 %."""
 SHOWS = {
     "ipf.fig9": ("fig9",),
     "ipf.fig10": ("fig10",),
@@ -54,6 +55,7 @@ SHOWS = {
     "ipf.fig15": ("fig15",),
     "ipf.fig16": ("fig16", "deviations"),
     "ipf.fig17": ("fig17", "cases"),
+    "ipf.period": ("fig11",),
 }
 """The figures of each claim."""
 _QUEUE_AXIS = ("queue", "pkt")
@@ -128,7 +130,7 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
         axis.plot(trace.times[every], trace.average[every], linestyle="--", color=_AVERAGE, label="avg_q")
         for level in DEFAULT.thresholds:
             axis.axhline(level, color="0.4", linestyle="--", linewidth=0.8)
-        mark(axis, evidence.moves())
+        mark(axis, sorted({at for of_host in evidence.visits() for at in of_host}))
         axis.set_xlim(0.0, SPAN_S)
         axis.set_ylim(0, experiments.LIMIT_PKTS)
         axis.legend(loc="upper right", ncols=2)
@@ -142,7 +144,7 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
 
 
 def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
-    fifth = evidence.first_visits()[VISITS - 1]
+    fifth = evidence.visits()[0][VISITS - 1]
     span = (fifth - 1.0, fifth + 5.0)
     with new_figure(rows=2) as (figure, axes):
         for axis, queue in zip(axes, QUEUES, strict=True):
@@ -209,7 +211,7 @@ def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, f
 
 def _around(default: Evidence, folder: Path) -> SavedFigure:
     with new_figure(rows=2) as (figure, axes):
-        titles = ("(a) a connection already present", "(b) the moving connection")
+        titles = ("(a) the connections already present", "(b) the moving connections")
         for axis, title, moving in zip(axes, titles, (False, True), strict=True):
             for queue in QUEUES:
                 runs = default.standard[queue]
@@ -222,8 +224,8 @@ def _around(default: Evidence, folder: Path) -> SavedFigure:
             label(axis, ("time from the fifth handoff on", "s"), ("throughput", "kbit/s"))
             axis.label_outer()
         caption = (
-            "Fig. 14 of the paper: throughput around the first host's fifth handoff in windows of 1 s; mean of "
-            f"{len(default.standard['red'])} runs with 95 % intervals."
+            "Fig. 14 of the paper: throughput of a connection around the fifth visit in windows of 1 s; mean of all "
+            f"connections and of {len(default.standard['red'])} runs with 95 % intervals."
         )
         return save(figure, folder, "fig14", caption)
 
@@ -289,9 +291,9 @@ def _deviations(sweep: Sweep, folder: Path) -> SavedFigure:
     with new_figure() as (figure, (axis,)):
         for queue, colour in zip(QUEUES, (_QUEUE, _AVERAGE), strict=True):
             windows = measures.DEVIATION_WINDOWS_S
-            means = [student(claims_plan.deviations(sweep, queue, window)) for window in windows]
+            means = [student(claims_plan.over_time(sweep, queue, window)) for window in windows]
             _errorbars(axis, windows, means, NAMES[queue], color=colour)
-            over_cases = student(claims_plan.spread(claims_plan.throughputs(sweep, queue))).effect
+            over_cases = student(claims_plan.over_cases(sweep, queue)).effect
             axis.axhline(over_cases, color=colour, linestyle="-", linewidth=0.8)
             axis.axhline(_PRINTED_KBPS[queue], color=colour, linestyle="--", linewidth=0.8)
         axis.set_xscale("log")
@@ -315,8 +317,11 @@ def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
         for queue, shift in zip(QUEUES, (-0.06, 0.06), strict=True):
             runs = [sweep.planned[gap, queue] for gap in GAPS_S]
             places = [at + shift for at in where]
-            means = [student([run.mean_bps / 1e3 for run in case]) for case in runs]
-            deviations = [student([run.deviations_bps[0] / 1e3 for run in case]) for case in runs]
+            means = [student([float(np.mean(run.means_bps)) / 1e3 for run in case]) for case in runs]
+            deviations = [
+                student([float(np.mean(run.deviations_bps, axis=0)[0]) / 1e3 for run in case])
+                for case in runs
+            ]
             _errorbars(top, places, means, NAMES[queue])
             _errorbars(bottom, places, deviations, NAMES[queue])
         for axis, what in ((top, "throughput"), (bottom, "standard deviation")):

@@ -11,6 +11,8 @@ import numpy as np
 from roamlab.papers.ipf.experiments import (
     AIR,
     BURST_S,
+    LIMIT_PKTS,
+    NEW,
     PLAN_RTTS_MS,
     PLAN_SPAN_S,
     QUEUE_WEIGHT,
@@ -19,7 +21,7 @@ from roamlab.papers.ipf.experiments import (
 )
 from roamlab.papers.keeping import kept
 from roamlab.papers.records import QueueTrace, forwarded, queue_trace, reads, total
-from roamlab.records.metrics import arrivals, seconds
+from roamlab.records.metrics import REDUCTIONS, arrivals, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +50,9 @@ WINDOW_S = 1.0
 
 DEVIATION_WINDOWS_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 """Figs. 16 and 17: windows over which the deviation of the throughput over time is taken."""
+
+ROUND_TRIP_S = 0.088 + LIMIT_PKTS * SEGMENT_BITS / 2e6
+"""A round trip of 88 ms and a full queue: within it, a flow learns of a loss."""
 
 QUIET_S = 5.0
 """Forwarded packets that follow a silence this long begin a burst."""
@@ -141,14 +146,18 @@ class Standard:
     """Shortest queue from the first handoff on."""
     highest_average: float
     """Over the whole run."""
-    resident_bps: float
-    """Throughput of the first resident in the `SERVED_S` after each of the first host's handoffs."""
+    residents_after_bps: tuple[float, ...]
+    """Throughput of each resident in the `SERVED_S` after each of the first host's handoffs."""
     residents_bps: float
     """Mean throughput of a resident over the whole run."""
     moving_bps: float
-    """The first host's in the `SERVED_S` after its handoffs."""
+    """Mean throughput of a moving host in the `SERVED_S` after its handoffs."""
+    resident_period_s: float
+    """How long after a handoff at least half of the residents back off together: see `period`."""
+    moving_period_s: float
+    """The same of the moving hosts."""
     resident_curve: tuple[float, ...]
-    """The first resident's throughput in windows around the fifth visit, in kbit/s."""
+    """Mean throughput of a resident in windows around the fifth visit, in kbit/s."""
     moving_curve: tuple[float, ...]
 
 
@@ -159,22 +168,26 @@ AROUND_S = np.arange(-5.0, 15.0, WINDOW_S)
 @reads(
     deliveries="time_ns flow fresh",
     drops="place forwarded",
-    flows="flow delivered_bytes timeouts",
+    flows="flow timeouts",
     links="link forwarded_pkts busy_ns",
     queue="time_ns queue packets average probability forwarded",
     releases="time_ns host forwarded",
+    tcp="time_ns flow event",
 )
-def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) -> Standard:
-    """Measures a run of the standard case: all handoffs into the cell are at `moves`, the first host's at `visits`."""
+def standard(results: Results, visits: Sequence[Sequence[float]]) -> Standard:
+    """Measures a run of the standard case: host n comes to the cell at the instants `visits[n]`."""
     trace = queue_trace(results, AIR)
-    fifth = visits[VISITS - 1]
+    first, moves = visits[0], sorted({at for of_host in visits for at in of_host})
+    fifth = first[VISITS - 1]
     begins = first_forwarded(results, "mh1", fifth)
     ends = begins + priority_time(trace, begins)
-    apart = float(np.diff(np.unique(moves)).min())
-    resident, moving = (arrivals(results, flow) for flow in ("resident1", "moving1"))
+    apart = float(np.diff(moves).min())
     after = trace.within(ends, ends + AFTERMATH_S)
     flows = results.columns("flows")
-    residents = [name.startswith("resident") for name in flows.words("flow")]
+    names = sorted(flows.words("flow"))
+    residents = {name: arrivals(results, name) for name in names if name.startswith("resident")}
+    moving = {name: arrivals(results, name) for name in names if name.startswith("moving")}
+    by_host = list(zip(moving.values(), visits, strict=True))
     return Standard(
         point=point(results),
         jump=float(np.mean([jump(trace, at) for at in moves])),
@@ -185,12 +198,53 @@ def standard(results: Results, moves: Sequence[float], visits: Sequence[float]) 
         lowest_after=float(after.packets.min()),
         lowest=float(trace.within(moves[0], SPAN_S).packets.min()),
         highest_average=float(trace.average.max()),
-        resident_bps=float(np.mean([throughput(resident, at, at + SERVED_S) for at in visits])),
-        residents_bps=float(flows["delivered_bytes"][residents].sum()) * 8 / SPAN_S / sum(residents),
-        moving_bps=float(np.mean([throughput(moving, at, at + SERVED_S) for at in visits])),
-        resident_curve=curve(resident, fifth + AROUND_S),
-        moving_curve=curve(moving, fifth + AROUND_S),
+        residents_after_bps=tuple(_served(times, first) for times in residents.values()),
+        residents_bps=float(np.mean([times.size for times in residents.values()])) * SEGMENT_BITS / SPAN_S,
+        moving_bps=float(np.mean([_served(times, of_host) for times, of_host in by_host])),
+        resident_period_s=period(results, list(residents), first),
+        moving_period_s=period(results, list(moving), first),
+        resident_curve=_mean_curve([curve(times, fifth + AROUND_S) for times in residents.values()]),
+        moving_curve=_mean_curve(
+            [curve(times, of_host[VISITS - 1] + AROUND_S) for times, of_host in by_host]
+        ),
     )
+
+
+def _served(times: NDArray[np.float64], handoffs: Sequence[float]) -> float:
+    return float(np.mean([throughput(times, at, at + SERVED_S) for at in handoffs]))
+
+
+def _mean_curve(curves: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(float(each) for each in np.mean(curves, axis=0))
+
+
+def cuts(results: Results, flows: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
+    """When any of `flows` cut its window, in s, and which one did: a fast retransmit or a timeout."""
+    rows = results.columns("tcp")
+    chosen = np.flatnonzero(rows.where("event", *REDUCTIONS) & rows.where("flow", *flows))
+    return seconds(rows, chosen=chosen), rows["flow"][chosen]
+
+
+def period(results: Results, flows: Sequence[str], handoffs: Sequence[float]) -> float:
+    """How long after a handoff at least half of `flows` back off together, in s: the mean over `handoffs`.
+
+    They do while at least half of them have cut their windows within the last round trip with a full queue. The
+    `SERVED_S` after a handoff are looked at.
+    """
+    times, names = cuts(results, flows)
+    # How many flows have just cut changes where one cuts, and a round trip later.
+    edges = np.unique(np.concatenate([times, times + ROUND_TRIP_S]))
+    last = np.searchsorted(times, edges, side="right")
+    first = np.searchsorted(times, edges - ROUND_TRIP_S, side="right")
+    together = np.array(
+        [2 * len(np.unique(names[since:to])) >= len(flows) for since, to in zip(first, last, strict=True)],
+        dtype=bool,
+    )
+    total = 0.0
+    for at in handoffs:
+        ends = np.clip(edges, at, at + SERVED_S)
+        total += float(np.diff(ends)[together[:-1]].sum())
+    return total / len(handoffs)
 
 
 def priority_time(trace: QueueTrace, begins: float) -> float:
@@ -230,14 +284,14 @@ def curve(times: NDArray[np.float64], starts: NDArray[np.float64]) -> tuple[floa
 @kept
 @dataclass(frozen=True)
 class Planned:
-    """A run of figs. 15 to 17: the throughput of a connection that was there already."""
+    """A run of figs. 15 to 17: the throughput of the connections that were there already, the residents."""
 
-    mean_bps: float
-    """From the first handoff on."""
-    deviations_bps: tuple[float, ...]
-    """Standard deviation over time, from the first handoff on, for each of `DEVIATION_WINDOWS_S`."""
+    means_bps: tuple[float, ...]
+    """Of each resident, from the first handoff on."""
+    deviations_bps: tuple[tuple[float, ...], ...]
+    """Of each resident: standard deviation over time, from the first handoff on, for each of `DEVIATION_WINDOWS_S`."""
     curve: tuple[float, ...]
-    """In kbit/s, window by window over the whole run."""
+    """Mean of the residents in kbit/s, window by window over the whole run."""
     lost: int
     """Packets lost at the new base station."""
     lost_at_arrivals: int
@@ -247,19 +301,23 @@ class Planned:
 PLAN_WINDOWS_S = np.arange(0.0, PLAN_SPAN_S, WINDOW_S)
 
 
-@reads(deliveries="time_ns flow fresh", drops="time_ns place")
+@reads(deliveries="time_ns flow fresh", drops="time_ns place", flows="flow")
 def planned(results: Results, moves: Sequence[float]) -> Planned:
     """Measures a run of 300 s with handoffs into the cell at `moves`."""
-    resident = arrivals(results, "resident1")
+    names = sorted(name for name in results.columns("flows").words("flow") if name.startswith("resident"))
+    residents = [arrivals(results, name) for name in names]
     drops = results.columns("drops")
     lost = seconds(drops, chosen=drops.where("place", AIR))
     soon = np.zeros(lost.shape, dtype=bool)
     for at in moves:
         soon |= (lost >= at) & (lost < at + JUMP_S + 1.0)
+    start = min(moves)
     return Planned(
-        mean_bps=throughput(resident, min(moves), PLAN_SPAN_S),
-        deviations_bps=tuple(deviation(resident, min(moves), window) for window in DEVIATION_WINDOWS_S),
-        curve=curve(resident, PLAN_WINDOWS_S),
+        means_bps=tuple(throughput(times, start, PLAN_SPAN_S) for times in residents),
+        deviations_bps=tuple(
+            tuple(deviation(times, start, window) for window in DEVIATION_WINDOWS_S) for times in residents
+        ),
+        curve=_mean_curve([curve(times, PLAN_WINDOWS_S) for times in residents]),
         lost=lost.size,
         lost_at_arrivals=int(soon.sum()),
     )
@@ -292,7 +350,7 @@ def schedule(results: Results) -> Schedule:
         return tuple(map(float, seconds(handovers, chosen=chosen & (handovers["visit"] % 2 == 1))))
 
     def bursts_of(host: str) -> tuple[float, ...]:
-        chosen = releases.where("host", host) & releases.where("node", "bs1") & releases["forwarded"]
+        chosen = releases.where("host", host) & ~releases.where("node", NEW) & releases["forwarded"]
         times = seconds(releases, chosen=chosen)
         return tuple(map(float, times[np.diff(times, prepend=-np.inf) > QUIET_S]))
 

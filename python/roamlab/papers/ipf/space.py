@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import claims, evidence
 from roamlab.papers.ipf.experiments import DEFAULT, Reading
-from roamlab.papers.spaces import MIN_RTO, PROFILE, Space
+from roamlab.papers.spaces import PROFILE, Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -42,13 +42,57 @@ AXES = (
         "R6: both are printed near it",
     ),
     Axis(
-        "gap_s",
+        "gap",
         "hosts come",
-        (Value("evenly apart", None), Value("1 s apart", 1.0), Value("together", 0.0)),
-        "A10: figs. 10 to 14 do not say; fig. 15 has both",
+        (
+            Value("together", "together"),
+            Value("1 s apart", "1 s apart"),
+            Value("evenly apart", "evenly apart", 0.5),
+        ),
+        "A10: five visits in all, each one of the MHs; over how many seconds is not said",
     ),
-    MIN_RTO,
+    Axis(
+        "stay",
+        "a visit lasts",
+        (Value("half", 0.5), Value("a quarter", 0.25), Value("three quarters", 0.75)),
+        "A10: as a share of the time between two visits; the paper does not say",
+    ),
+    Axis(
+        "old_cell",
+        "old cell",
+        (Value("shared", "shared"), Value("own", "own")),
+        "fig. 8 shows one, with one MH; where five come from is not said",
+    ),
+    Axis(
+        "measured",
+        "resident measured",
+        (Value("all", "all"), Value("first", "first", 0.5), Value("last", "last", 0.5)),
+        "figs. 14, 16 and 17 show one of seven and do not say which",
+    ),
+    Axis(
+        "deviation",
+        "deviation over",
+        (
+            Value("cases", "cases"),
+            Value("1 s", "1 s", 0.5),
+            Value("5 s", "5 s", 0.5),
+            Value("20 s", "20 s", 0.5),
+        ),
+        "figs. 16 and 17: what the printed 60 and 37 kbit/s are taken over is not said",
+    ),
+    Axis(
+        "min_rto",
+        "RTO floor",
+        (Value("1 s", "1 s"), Value("200 ms", "200 ms")),
+        "1 s in ns-2 before October 2004 and in RFC 2988; the manuscript is of February 2004",
+    ),
     PROFILE,
+    Axis(
+        "gentle",
+        "RED gentle",
+        (Value("no", False), Value("yes", True)),
+        "R8: the prose drops every arrival above TH_max; ns-2's default is gentle since April 2001",
+    ),
     Axis(
         "wait",
         "RED's wait",
@@ -109,4 +153,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return partial(claims.alone, evidence.anatomy(batch, runs, reading, GAPS_S))
 
 
-SPACE = Space("IPF", DEFAULT, AXES, ask, runs=4, confirm=12, beside=beside, few=2)
+SPACE = Space("IPF", DEFAULT, AXES, ask, runs=5, confirm=12, beside=beside)

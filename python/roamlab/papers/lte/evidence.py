@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roamlab.papers.lte import experiments, measures
 from roamlab.papers.lte.experiments import (
@@ -60,6 +60,8 @@ class Anatomy:
     """Fig. 7: by what the queue marks and whether the flows are ECN-capable."""
     predictions: dict[tuple[str, bool], list[Handover]]
     """Section V.A.2: by when the handover is predicted, and whether it comes."""
+    causes: dict[tuple[Scheme, str], list[Handover]]
+    """Handovers into a cell of five mobiles, by scheme and the cause that is taken away."""
 
 
 def alternative_runs(runs: int) -> int:
@@ -97,20 +99,21 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
         )
         for scheme, aqm in FIG12
     }
-    watch_s, air_s = reading.watch_s, reading.air_ms / 1e3
     return Evidence(
         reading,
-        batch.each(forwarded, partial(measures.handover, watch_s=watch_s, air_s=air_s)),
-        batch.each(
-            queued, partial(measures.active, largest=reading.window_aqm, watch_s=watch_s, air_s=air_s)
-        ),
+        batch.each(forwarded, partial(measures.handover, **_timing(reading))),
+        batch.each(queued, partial(measures.active, largest=reading.window_aqm, **_timing(reading))),
     )
+
+
+def _timing(reading: Reading) -> dict[str, Any]:
+    """The arguments of `measures.handover` that depend on the reading."""
+    return {"watch_s": reading.watch_s, "ack_s": reading.ack_s, "count_s": reading.count_s}
 
 
 def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
     """The experiments of one reading: `anatomy_runs` of so many, or those with these numbers."""
     few = anatomy_runs(runs) if isinstance(runs, int) else runs
-    short_s, watch_s, air_s = reading.short_s, reading.watch_s, reading.air_ms / 1e3
     kinds: tuple[tuple[str, Aqm, bool], ...] = (
         ("always-ect, ECN", "mark", True),
         ("always-ect, no ECN", "mark", False),
@@ -118,10 +121,10 @@ def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anat
         ("RFC 6040, no ECN", "mark, RFC 6040", False),
     )
     tunnels = {
-        name: (experiments.active_queue("standard", aqm, reading, ecn=ecn, seconds=short_s), few)
+        name: (experiments.active_queue("standard", aqm, reading, ecn=ecn, seconds=reading.short_s), few)
         for name, aqm, ecn in kinds
     }
-    handover = partial(measures.handover, watch_s=watch_s, air_s=air_s)
+    handover = partial(measures.handover, **_timing(reading))
     peaks: dict[tuple[int, bool], list[Handover]] = {}
     for window in PEAKS:
         cases = {(window, moves): (experiments.peak(window, moves, reading), few) for moves in (True, False)}
@@ -131,14 +134,18 @@ def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anat
         for name, lead in PREDICTIONS.items()
         for comes in (True, False)
     }
+    causes = {
+        (scheme, cause): (experiments.without(scheme, cause, reading), few)
+        for scheme in experiments.SCHEMES
+        for cause in experiments.CAUSES
+    }
     double = {n: (experiments.double_queuing(n, reading), few) for n in TARGETS}
     return Anatomy(
         double=batch.each(double, measures.forwarded),
         peaks=peaks,
-        tunnels=batch.each(
-            tunnels, partial(measures.active, largest=reading.window_aqm, watch_s=watch_s, air_s=air_s)
-        ),
+        tunnels=batch.each(tunnels, partial(measures.active, largest=reading.window_aqm, **_timing(reading))),
         predictions=batch.each(predictions, handover),
+        causes=batch.each(causes, handover),
     )
 
 

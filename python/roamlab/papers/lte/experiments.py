@@ -26,77 +26,128 @@ QUEUE_PKTS = 90
 TARGETS = (2, 3, 4, 5)
 """Figs. 8 and 11: mobiles in the target cell."""
 
+DETACH_MS = 30
+"""Table I: the detach time, "the interval time of the hard handover"."""
+
 WATCH_S = 1.0
-"""What happens within this time of the handover command is put down to the handover, with an RTO floor of 200 ms."""
+"""With an RTO floor of at most 200 ms, events within this time of the handover command count for the handover."""
 
 SHORT_S = 3.6
-"""Long enough for all that is measured of a handover then: 1.3 s from when it begins."""
+"""Duration of a run then: all that is measured happens within 1.3 s of the start of the handover."""
 
-AIR_S = 0.005
-"""Delay of the air by default."""
+WIRE_MS = 2
+"""Table I: one-way delay of a wired link."""
+
+TYPICAL_RTT_S = 0.1
+""""The typical RTT (around 100 ms)" of section VI.B.1."""
 
 Scheme = Literal["standard", "fast", "predictive"]
 SCHEMES: tuple[Scheme, ...] = ("standard", "fast", "predictive")
 
 Aqm = Literal["droptail", "red", "mark", "mark, RFC 6040"]
 AQMS: tuple[Aqm, ...] = ("droptail", "red", "mark", "mark, RFC 6040")
-"""The router's queues to the eNodeBs: drop-tail, RED that drops, RED that marks the tunnel header whatever is in the
-tunnel (the paper's section V.B), RED that marks what the tunnel's entry has declared ECN-capable (RFC 6040)."""
+"""The router's queues to the eNodeBs: drop-tail, RED that drops, RED that marks the tunnel header of every packet (the
+paper's section V.B), RED that marks what the tunnel ingress has declared ECN-capable (RFC 6040)."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+    """One choice of the paper's open points. The defaults follow the rules of `sentences.toml`."""
 
     min_rto: str = "200 ms"
-    """Floor of TCP's retransmission timeout: 200 ms in ns-2 since 2004, 1 s in RFC 2988."""
+    """Floor of TCP's retransmission timeout: 200 ms in ns-2 since October 2004, 1 s in RFC 2988."""
+    source_mbps: int | None = 5
+    """Rate of the source cell's air link for each mobile; `None`: the mobiles share `radio`. With 5 Mbit/s a window of
+    44 has a round trip of 106 ms, most of it in the eNodeB's buffer: "the typical RTT, namely the time needed to the
+    SeNodeB to emptying its buffer" (section V.A.2), is "around 100 ms" (section VI.B.1)."""
+    cross: int = 1
+    """FTP flows from the server to the source base station itself: "the cross traffic on the core-network router is
+    assumed FTP" (section VI.A, table I), and table II attaches one mobile to the source."""
     radio: str = "24 Mbit/s"
-    """Rate of a cell's air link, shared by its mobiles."""
-    red_unit: str = "packets"
-    """Unit of table III's thresholds. In bytes, ns-2's default since 2004, they are multiples of 500 B."""
+    """Rate of a cell's air link, shared by its mobiles, where `source_mbps` does not apply."""
+    air_ms: int = 5
+    """One-way delay of the air link."""
+    server_ms: int = 2
+    """One-way delay of the server's link."""
+    detach: str = "in all"
+    """Whether the detach time of 30 ms includes random access ("in all") or precedes it ("before random access")."""
+    window_aqm: int = 1000
+    """Largest window with active queue management. Table III prints none."""
+    window_others: int = WINDOW_PKTS
+    """Largest window of the other mobiles and of the cross traffic in the forwarding study."""
+    queue_weight: float = -1.0
+    """RED's weight. -1: ns-2 derives it from the link's rate and delay, its default since October 2004."""
     scheduler: str = "wfq"
     """Table I; others "give basically same performance"."""
     after_prediction: str = "lossless"
-    """What a source that had predicted the handover forwards: what is left, or "none", as nothing should be."""
-    air_ms: int = 5
-    """Delay of the air, which the paper does not print. What it does say needs a short one: its "typical RTT (around
-    100 ms) to empty the pipe of the core-network router" is 112 ms then, 90 of them in the full queue; and forwarded
-    packets queue twice, which those of `ref`, whose window of 44 is 44 ms of the link, do only if the network without
-    queues has a shorter round trip (12 ms, and twice the air)."""
-    window_aqm: int = WINDOW_PKTS
-    """cwnd_MAX with active queue management: table II prints one, table III none."""
+    """What a source that has predicted the handover forwards: what is left, or nothing."""
+    lead_ms: int = 130
+    """How long before the handover it is predicted (table II)."""
+    end_markers: int = 1
+    """The gateway sends "one or more" of them (section III.B)."""
+    fig12_rtt: str = "typical"
+    """The round trip that ends the count of fig. 12: the "typical" 100 ms for all schemes, or each run's "own"."""
     profile: str = "ns2-2009"
     """TCP of ns-2.35, of ns-2 before 2004, or of the RFCs."""
 
     @property
     def watch_s(self) -> float:
-        """What happens within this time of the handover command is put down to the handover: some RTO and a half."""
-        return WATCH_S if self.min_rto == "200 ms" else 2.5
+        """Events within this time of the handover command count for the handover: at least 2.5 RTO floors."""
+        return 2.5 if self.min_rto == "1 s" else WATCH_S
 
     @property
     def short_s(self) -> float:
-        """Long enough for all that is measured of a handover."""
-        return SHORT_S if self.min_rto == "200 ms" else 6.0
+        """Duration that covers all that is measured of a handover."""
+        return 6.0 if self.min_rto == "1 s" else SHORT_S
+
+    @property
+    def ack_s(self) -> float:
+        """Propagation delay of an ACK from a mobile to the server, in s; no other traffic goes that way."""
+        return (self.air_ms + 2 * WIRE_MS + self.server_ms) / 1e3
+
+    @property
+    def count_s(self) -> float | None:
+        """How long after attachment fig. 12 counts, in s; `None`: each run's own smoothed round trip."""
+        return TYPICAL_RTT_S if self.fig12_rtt == "typical" else None
+
+    @property
+    def detach_ms(self) -> int:
+        """The protocol's `detach_time`: random access, which follows it, takes three times the air's delay."""
+        return max(0, DETACH_MS - 3 * self.air_ms) if self.detach == "in all" else DETACH_MS
 
     def __str__(self) -> str:
+        source = "shared" if self.source_mbps is None else f"{self.source_mbps} Mbit/s for each mobile"
+        weight = "automatic" if self.queue_weight < 0 else f"{self.queue_weight:g}"
         return (
-            f"RTO floor {self.min_rto}; air link {self.radio}; RED in {self.red_unit}; "
-            f"scheduler {self.scheduler}; forwarding after a prediction: {self.after_prediction}; "
-            f"air {self.air_ms} ms; window {self.window_aqm} with AQM; TCP of {self.profile}"
+            f"RTO floor {self.min_rto}; air at the source {source}; {self.cross} flow(s) of cross traffic to the "
+            f"source; air link {self.radio}, {self.air_ms} ms; server link {self.server_ms} ms; detach time "
+            f"{DETACH_MS} ms {self.detach}; window {self.window_aqm} with AQM, {self.window_others} for others; RED's "
+            f"weight {weight}; scheduler {self.scheduler}; forwarding after a prediction: {self.after_prediction}; "
+            f"predicted {self.lead_ms} ms ahead; {self.end_markers} end marker(s); round trip of fig. 12: "
+            f"{self.fig12_rtt}; TCP of {self.profile}"
         )
 
 
 DEFAULT = Reading()
 READINGS: dict[str, Reading] = {
     "default": DEFAULT,
+    "RTO floor 100 ms": Reading(min_rto="100 ms"),
     "RTO floor 1 s": Reading(min_rto="1 s"),
-    "air link 12 Mbit/s": Reading(radio="12 Mbit/s"),
-    "RED in bytes": Reading(red_unit="bytes"),
+    "source 6 Mbit/s": Reading(source_mbps=6),
+    "source 4 Mbit/s": Reading(source_mbps=4),
+    "source shares 24 Mbit/s": Reading(source_mbps=None),
+    "no cross traffic": Reading(cross=0),
+    "two flows of cross traffic": Reading(cross=2),
+    "server 35 ms away": Reading(server_ms=35),
+    "detach before random access": Reading(detach="before random access"),
+    "window 44 with AQM": Reading(window_aqm=WINDOW_PKTS),
+    "window 200 with AQM": Reading(window_aqm=200),
+    "others' window 1000": Reading(window_others=1000),
+    "RED's weight 0.002": Reading(queue_weight=0.002),
     "round robin": Reading(scheduler="round-robin"),
     "no forwarding after a prediction": Reading(after_prediction="none"),
-    "air 40 ms": Reading(air_ms=40),
-    "air 44 ms": Reading(air_ms=44),
-    "window 200 with AQM": Reading(window_aqm=200),
+    "three end markers": Reading(end_markers=3),
+    "own round trip in fig. 12": Reading(fig12_rtt="own"),
 }
 
 
@@ -117,17 +168,21 @@ def queue(aqm: Aqm, reading: Reading = DEFAULT) -> dict[str, Any]:
         "min_threshold": "20 pkt",
         "max_threshold": "65 pkt",
         "max_p": 0.1,
-        "queue_weight": 0.002,
+        "queue_weight": reading.queue_weight,
         "gentle": True,
-        "mean_packet": "1500 B" if reading.red_unit == "packets" else "500 B",
-        "threshold_unit": reading.red_unit,
-        "probability_unit": reading.red_unit,
+        "mean_packet": "1500 B",
+        "threshold_unit": "packets",
+        "probability_unit": "packets",
         "mark_ecn": aqm != "red",
     }
 
 
 def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT) -> Scenario:
-    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for so long."""
+    """`ref` and `sources` - 1 others in the source cell, `targets` in the target cell, for so many seconds.
+
+    DEVIATION: the source cell's rate is that of one mobile times their number; a mobile alone may get more than its
+    rate when others pause.
+    """
     tables = model().tables
     (flow,) = tables["flows"]
     flow["transport"]["min_rto"] = reading.min_rto
@@ -135,11 +190,22 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
         (f"t{at}", "enb2") for at in range(1, targets + 1)
     ]
     hosts = [{"name": name, "home": "gw", "visits": [{"cell": cell, "at": "0 s"}]} for name, cell in others]
+    transport = {**flow["transport"], "window": f"{reading.window_others} pkt"}
+    paths = [(name, name) for name, _ in others] + [(f"cross{at}", "enb1") for at in range(reading.cross)]
     changes: dict[str, Any] = {
         "run.duration": f"{round(seconds * 1e3)} ms",
         "run.profile": reading.profile,
         "hosts": [*tables["hosts"], *hosts],
-        "flows": [flow, *({**flow, "name": name, "path": ["server", name]} for name, _ in others)],
+        "flows": [
+            flow,
+            *({**flow, "name": name, "path": ["server", end], "transport": transport} for name, end in paths),
+        ],
+        "links": [
+            {**link, "delay": f"{reading.server_ms} ms"} if "server" in link["between"] else link
+            for link in tables["links"]
+        ],
+        "mobility.detach_time": f"{reading.detach_ms} ms",
+        "mobility.end_markers": reading.end_markers,
         "record.queues": [],
     }
     for cell in ("enb1", "enb2"):
@@ -148,6 +214,8 @@ def cells(sources: int, targets: int, seconds: float, reading: Reading = DEFAULT
             f"cells.{cell}.delay": f"{reading.air_ms} ms",
             f"cells.{cell}.scheduler": {"kind": reading.scheduler},
         }
+    if reading.source_mbps is not None:
+        changes["cells.enb1.rate"] = f"{reading.source_mbps * sources} Mbit/s"
     return model().set_all(changes)
 
 
@@ -155,6 +223,7 @@ def _schemed(scenario: Scenario, scheme: Scheme, aqm: Aqm, reading: Reading, ecn
     changes: dict[str, Any] = {"mobility.path_switch": scheme}
     if scheme == "predictive":
         changes["mobility.forwarding"] = reading.after_prediction
+        changes["mobility.prediction_lead"] = f"{reading.lead_ms} ms"
     for cell in ("enb1", "enb2"):
         changes[f"cells.{cell}.backhaul.queue"] = queue(aqm, reading)
     if aqm.startswith("mark"):
@@ -215,6 +284,23 @@ def peak(window: int, moves: bool, reading: Reading = DEFAULT) -> Scenario:
     if not moves:
         changes["hosts.ref.visits"] = [{"cell": "enb1", "at": "0 s"}]
     return forwarding("standard", reading=reading).set_all(changes)
+
+
+CAUSES: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "router's queue to the target 400 packets": {
+        "cells.enb2.backhaul.queue": {"kind": "droptail", "limit": "400 pkt"}
+    },
+    "SACK at the moving mobile": {f"flows.{REF}.transport.variant": "sack"},
+}
+"""Changes that each take away one suspected cause of a timeout: losses at the target's queue, and Reno's recovery,
+which repairs one loss of a window."""
+
+
+@cache
+def without(scheme: Scheme, cause: str, reading: Reading = DEFAULT) -> Scenario:
+    """A handover into a cell of five mobiles with one of `CAUSES` taken away."""
+    return forwarding(scheme, reading=reading).set_all(CAUSES[cause])
 
 
 PREDICTIONS: dict[str, float | None] = {

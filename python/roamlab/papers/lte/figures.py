@@ -156,7 +156,8 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
             _errors(lower, places + shift, [fit.residual[reading] for fit in fits], name, colour, marker)
         lower.axhline(0.0, color="0.4", linewidth=0.8)
         _errors(lower, places, [fit.before for fit in fits], "arisen before the handover", "black", "o")
-        upper.set_ylim(0.0, 1.15 * max(fit.simulated.effect for fit in fits))
+        upper.set_ylim(0.0, 1.1 * max(max(fit.simulated.high, *fit.predicted.values()) for fit in fits))
+        lower.margins(y=0.35)
         upper.legend(loc="lower left", ncols=3)
         lower.legend(loc="lower left", ncols=3)
         upper.set_xticks(places, [fit.group for fit in fits])
@@ -296,8 +297,9 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         label(axis, ("handover", "procedure"), ("delivered", "kB"))
         runs = len(found.active["standard", "droptail"])
         caption = (
-            "Fig. 12 of the paper: data delivered to the mobile from the handover command to one smoothed round trip "
-            f"after it is attached to the target; 4 + 3 mobiles, mean of {runs} runs with 95 % intervals."
+            "Fig. 12 of the paper: data delivered to the mobile from the handover command to one round trip, 100 ms "
+            f"for all schemes, after its attachment to the target; 4 + 3 mobiles, mean of "
+            f"{runs} runs with 95 % intervals."
         )
         return save(figure, folder, "fig12", caption)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from roamlab.papers.keeping import kept
-from roamlab.papers.lte.experiments import AIR_S, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
+from roamlab.papers.lte.experiments import DEFAULT, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 from roamlab.papers.records import reads
 from roamlab.records import metrics
 from roamlab.records.metrics import Values, count, seconds
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from roamlab.papers.lte.model import Case
     from roamlab.records.columns import Columns, Mask
     from roamlab.records.results import Results
-
-WIRES_S = 0.006
-"""Propagation from a base station to the server, which an ACK needs behind the air; no other traffic goes that way."""
 
 SEGMENT_BYTES = 1460
 
@@ -88,12 +85,12 @@ class Transfer:
         return float(chosen.mean()) if chosen.size else float("nan")
 
 
-def transfer(results: Results, air_s: float = AIR_S) -> Transfer:
-    """The transfer to `ref`. A segment's round trip is its own way, from the sending of this copy, and an ACK's."""
+def transfer(results: Results, ack_s: float = DEFAULT.ack_s) -> Transfer:
+    """The transfer to `ref`. A segment's round trip is the delay of this copy plus `ack_s`, an ACK's delay in s."""
     rows = results.columns("deliveries")
     own = rows.where("flow", REF)
     times = seconds(rows, chosen=own)
-    return Transfer(times, times - seconds(rows, "sent_ns", own) + air_s + WIRES_S, rows["fresh"][own])
+    return Transfer(times, times - seconds(rows, "sent_ns", own) + ack_s, rows["fresh"][own])
 
 
 def phases(results: Results, name: str) -> Values:
@@ -106,6 +103,12 @@ def command(results: Results) -> float:
     """When the handover command was sent: the handover starts. Without one, when the handover was due."""
     times = phases(results, "handover-commanded")
     return float(times[0]) if times.size else HANDOVER_S
+
+
+def attachment(results: Results) -> float:
+    """When `ref` was connected to the target: the handover was confirmed. Without a handover, its first link."""
+    confirmed = phases(results, "handover-confirmed")
+    return float(confirmed[-1] if confirmed.size else phases(results, "link-up")[-1])
 
 
 @kept
@@ -158,6 +161,9 @@ class Interval:
     """Segments delivered for the first time within it, before the command."""
     after: int
     """And from the command on."""
+    rounds: int
+    """Segments delivered for the first time in the cwnd_MAX / 4 + 1 round trips behind the command: those that the
+    model's interval has left when the handover comes in mid-interval. A round trip is the smoothed one before."""
 
     @property
     def delivered(self) -> int:
@@ -176,7 +182,13 @@ def interval(results: Results, received: Transfer, start: float, largest: int) -
     after = received.mean_round_trip(start + 0.03, start + WATCH_S)
     first = start - max(0.0, at - largest / 2) * before
     last = start + (largest - at + 1) * (before if np.isnan(after) else after)
-    return Interval(at, received.received(first, start), received.received(start, last))
+    rounds = start + (largest / 4 + 1) * before
+    return Interval(
+        at,
+        received.received(first, start),
+        received.received(start, last),
+        received.received(start, rounds),
+    )
 
 
 @kept
@@ -187,7 +199,7 @@ class Handover:
     congestion: Congestion
     interval: Interval
     handover_bytes: int
-    """Fig. 12: delivered from the command to one smoothed round trip after attachment."""
+    """Fig. 12: delivered from the command to one round trip after attachment."""
     handover_s: float
     """How long that is."""
     received: int
@@ -214,12 +226,20 @@ _HANDOVER = {
 
 @reads(**_HANDOVER)
 def handover(
-    results: Results, largest: int = WINDOW_PKTS, watch_s: float = WATCH_S, air_s: float = AIR_S
+    results: Results,
+    largest: int = WINDOW_PKTS,
+    watch_s: float = WATCH_S,
+    ack_s: float = DEFAULT.ack_s,
+    count_s: float | None = DEFAULT.count_s,
 ) -> Handover:
-    """Measures a run; `largest` is the advertised window, `air_s` the delay of the air."""
-    start, received = command(results), transfer(results, air_s)
-    attached = float(phases(results, "link-up")[-1])
-    until = attached + received.smoothed(attached)
+    """Measures a run.
+
+    `largest` is the advertised window in segments, `ack_s` the delay of an ACK, `count_s` the time from attachment to
+    the end of fig. 12's count; `None`: the smoothed round trip at attachment.
+    """
+    start, received = command(results), transfer(results, ack_s)
+    attached = attachment(results)
+    until = attached + (received.smoothed(attached) if count_s is None else count_s)
     watched = (received.times >= start) & (received.times < start + watch_s)
     drops = results.columns("drops")
     lost = drops.where("flow", REF) & ~drops.where("reason", "duplicate")
@@ -347,10 +367,14 @@ class Active:
 
 @reads(**_HANDOVER | {"drops": "time_ns flow place reason", "links": "link offered_pkts"})
 def active(
-    results: Results, largest: int = WINDOW_PKTS, watch_s: float = WATCH_S, air_s: float = AIR_S
+    results: Results,
+    largest: int = WINDOW_PKTS,
+    watch_s: float = WATCH_S,
+    ack_s: float = DEFAULT.ack_s,
+    count_s: float | None = DEFAULT.count_s,
 ) -> Active:
     """Measures a run, as `handover`."""
-    return Active(handover(results, largest, watch_s, air_s), drops(results))
+    return Active(handover(results, largest, watch_s, ack_s, count_s), drops(results))
 
 
 @kept
@@ -383,5 +407,5 @@ def trace(results: Results) -> Trace:
         times=received.times,
         round_trips=received.round_trips,
         command_s=command(results),
-        attached_s=float(phases(results, "link-up")[-1]),
+        attached_s=attachment(results),
     )

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 def groups(found: Evidence) -> dict[str, list[Handover]]:
-    """The sets of runs of the standard procedure with drop-tail, by mobiles in the source and target cells."""
-    forwarding = {f"1 + {n}": found.forwarding["standard", n] for n in TARGETS}
-    return forwarding | {"4 + 3": [run.handover for run in found.active["standard", "droptail"]]}
+    """The runs of the standard procedure with cwnd_MAX of table II, by mobiles in the source and target cells."""
+    return {f"1 + {n}": found.forwarding["standard", n] for n in TARGETS}
 
 
 def frequencies(runs: Sequence[Handover]) -> dict[Case, float]:
@@ -98,4 +97,12 @@ def normalised(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
     found: dict[Case, list[float]] = {case: [] for case in model.CASES}
     for moved, stayed in zip(anatomy.peaks[window, True], anatomy.peaks[window, False], strict=True):
         found[moved.congestion.outcome].append(moved.interval.delivered / stayed.interval.delivered)
+    return found
+
+
+def after_command(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
+    """Data in the round trips that a handover in mid-interval has left over those without a handover, by case."""
+    found: dict[Case, list[float]] = {case: [] for case in model.CASES}
+    for moved, stayed in zip(anatomy.peaks[window, True], anatomy.peaks[window, False], strict=True):
+        found[moved.congestion.outcome].append(moved.interval.rounds / stayed.interval.rounds)
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import claims, evidence
 from roamlab.papers.lte.experiments import DEFAULT, Reading
-from roamlab.papers.spaces import MIN_RTO, PROFILE, Space
+from roamlab.papers.spaces import PROFILE, Space
 from roamlab.statistics.space import Axis, Value
 
 if TYPE_CHECKING:
@@ -17,30 +17,76 @@ if TYPE_CHECKING:
     from roamlab.statistics.claims import Claim
 
 AXES = (
-    MIN_RTO,
     Axis(
-        "air_ms",
-        "air",
-        (Value("5 ms", 5), Value("20 ms", 20), Value("40 ms", 40), Value("44 ms", 44)),
-        'no delay is printed; a "typical RTT" of "around 100 ms" has 5 ms with the queue full, 44 ms with it empty',
+        "min_rto",
+        "RTO floor",
+        (Value("200 ms", "200 ms"), Value("100 ms", "100 ms", 0.5), Value("1 s", "1 s")),
+        'section VI.A: "set correctly according to the specifications RFC2988", which has 1 s; figs. 9 and 10 show '
+        "spurious timeouts within a fraction of that; ns-2 has 200 ms since October 2004",
+    ),
+    Axis(
+        "source_mbps",
+        "air at the source",
+        (
+            Value("5 Mbit/s a mobile", 5),
+            Value("4 Mbit/s a mobile", 4),
+            Value("6 Mbit/s a mobile", 6),
+            Value("shared", None, 0.5),
+        ),
+        'section V.A.2: "the typical RTT, namely the time needed to the SeNodeB to emptying its buffer"; section '
+        'VI.B.1: "around 100 ms"; a window of 44 takes 106 ms at 5 Mbit/s',
+    ),
+    Axis(
+        "cross",
+        "cross traffic to the source",
+        (Value("1 flow", 1), Value("2 flows", 2), Value("none", 0, 0.5)),
+        'section VI.A: "the cross traffic on the core-network router is assumed FTP"; no number is printed, and table '
+        "II attaches one mobile to the source",
     ),
     Axis(
         "radio",
         "air link",
         (Value("24 Mbit/s", "24 Mbit/s"), Value("12 Mbit/s", "12 Mbit/s")),
-        "the rate of a cell is not printed",
+        'the rate of a cell is not printed; section I: "comparable to or even larger than wired links"',
+    ),
+    Axis(
+        "air_ms",
+        "air",
+        (Value("5 ms", 5), Value("1 ms", 1), Value("10 ms", 10)),
+        "table I prints the latency of wired links alone",
+    ),
+    Axis(
+        "server_ms",
+        "server link",
+        (Value("2 ms", 2), Value("35 ms", 35, 0.5)),
+        'table I: "latency of wired links 2 ms"; 35 ms makes the round trip of an empty network "around 100 ms"',
+    ),
+    Axis(
+        "detach",
+        "detach time",
+        (
+            Value("includes random access", "in all"),
+            Value("before random access", "before random access", 0.5),
+        ),
+        'section VI.A: "the detach time is the interval time of the hard handover"',
     ),
     Axis(
         "window_aqm",
         "window with AQM",
-        (Value("44", 44), Value("20", 20, 0.5), Value("200", 200), Value("1000", 1000)),
-        "table II prints 44, table III none; ns-2's default is 20",
+        (Value("1000", 1000), Value("200", 200), Value("44", 44, 0.5)),
+        "table III prints none; table II's 44 gives drop rates of 0.3 to 0.8 %, where table IV prints 2.1 to 3.9 %",
     ),
     Axis(
-        "red_unit",
-        "RED in",
-        (Value("packets", "packets"), Value("bytes", "bytes")),
-        "table III prints 20 and 65 without a unit",
+        "window_others",
+        "window of the others",
+        (Value("44", 44), Value("1000", 1000, 0.5)),
+        "table II prints cwnd_MAX without saying whose",
+    ),
+    Axis(
+        "queue_weight",
+        "RED's weight",
+        (Value("automatic", -1.0), Value("0.002", 0.002)),
+        "table III prints none; ns-2 derives it from the link since October 2004, as the cited page recommends",
     ),
     Axis(
         "scheduler",
@@ -53,6 +99,24 @@ AXES = (
         "forwarding after a prediction",
         (Value("what is left", "lossless"), Value("nothing", "none")),
         "section V.A.2 avoids forwarding and does not say what becomes of what is left",
+    ),
+    Axis(
+        "lead_ms",
+        "predicted ahead by",
+        (Value("130 ms", 130), Value("60 ms", 60, 0.25), Value("200 ms", 200, 0.25)),
+        "table II prints 130 ms for the forwarding study, table III none",
+    ),
+    Axis(
+        "end_markers",
+        "end markers",
+        (Value("1", 1), Value("3", 3, 0.5)),
+        'section III.B: "one or more"',
+    ),
+    Axis(
+        "fig12_rtt",
+        "round trip of fig. 12",
+        (Value("100 ms for all", "typical"), Value("each run's own", "own")),
+        'fig. 12 counts "until one RTT after"; the "typical RTT" is "around 100 ms"',
     ),
     PROFILE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from roamlab.papers.mblue.experiments import (
     HANDOFF_S,
     QUEUES,
     READINGS,
-    RETURNS_S,
+    SPAN_S,
     VISITS_S,
     Reading,
 )
@@ -22,7 +23,7 @@ from roamlab.papers.records import reads, total
 from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from roamlab.papers.mblue.measures import OneHandoff, Outage, ThreeHandoffs
     from roamlab.papers.runs import Batch
@@ -88,7 +89,8 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, _burst)["wide"]
-    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, _three_handoffs), wide)
+    watch = partial(_three_handoffs, returns=experiments.returns(reading))
+    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, watch), wide)
 
 
 @reads(releases="time_ns forwarded")
@@ -109,18 +111,18 @@ def _one_handoff(results: Results) -> OneHandoff:
 
 @reads(
     deliveries="time_ns flow fresh",
-    drops="time_ns place",
+    drops="time_ns place flow",
     flows="flow delivered_pkts delivered_bytes",
     queue="time_ns queue packets average probability forwarded",
     tcp="time_ns flow event",
 )
-def _three_handoffs(results: Results) -> ThreeHandoffs:
-    return measures.three_handoffs(results, VISITS_S, RETURNS_S, 40.0)
+def _three_handoffs(results: Results, returns: Sequence[float]) -> ThreeHandoffs:
+    return measures.three_handoffs(results, VISITS_S, returns, SPAN_S)
 
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one, which the verdicts rest on."""
-    return min(runs, 30)
+    return min(runs, 20)
 
 
 def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:

@@ -60,6 +60,16 @@ class Reading:
     """What MBLUE does with a marked packet at a full queue, which the paper excludes."""
     idle_mode: str = "event-and-arrival"
     """B3: when BLUE and MBLUE lower P_m for an empty buffer."""
+    freeze_time: str = "1 ms"
+    """The least time between two changes of P_m: table III prints 1 ms, section III.B asks for round trips."""
+    max_p: float = 0.02
+    """RED's P_max. Table II prints 0.02; ns-2 takes 0.1 unless its `linterm_` is set to 50."""
+    gentle: bool = False
+    """Whether RED's drop probability rises from P_max to 1 between TH_max and twice TH_max, or jumps to 1."""
+    stay: float = 0.5
+    """A10: how long a visit of figs. 13 to 15 lasts, as a share of the time from one visit to the next."""
+    both: bool = False
+    """Whether the old base station has the queue that is compared too, or a drop-tail of 120 packets."""
     red_wait: bool = True
     """Whether RED spaces its drops as ns-2 does; the paper of 1993 does otherwise."""
     profile: str = "ns2-2009"
@@ -72,8 +82,10 @@ class Reading:
         blue = "any drop" if self.blue_random else "overflow only"
         return (
             f"residents {self.rtt}; T_B {self.beacon}; RTO floor {self.min_rto}; BLUE updates on {blue}; "
-            f"marked packet at a full queue: {self.forwarded_at_full}; empty by {self.idle_mode}; RED's wait "
-            f"{'on' if self.red_wait else 'off'}; TCP of {self.profile}; flows begin in "
+            f"marked packet at a full queue: {self.forwarded_at_full}; empty by {self.idle_mode}; freeze time "
+            f"{self.freeze_time}; RED {'' if self.gentle else 'not '}gentle, wait {'on' if self.red_wait else 'off'}, "
+            f"P_max {self.max_p:g}; compared queue in {'both cells' if self.both else 'the new cell'}; visits last "
+            f"{self.stay:g} of the time between them; TCP of {self.profile}; flows begin in "
             f"{'0.2 to 0.3 s' if self.early else '0.5 to 1.5 s'}"
         )
 
@@ -84,8 +96,11 @@ READINGS: dict[str, Reading] = {
     "residents 88/90/92 ms": Reading(rtt="88/90/92 ms"),
     "T_B uniform": Reading(beacon="uniform"),
     "RTO floor 1 s": Reading(min_rto="1 s"),
-    "BLUE updates on any drop": Reading(blue_random=True),
-    "marked packet pushes out": Reading(forwarded_at_full="push-out"),
+    "freeze time 10 ms": Reading(freeze_time="10 ms"),
+    "freeze time 90 ms": Reading(freeze_time="90 ms"),
+    "RED gentle": Reading(gentle=True),
+    "P_max 0.1": Reading(max_p=0.1),
+    "compared queue in both cells": Reading(both=True),
     "empty at any time": Reading(idle_mode="continuous"),
     "empty at any time, RTO floor 1 s": Reading(idle_mode="continuous", min_rto="1 s"),
 }
@@ -93,10 +108,14 @@ READINGS: dict[str, Reading] = {
 HANDOFF_S = 10.0
 """Figs. 11 and 12: the moving host enters the congested cell."""
 
-VISITS_S = tuple(40.0 * part / 7 for part in (1, 3, 5))
+SPAN_S = 40.0
+VISITS_S = tuple(SPAN_S * part / 7 for part in (1, 3, 5))
 """Figs. 13 to 15: three visits in 40 s, as the other paper of the authors spaces them (reading A10)."""
 
-RETURNS_S = tuple(40.0 * part / 7 for part in (2, 4, 6))
+
+def returns(reading: Reading = DEFAULT) -> tuple[float, ...]:
+    """When the host leaves the congested cell again, in s."""
+    return tuple(at + reading.stay * 2 * SPAN_S / 7 for at in VISITS_S)
 
 
 @cache
@@ -108,14 +127,20 @@ def model() -> Scenario:
 def _queue(name: str, reading: Reading) -> dict[str, Any]:
     queue = dict(QUEUES[name])
     if name in ("blue", "mblue"):
-        queue["idle_mode"] = reading.idle_mode
+        queue |= {"idle_mode": reading.idle_mode, "freeze_time": reading.freeze_time}
     if name == "red":
-        queue["wait"] = reading.red_wait
+        queue |= {"wait": reading.red_wait, "gentle": reading.gentle, "max_p": reading.max_p}
     if name == "blue":
         queue["update_on_random_drop"] = reading.blue_random
     if name == "mblue":
         queue["forwarded_at_full"] = reading.forwarded_at_full
     return queue
+
+
+def _queues(name: str, reading: Reading) -> dict[str, Any]:
+    """The compared queue, in the new cell or in both."""
+    cells = ("bs1", "bs2") if reading.both else ("bs2",)
+    return {f"cells.{cell}.queue": _queue(name, reading) for cell in cells}
 
 
 def _read(scenario: Scenario, reading: Reading) -> Scenario:
@@ -138,7 +163,7 @@ def _named(scenario: Scenario, name: str) -> Scenario:
 @cache
 def one_handoff(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Figs. 11 and 12: one handoff at 10 s, watched until 14 s."""
-    changes = {"run.duration": "14 s", "cells.bs2.queue": _queue(queue, reading)}
+    changes = {"run.duration": "14 s", **_queues(queue, reading)}
     return _named(_read(model(), reading).set_all(changes), f"one handoff, {queue}")
 
 
@@ -152,12 +177,12 @@ def wide_buffer(reading: Reading = DEFAULT) -> Scenario:
 @cache
 def three_handoffs(queue: str, reading: Reading = DEFAULT) -> Scenario:
     """Figs. 13 to 15: three handoffs into the congested cell within 40 s."""
-    moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *RETURNS_S)])
+    moves = sorted([(at, "bs2") for at in VISITS_S] + [(at, "bs1") for at in (0.0, *returns(reading))])
     visits = [{"cell": cell, "at": f"{round(at * 1e9)} ns"} for at, cell in moves]
     changes = {
-        "run.duration": "40 s",
-        "cells.bs2.queue": _queue(queue, reading),
+        "run.duration": f"{SPAN_S:g} s",
         "hosts.mh.visits": visits,
+        **_queues(queue, reading),
     }
     return _named(_read(model(), reading).set_all(changes), f"three handoffs, {queue}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.papers.keeping import kept
-from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, THRESHOLD_PKTS, WINDOW_PKTS
+from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, RESIDENTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
 from roamlab.records import metrics
@@ -30,13 +30,12 @@ T_H_S = 0.182
 FULL_RTT_S = 0.088 + 120 * 512 * 8 / 2e6
 """A round trip of 88 ms and a queue of 120 packets: within it, a flow learns of a loss."""
 
-SYNC_S = T_H_S + FULL_RTT_S
-"""Flows that cut their windows this soon after a handoff cut them because of it: one round trip, with the queue
-full, after the last packet forwarded on the old path has left."""
+CUT_S = 1.0
+"""Flows that cut their windows this soon after a handoff count as synchronised by it. RED drops until some 0.5 s after
+it, and a flow learns of a drop within `FULL_RTT_S`."""
 
 AFTERMATH_S = 3.0
-"""How long after a handoff the windows are correlated."""
-
+"""How long after a handoff, and before it, flows that back off together are looked for."""
 
 CURVE_S = np.arange(9.5, 13.001, 0.05)
 """Where fig. 12 is sampled."""
@@ -50,10 +49,13 @@ def received(results: Results, flow: str, start: float, end: float) -> int:
     return count(arrivals(results, flow), start, end)
 
 
-def drops_after(results: Results, handoff: float, span: float = 1.0) -> int:
-    """Packets lost at the new base station within `span` s after a handoff."""
+def drops_after(results: Results, handoff: float, flow: str | None = None) -> int:
+    """Packets, all or those of `flow`, lost at the new base station within 1 s after a handoff."""
     drops = results.columns("drops")
-    return count(seconds(drops, chosen=drops.where("place", AIR)), handoff, handoff + span)
+    chosen = drops.where("place", AIR)
+    if flow is not None:
+        chosen &= drops.where("flow", flow)
+    return count(seconds(drops, chosen=chosen), handoff, handoff + 1.0)
 
 
 def overflows_after(results: Results, handoff: float) -> int:
@@ -84,8 +86,8 @@ def burst(results: Results, handoff: float) -> int:
 
 
 def cutting_flows(results: Results, handoff: float) -> int:
-    """Flows that cut their window within `SYNC_S` after a handoff."""
-    return metrics.cutting_flows(results, handoff, handoff + SYNC_S)
+    """Flows that cut their window within `CUT_S` after a handoff."""
+    return metrics.cutting_flows(results, handoff, handoff + CUT_S)
 
 
 def window_correlation(results: Results, handoff: float) -> float:
@@ -95,10 +97,10 @@ def window_correlation(results: Results, handoff: float) -> float:
     )
 
 
-def backing_off_together(results: Results, handoff: float) -> int:
-    """The most flows that cut their windows within one full round trip of each other, in the `AFTERMATH_S`."""
-    share = metrics.synchronisation(results, FLOWS, FULL_RTT_S, handoff, handoff + AFTERMATH_S)
-    return round(share * len(FLOWS))
+def backing_off_together(results: Results, flows: Sequence[str], start: float) -> int:
+    """The most of `flows` that cut within one full round trip of each other, in the `AFTERMATH_S` from `start` on."""
+    share = metrics.synchronisation(results, flows, FULL_RTT_S, start, start + AFTERMATH_S)
+    return round(share * len(flows))
 
 
 @kept
@@ -117,6 +119,8 @@ class OneHandoff:
     cutting: int
     together: int
     """The most flows that cut their windows within one round trip of each other, in the `AFTERMATH_S`."""
+    together_calm: int
+    """The same of the residents in the `AFTERMATH_S` before the handoff."""
     correlation: float
     peak_average: float
     peak_probability: float
@@ -143,7 +147,8 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
         drops=drops_after(results, handoff),
         forwarded_drops=forwarded_drops(results, handoff),
         cutting=cutting_flows(results, handoff),
-        together=backing_off_together(results, handoff),
+        together=backing_off_together(results, FLOWS, handoff),
+        together_calm=backing_off_together(results, RESIDENTS, handoff - AFTERMATH_S),
         correlation=window_correlation(results, handoff),
         peak_average=float(after.average.max(initial=0.0)),
         peak_probability=float(after.probability.max(initial=0.0)),
@@ -161,14 +166,21 @@ class ThreeHandoffs:
     """A run of figs. 13 to 15. Tuples have one entry for each handoff."""
 
     goodput_bps: float
-    drops: tuple[int, ...]
-    cutting: tuple[int, ...]
-    above_threshold: float
-    lowest_probability: tuple[float, ...]
-    raised_below_threshold: int
-    probability_before: tuple[float, ...]
+    """Of the moving host."""
     residents_bps: float
     """Goodput of the residents together."""
+    lost_moving: int
+    """Packets of the moving host lost at the new base station within 1 s of a handoff."""
+    lost_residents: int
+    drops: tuple[int, ...]
+    cutting: tuple[int, ...]
+    calm_queue: float
+    """Mean queue between handoffs, from 1 s after a move to the next move."""
+    deviation: float
+    """Standard deviation of the queue over time, from the first handoff on."""
+    fall: tuple[float, ...]
+    """How far P_m falls within 1 s: its value just before the handoff minus the lowest after it."""
+    probability_before: tuple[float, ...]
     throughput_bps: tuple[float, ...]
     """The moving host's throughput in each `WINDOW_S`."""
 
@@ -180,24 +192,26 @@ def three_handoffs(
     trace = queue_trace(results, AIR)
     calm = [(start + 1.0, stop) for start, stop in zip(visits, returns, strict=True)]
     calm += [(start + 1.0, stop) for start, stop in zip(returns, [*visits[1:], end], strict=True)]
-    raised = np.diff(trace.probability, prepend=0.0) > 0.0
-    waiting_before = np.concatenate([[0.0], trace.packets[:-1]])
     moving = total(results, "moving", "delivered_bytes")
     residents = float(results.columns("flows")["delivered_bytes"].sum()) - moving
     segment_bits = moving / max(1, total(results, "moving", "delivered_pkts")) * 8
     edges = np.arange(0.0, end + WINDOW_S / 2, WINDOW_S)
     windows = np.diff(np.searchsorted(arrivals(results, "moving"), edges))
+    lost = [drops_after(results, at) for at in visits]
+    lost_moving = sum(drops_after(results, at, flow="moving") for at in visits)
+    before = [float(trace.within(0.0, at).probability[-1]) for at in visits]
+    lowest = [float(trace.within(at + T_LOSS_S, at + 1.0).probability.min(initial=1.0)) for at in visits]
     return ThreeHandoffs(
         goodput_bps=moving * 8 / end,
-        drops=tuple(drops_after(results, at) for at in visits),
-        cutting=tuple(cutting_flows(results, at) for at in visits),
-        above_threshold=trace.share_at_or_above(THRESHOLD_PKTS, calm),
-        lowest_probability=tuple(
-            float(trace.within(at + 0.063, at + 1.0).probability.min(initial=1.0)) for at in visits
-        ),
-        raised_below_threshold=int(np.count_nonzero(raised & (waiting_before < THRESHOLD_PKTS))),
-        probability_before=tuple(float(trace.within(0.0, at).probability[-1]) for at in visits),
         residents_bps=residents * 8 / end,
+        lost_moving=lost_moving,
+        lost_residents=sum(lost) - lost_moving,
+        drops=tuple(lost),
+        cutting=tuple(cutting_flows(results, at) for at in visits),
+        calm_queue=trace.spread(calm)[0],
+        deviation=trace.spread([(visits[0], end)])[1],
+        fall=tuple(at - after for at, after in zip(before, lowest, strict=True)),
+        probability_before=tuple(before),
         throughput_bps=tuple(windows * segment_bits / WINDOW_S),
     )
 

@@ -55,6 +55,36 @@ AXES = (
         "B3: the paper does not say when the buffer counts as empty",
     ),
     Axis(
+        "freeze_time",
+        "freeze time",
+        (Value("1 ms", "1 ms"), Value("10 ms", "10 ms"), Value("90 ms", "90 ms")),
+        'table III prints 1 ms; section III.B: "basically based on RTT periods"',
+    ),
+    Axis(
+        "max_p",
+        "P_max",
+        (Value("0.02", 0.02), Value("0.1", 0.1, 0.5)),
+        "table II prints 0.02; without `linterm_` ns-2 takes 0.1",
+    ),
+    Axis(
+        "gentle",
+        "RED gentle",
+        (Value("no", False), Value("yes", True)),
+        "section III.A drops every arrival above TH_max; ns-2's default is gentle since April 2001",
+    ),
+    Axis(
+        "stay",
+        "a visit lasts",
+        (Value("half", 0.5), Value("a quarter", 0.25), Value("three quarters", 0.75)),
+        "A10: as a share of the time between two visits; the paper does not say",
+    ),
+    Axis(
+        "both",
+        "compared queue in",
+        (Value("the new cell", False), Value("both cells", True, 0.5)),
+        "section IV.B tests the queues at the new base station; the old one's is not said",
+    ),
+    Axis(
         "early",
         "flows begin in",
         (Value("0.5 to 1.5 s", False), Value("0.2 to 0.3 s", True)),

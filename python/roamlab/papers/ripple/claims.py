@@ -412,6 +412,7 @@ def blocks(named: dict[Case, list[Run]]) -> Claim:
             )
             for protocol in NAMED
         ),
+        kind="inventory",
         reading="a variant is a table of a scenario; it runs if data comes after the twentieth handover",
         why="What differs between the variants are values of the same fields; a host that stayed cut off after a "
         "handover would show in the time of its last data.",

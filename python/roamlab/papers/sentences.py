@@ -1,0 +1,146 @@
+"""What a paper's text says of each choice: the sentence, our value, and whether the text fixes it.
+
+A paper's package has it as data, `sentences.toml`: a list `sentence`, each with
+
+* `quote`, a short quotation of the paper's own words, and `where` it is; both empty if the paper says nothing;
+* `field`, a field of the paper's reading, or `setup`, the path of a key in the example's scenario, such as
+  "flows.0.transport.window"; a number in a path counts list entries from 0;
+* `value`, ours: the default of the field, or the value in the scenario;
+* `text`: "fixed" if the sentence gives the value, "excludes" if it rules out others, "open" if it leaves the choice;
+* `excludes`, with "excludes" alone: the values that the sentence rules out;
+* `rule`, with "excludes" and "open": how our value was chosen, without regard to what a claim needs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+from roamlab.base.errors import BadInput
+from roamlab.showing.page import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roamlab.statistics.space import Axis
+
+DATA = "sentences.toml"
+HEADINGS = ("the paper", "where", "ours", "value", "the text")
+_KEYS = {"quote", "where", "field", "setup", "value", "text", "excludes", "rule"}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the paper, and our value."""
+
+    quote: str
+    where: str
+    field: str
+    """The field of the reading that the sentence is about; empty if it is about the set-up."""
+    setup: str
+    """The path in the example's scenario; empty if it is about a field."""
+    value: Any
+    text: Literal["fixed", "excludes", "open"]
+    excludes: tuple[Any, ...]
+    rule: str
+
+    @property
+    def status(self) -> str:
+        """What the text does with the value, for people."""
+        if self.text == "fixed":
+            return "fixed"
+        ruled_out = f": {', '.join(map(told, self.excludes))}" if self.excludes else ""
+        return f"{self.text}{ruled_out}; {self.rule}"
+
+    @property
+    def source(self) -> str:
+        """The quotation with its place."""
+        return f'"{self.quote}" ({self.where})' if self.quote else "the paper says nothing"
+
+
+def of_paper(paper: str) -> list[Sentence]:
+    """The sentences of a paper; empty if its package has no such data. Raises `BadInput` if an entry is wrong."""
+    data = files("roamlab.papers") / paper / DATA
+    return read(data.read_text(encoding="utf-8"), f"{paper}/{DATA}") if data.is_file() else []
+
+
+def read(text: str, name: str) -> list[Sentence]:
+    """The entries of such data. Raises `BadInput` with `name`, the entry and the key if one is wrong."""
+    entries = tomllib.loads(text).get("sentence", [])
+    return [_entry(entry, f"{name}: sentence {at}") for at, entry in enumerate(entries, start=1)]
+
+
+def _entry(entry: Mapping[str, Any], place: str) -> Sentence:
+    def refuse(key: str, expected: str) -> BadInput:
+        return BadInput(
+            f"{place}: `{key}`",
+            f"{entry.get(key)!r} cannot be used",
+            expected=expected,
+            remedy="see the head of papers/sentences.py",
+        )
+
+    if unknown := sorted(entry.keys() - _KEYS):
+        raise refuse(unknown[0], f"one of {', '.join(sorted(_KEYS))}")
+    if ("field" in entry) == ("setup" in entry):
+        raise refuse("field", "either `field` or `setup`")
+    if "value" not in entry:
+        raise refuse("value", "our value")
+    text = entry.get("text")
+    if text not in ("fixed", "excludes", "open"):
+        raise refuse("text", '"fixed", "excludes" or "open"')
+    if bool(entry.get("excludes")) != (text == "excludes"):
+        raise refuse("excludes", 'values that the text rules out, with text = "excludes" alone')
+    if bool(entry.get("rule")) == (text == "fixed"):
+        raise refuse("rule", 'how the value was chosen, unless text = "fixed"')
+    if bool(entry.get("quote")) != bool(entry.get("where")) or (text != "open" and not entry.get("quote")):
+        raise refuse("quote", 'the paper\'s words and `where` they are; both empty only with text = "open"')
+    return Sentence(
+        entry.get("quote", ""),
+        entry.get("where", ""),
+        entry.get("field", ""),
+        entry.get("setup", ""),
+        entry["value"],
+        text,
+        tuple(entry.get("excludes", ())),
+        entry.get("rule", ""),
+    )
+
+
+def plain(value: Any) -> Any:
+    """A value as TOML has it: tuples are lists."""
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def told(value: Any) -> str:
+    """A value for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(told, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def says(of: Sequence[Sentence], axis: Axis) -> str:
+    """What the paper says of an axis; the axis' own source where no sentence is about its field."""
+    about = [each for each in of if each.field == axis.field]
+    return "; ".join(f"{each.source}: {each.status}" for each in about) or axis.source
+
+
+def excluded(of: Sequence[Sentence], axis: Axis, at: int) -> bool:
+    """The text rules out the value at this position: by name, or because it fixes another."""
+    value = plain(axis.values[at].value)
+    return any(
+        value in [plain(other) for other in each.excludes]
+        or (each.text == "fixed" and value != plain(each.value))
+        for each in of
+        if each.field == axis.field
+    )
+
+
+def table(of: Sequence[Sentence]) -> Table:
+    """The sentences beside our values."""
+    rows = [
+        (each.quote or "nothing", each.where, each.field or each.setup, told(each.value), each.status)
+        for each in of
+    ]
+    return Table("What the text says of each choice", HEADINGS, rows)
