@@ -51,7 +51,7 @@ def test_holms_values_are_ordered_and_at_most_1() -> None:
 
 def test_bad_samples_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one trial"):
-        stats.proportion(0, 0)
+        stats.share_interval(0, 0)
     for bad in ([], [math.inf], [1.0, math.nan]):
         with pytest.raises(ValueError, match="at least one finite value"):
             stats.student(bad)
