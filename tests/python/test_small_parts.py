@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,9 +20,6 @@ from roamlab.statistics.stopping import Until
 from roamlab.sweeps import design, threshold
 from roamlab.traces import compare_traces, open_trace, schedule, text
 from roamlab.traces.event import Event
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAMPLE = [1.0, 2.0, 4.0, 5.0]
 """Mean 3, standard deviation √(10/3)."""
@@ -222,8 +219,10 @@ def test_a_path_that_is_none_is_bad_input(tmp_path: Path) -> None:
         (tmp_path / "file" / "below").read_text()
     assert bad_path(caught.value) is not None
     (tmp_path / "empty").touch()
-    with pytest.raises(BadInput, match="the file is empty\n"):
-        read_text(tmp_path / "empty", "text")
+    # Files of `/proc` say that they have 0 bytes.
+    for path in (tmp_path / "empty", Path("/proc/self/status")):
+        with pytest.raises(BadInput, match="the file is empty\n"):
+            read_text(path, "text")
 
 
 def test_an_open_draft_is_not_swept(tmp_path: Path) -> None:
