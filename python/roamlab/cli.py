@@ -13,14 +13,16 @@ import sys
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
 from roamlab.base.screen import accept_any_text, console, say, shown
 
 if TYPE_CHECKING:
+    from roamlab.papers import Session
     from roamlab.scenarios.scenario import Scenario
+    from roamlab.showing.report import Report
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -92,7 +94,17 @@ def cli() -> None:
     help="Instead, search the space of what the paper leaves open: where does each claim come out?",
 )
 @click.option(
+    "--fit",
+    is_flag=True,
+    help="Instead, search for the one setting for all claims under which most results hold.",
+)
+@click.option(
     "--settings", type=click.IntRange(10), help="How many settings of the space to try.  [default: 200]"
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(2),
+    help="Instead, decide the claims in so many disjoint blocks of runs: which verdicts turn?",
 )
 @_JSON
 def reproduce(
@@ -102,9 +114,11 @@ def reproduce(
     runs: int | None,
     threads: int | None,
     settings: int | None,
+    blocks: int | None,
     *,
     thorough: bool,
     explore: bool,
+    fit: bool,
     as_json: bool,
 ) -> None:
     """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again.
@@ -122,9 +136,9 @@ def reproduce(
     from roamlab.statistics import claims
 
     if paper == "all":
-        if explore or settings is not None:
+        if option := _only_one_paper(explore, fit, settings, blocks):
             raise BadInput(
-                "--explore",
+                option,
                 "one paper is searched at a time",
                 expected="with it a paper's name",
                 remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
@@ -138,44 +152,85 @@ def reproduce(
             expected=f"one of: all, {', '.join(papers.names())}",
             remedy="`roamlab list` shows what can be named",
         )
-    if (explore and (runs is not None or thorough)) or (settings is not None and not explore):
-        raise BadInput(
-            "--explore",
-            "it goes with --settings, and with neither --runs nor --thorough",
-            expected="a search with its number of settings, or a reproduction with its number of runs",
-            remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
-        )
-    source = papers.paper(paper)
-    out = out or Path("out") / (f"{paper}-explored" if explore else paper)
+    mode = _mode(paper, (explore, fit, blocks), settings, apart=thorough or (runs is not None and not blocks))
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
     refuse_foreign(out, store)
+    runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:
         session = papers.Session(
-            draft / "figures", draft / "tables", store, runs or source.RUNS, threads or processors(), thorough
+            draft / "figures", draft / "tables", store, runs, threads or processors(), thorough
         )
-        if explore:
-            from roamlab.papers import exploring
-
-            found, data = exploring.report(papers.space(paper), session, settings or exploring.SETTINGS)
-            (draft / "explored.json").write_text(robustness.text(data), encoding="utf-8")
-            robustness.keep(paper, data, store)
-        else:
+        if mode == "claims":
             found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
+        else:
+            found, data, told = _searched(paper, mode, session, settings, blocks)
+            (draft / f"{mode}.json").write_text(robustness.text(data), encoding="utf-8")
+            if mode == "explored":
+                robustness.keep(paper, data, store)
         report.write(found, draft / "report.html")
     page = shown(out / "report.html")
     if as_json:
-        name = "explored" if explore else "claims"
-        written = (out / f"{name}.json").read_text(encoding="utf-8")
-        _print_json({"report": page, name: json.loads(written)})
+        written = (out / f"{mode}.json").read_text(encoding="utf-8")
+        _print_json({"report": page, mode: json.loads(written)})
         return
-    if explore:
-        say("\n".join(f"{name}: {each['robustness']}" for name, each in data["claims"].items()))
-    else:
+    if mode == "claims":
         console().print(*claims.terminal_tables(found.claims))
         say(claims.remarks(found.claims, found.robustness))
         say(f"{claims.tally(found.claims)}.")
         say(found.searched)
+    else:
+        say(told)
     say(f"report: {page}")
+
+
+def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
+    """The option that needs the name of one paper, if one is given."""
+    if fit or blocks is not None:
+        return "--fit" if fit else "--blocks"
+    return "--explore" if explore or settings is not None else ""
+
+
+def _mode(
+    paper: str, given: tuple[bool, bool, int | None], settings: int | None, *, apart: bool
+) -> Literal["claims", "explored", "fit", "blocks"]:
+    """What is asked for. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
+    from roamlab.base.errors import BadInput
+
+    explore, fit, _ = given
+    asked = [
+        option for option, is_given in zip(("--explore", "--fit", "--blocks"), given, strict=True) if is_given
+    ]
+    if len(asked) > 1 or (asked and apart) or (settings is not None and not (explore or fit)):
+        raise BadInput(
+            asked[0] if asked else "--settings",
+            "these options do not go together",
+            expected="one of --explore, --fit and --blocks, without --thorough; --settings with the first two; --runs "
+            "with --blocks, or without any of them",
+            remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
+        )
+    if not asked:
+        return "claims"
+    return "explored" if explore else "fit" if fit else "blocks"
+
+
+def _searched(
+    paper: str, mode: str, session: Session, settings: int | None, blocks: int | None
+) -> tuple[Report, dict[str, Any], str]:
+    """The page of a search, its data, and the same for the terminal."""
+    from roamlab import papers
+    from roamlab.papers import blocks as in_blocks
+    from roamlab.papers import exploring, fitting
+
+    space, settings = papers.space(paper), settings or exploring.SETTINGS
+    if mode == "explored":
+        found, data = exploring.report(space, session, settings)
+        return found, data, "\n".join(f"{name}: {of['robustness']}" for name, of in data["claims"].items())
+    if mode == "fit":
+        found, data = fitting.report(space, session, settings)
+        return found, data, fitting.told(data)
+    found, data = in_blocks.report(space, session, blocks or in_blocks.BLOCKS)
+    return found, data, in_blocks.told(data)
 
 
 def _reproduce_all(

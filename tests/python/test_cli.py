@@ -269,7 +269,7 @@ def test_reproduce_writes_report_and_claims(roamlab: Roamlab, engine: pytest.Mon
 
     def reproduce(session: Session) -> Report:
         sessions.append(session)
-        measure = Measure("difference", stats.student([-1.0, -2.0, -1.5]), "pkt", greater())
+        measure = Measure("difference", stats.student([-1.0, -2.0, -1.5, -1.6, -1.4]), "pkt", greater())
         claim = Claim("moby.fig1", "it swims", (measure,), "literal", "it sank")
         return Report("Moby", "Melville, 1851", "It sank.", [claim], [], [], [], [], [])
 
@@ -328,10 +328,18 @@ def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--explore", "--runs", "3"), ("--explore", "--thorough"), ("--settings", "20")]
+    "arguments",
+    [
+        ("--explore", "--runs", "3"),
+        ("--fit", "--explore"),
+        ("--fit", "--blocks", "3"),
+        ("--blocks", "3", "--settings", "20"),
+        ("--explore", "--thorough"),
+        ("--settings", "20"),
+    ],
 )
 def test_options_that_do_not_go_together(roamlab: Roamlab, arguments: tuple[str, ...]) -> None:
     found = roamlab("reproduce", "mblue", *arguments)
     assert found.code == 2
-    assert "it goes with --settings" in found.err
+    assert "these options do not go together" in found.err
     assert "--explore --settings 200" in found.err

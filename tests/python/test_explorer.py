@@ -19,11 +19,13 @@ from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
 from roamlab.base.errors import BadInput
 from roamlab.causes import explain as explaining
+from roamlab.causes.removal import recorded
 from roamlab.explorer import packing
 from roamlab.explorer import page as explorer
 from roamlab.explorer.packing import TABLES
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario, load
+from roamlab.studies import scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +260,42 @@ def test_a_click_on_a_packet_shows_its_way(browser: Browser, stalled: Results, f
             assert f"moving, segment {number}: packet" in words
             for part in expected:
                 assert part in words, words
+
+
+def test_the_window_is_what_the_sender_may_use(browser: Browser, stalled: Results, file: Path) -> None:
+    """Cwnd grows beyond the receiver's 64 segments; the threshold that a sender begins with is none."""
+    assert stalled.columns("tcp")["cwnd"].max() > 64
+    lane = "explorer.columns[0].lanes[2]"
+    with shown(browser, file) as page:
+        _ready(page)
+        assert page.evaluate(f"{lane}.lines[0][3].extent(0, {lane}.lines[0][3].length)[1]") == 64
+        assert "window that the sender may use" in page.evaluate(f"{lane}.name")
+    free = _made(**{"flows.moving.transport.variant": "newreno", "run.profile": "rfc", "run.duration": "3 s"})
+    made = file.parent / "free.html"
+    made.write_text(explorer.html([free]), encoding="utf-8")
+    with shown(browser, made) as page:
+        _ready(page)
+        assert page.evaluate(f"{lane}.at(2e9)").endswith("ssthresh none yet")
+        assert page.evaluate(f"{lane}.range(explorer.columns[0].x)[1]") <= 128
+
+
+def test_a_copy_that_was_discarded_is_no_loss(browser: Browser, tmp_path: Path) -> None:
+    """The layer 2 of X2 discards what the host has got already. No data of the download is lost."""
+    (scheme,) = (each for each in scenarios.schemes() if each.name == "X2, standard path switch")
+    results = run(recorded(scenarios.scenario(scheme, "download")), 1)
+    drops = results.columns("drops")
+    spare = drops.where("flow", "download") & drops.where("reason", "duplicate")
+    made = tmp_path / "copies.html"
+    made.write_text(explorer.html([results]), encoding="utf-8")
+    with shown(browser, made) as page:
+        _ready(page)
+        counts = page.evaluate(
+            """Object.fromEntries(explorer.columns[0].lanes[1].marks
+               .filter(([, colour]) => colour === "lost" || colour === "quiet")
+               .map(([shape, , series]) => [shape, series.length]))"""
+        )
+    assert counts == {"cross": 0, "bar": int(spare.sum())}
+    assert counts["bar"] > 0
 
 
 def test_a_click_on_a_message_tells_of_it(browser: Browser, stalled: Results, file: Path) -> None:

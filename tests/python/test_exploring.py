@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from roamlab import papers
+from roamlab.papers import blocks, fitting
 from roamlab.papers.exploring import report
 from roamlab.papers.records import reads
 from roamlab.papers.robustness import Known, keep
+from roamlab.papers.runs import Batch, draws
 from roamlab.papers.spaces import Space
 from roamlab.scenarios.scenario import Scenario
+from roamlab.showing.report import write
 from roamlab.statistics.claims import Claim, Measure, at_most, greater
 from roamlab.statistics.space import Axis, Value
-from roamlab.statistics.stats import largest, student
+from roamlab.statistics.stats import exact, largest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from roamlab.papers.runs import Batch
     from roamlab.records.results import Results
 
 
@@ -163,6 +165,117 @@ def test_an_interrupted_search_goes_on_and_ends_alike(
         )
         _, again = report(SPACE, resumed, 12)
     assert again == whole
+
+
+def _ask_two(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    losses = batch.each({"only": (_scenario(reading), runs)}, lost)["only"]
+
+    def decide() -> list[Claim]:
+        values = [float(each) for each in losses]
+        return [
+            *_decide(losses),
+            Claim("planted.many", "", (Measure("lost", student(values), "pkt", greater(1e6)),), "", ""),
+        ]
+
+    return decide
+
+
+def test_a_fit_reports_one_setting_on_fresh_runs(tmp_path: Path) -> None:
+    page, data = fitting.report(replace(SPACE, ask=_ask_two), _session(tmp_path), 12)
+    assert (data["holds"], data["results"]) == ({"fit": 1, "default": 0}, 2)
+    assert data["claims"]["planted.loss"]["verdict"] == "holds"
+    assert data["claims"]["planted.loss"]["default"] == "contradicted"
+    chosen = {axis["axis"]: axis["fit"] for axis in data["axes"]}
+    assert (chosen["queue"], chosen["window"]) == ("8", "16")
+    assert {axis["text"] for axis in data["axes"]} == {"planted"}
+    assert page.headline.startswith("1 of 2 results hold under one setting, queue 8")
+    assert page.headline.endswith("on 6 fresh runs; under the default 0 of 2.")
+    # The other claim holds nowhere, and is nearest where most is lost.
+    (name,) = data["nowhere"]
+    assert name == "planted.many"
+    near = data["nowhere"][name]
+    assert near["setting"]["queue"] == "8"
+    assert 0.99e6 < near["distance"] < 1e6
+    assert near["unit"] == "pkt"
+    assert "pkt or" in near["line"]
+    told = fitting.told(data)
+    assert f"planted.many: holds nowhere; nearest: {near['line']}" in told
+    assert "queue: 8, default 40" in told
+    write(page, tmp_path / "report.html")
+    assert near["line"] in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
+        "axes.csv",
+        "claims.csv",
+        "nowhere.csv",
+    }
+
+
+def _ask_even(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
+    """A verdict that is the same in every block, and one of the first run's number alone."""
+    losses = batch.each({"only": (_scenario(reading), runs)}, lost)["only"]
+
+    def decide() -> list[Claim]:
+        turning = exact(1.0 if runs[0] % 10 else -1.0)
+        return [
+            *_decide(losses),
+            Claim("planted.turns", "", (Measure("sign", turning, "1", greater()),), "", ""),
+        ]
+
+    return decide
+
+
+def test_a_verdict_that_turns_with_the_block_is_found(tmp_path: Path) -> None:
+    session = replace(_session(tmp_path), runs=5)
+    page, data = blocks.report(replace(SPACE, ask=_ask_even), session, 20)
+    assert data["claims"]["planted.loss"] == {
+        "verdict": "contradicted",
+        "same": 20,
+        "verdicts": {"contradicted": 20},
+    }
+    assert data["claims"]["planted.turns"]["verdicts"] == {"contradicted": 10, "holds": 10}
+    assert blocks.unsteady(data) == ["planted.turns"]
+    assert page.headline == "1 of 2 verdicts are the same in at least 95% of 20 blocks of 5 runs."
+    almost = {"blocks": 20, "claims": {"of 19": {"same": 19}, "of 18": {"same": 18}}}
+    assert blocks.unsteady(almost) == ["of 18"]
+
+
+WITHOUT_BLOCKS = {"bcmp", "ipf", "lte", "mblue", "ripple"}
+"""Papers that ship no record of `--blocks 20` yet."""
+
+
+def test_verdicts_do_not_turn_when_other_blocks_of_runs_are_used() -> None:
+    """Each paper's record has 20 blocks of its default size, each verdict the same in at least 19."""
+    records = {name: found for name in papers.names() if (found := blocks.record(name)) is not None}
+    assert set(papers.names()) - set(records) == WITHOUT_BLOCKS
+    for name, found in records.items():
+        assert (found["blocks"], found["runs"]) == (blocks.BLOCKS, papers.paper(name).RUNS)
+        assert blocks.unsteady(found) == [], name
+
+
+def test_what_a_run_draws_outside_the_engine_is_its_own(tmp_path: Path) -> None:
+    """Run n has the scenario that is given for it, and equal draws for an equal name."""
+    first = draws("planted", 3).integers(1 << 30, size=4).tolist()
+    assert first == draws("planted", 3).integers(1 << 30, size=4).tolist()
+    for other in (draws("planted", 4), draws("other", 3)):
+        assert first != other.integers(1 << 30, size=4).tolist()
+    batch = Batch()
+    found = batch.each(
+        {
+            "drawn": (lambda run: _scenario(Reading(limit_pkts=8 if run % 2 else 40)), range(4)),
+            "8": (_scenario(Reading(limit_pkts=8)), range(4)),
+            "40": (_scenario(Reading(limit_pkts=40)), range(4)),
+        },
+        lost,
+    )
+    batch.make(tmp_path, threads=1)
+    assert found["drawn"] == [found["40"][0], found["8"][1], found["40"][2], found["8"][3]]
+    assert found["8"] != found["40"]
+
+
+@pytest.mark.parametrize("changes", [{"runs": 4}, {"confirm": 2}])
+def test_a_space_with_too_few_runs_for_a_verdict_is_refused(changes: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"Planted: . runs are too few, a verdict needs 5"):
+        replace(SPACE, **changes)
 
 
 @pytest.mark.parametrize("name", papers.names())

@@ -45,13 +45,38 @@ def test_a_run_without_flows_has_a_page(tmp_path: Path) -> None:
 
 def test_a_stall_is_the_headline_and_told_with_its_causes(tmp_path: Path) -> None:
     found = _shown(_handover(**{"mobility.buffer.limit": "8 pkt"}), tmp_path)
-    said = re.search(r"moving received nothing new for ([\d.]+) s, ([\d.]+) to ([\d.]+) s\.", found.text)
+    said = re.search(r"moving received nothing new for ([\d.]+) s, ([\d.]+) to ([\d.]+) s", found.text)
     assert said is not None
     length, start, end = map(float, said.groups())
     assert abs(end - start - length) < 0.002
     assert 10.0 < start < end < 12.0
     assert found.parts.count("article.card undecided") == 1
     assert "suspected first: buffer too small" in found.text
+
+
+def test_the_headline_says_how_long_the_rate_was_low(tmp_path: Path) -> None:
+    """One segment in a round trip ends a stall, and the file goes on at a sixth of its rate for 1.5 s."""
+    gap = {"kind": "hard", "gap": "150 ms"}
+    found = _shown(_handover(**{"mobility.buffer.limit": "4 pkt", "radio": gap}), tmp_path)
+    said = re.search(r"nothing new for ([\d.]+) s.*moving was slow for ([\d.]+) s, ([\d.]+) to", found.text)
+    assert said is not None
+    stall, slow, start = map(float, said.groups())
+    assert (stall < 0.3, slow > 1.3) == (True, True)
+    assert abs(start - 10.0) < 0.02
+
+
+def test_a_page_says_whether_a_picture_stood_still_and_how_a_call_sounded(tmp_path: Path) -> None:
+    scenario = load(ROOT / "examples/applications.toml").set("run.duration", "20 s")
+    down = [{"at": "8 s", "up": False}, {"at": "14 s", "up": True}]
+    found = _shown(scenario.set("links.0.changes", down).set("flows.tv.app.buffer", "6 s"), tmp_path)
+    assert re.search(r"the picture of \w+ stood still for [\d.]+ s\.", found.text)
+    assert re.search(
+        r"tv dash the film began [\d.]+ s after it was asked for; the picture stood still once", found.text
+    )
+    assert re.search(
+        r"film video the picture stood still once, for [\d.]+ s in all: 8\.\d+ to 14", found.text
+    )
+    assert re.search(r"call voip MOS \d\.\d\d \(R \d+\); [\d.]+% lost or late", found.text)
 
 
 def test_many_flows_and_handovers_are_shown_in_part_and_listed_whole(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from roamlab import _roamlab, papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import printed, reproducing, robustness
 from roamlab.papers.keeping import code
+from roamlab.showing import report
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Report
 from roamlab.statistics import stats
@@ -61,6 +62,28 @@ def test_a_verdict_that_fewer_runs_did_not_give_is_told_as_theirs() -> None:
     assert known.line(replace(claim, measures=(_GOOD,))) == known.lines["mblue.claim"]
     assert known.line(claim) == f"with 4 runs {known.lines['mblue.claim']}"
     assert known.line(replace(claim, id="mblue.other")) is None
+
+
+def test_a_contradicted_card_has_the_nearest_setting_and_what_the_paper_says(tmp_path: Path) -> None:
+    near = {"line": "queue 8, 2 pkt or 3 half-widths outside the claimed range", "setting": {"queue": "8"}}
+    data = _data(
+        "mblue", "contradicted under the default; holds in none", says={"queue": '"a queue" (p. 1): open; 40'}
+    )
+    data["claims"]["mblue.claim"]["nearest"] = near
+    known = robustness.Known.of(data)
+    bad = replace(_CLAIM, id="mblue.claim", measures=(_BAD,))
+    assert known.beside(bad) == {
+        "nearest setting": near["line"],
+        "the paper on it": 'queue: "a queue" (p. 1): open; 40',
+    }
+    assert known.beside(replace(bad, measures=(_GOOD,))) == {}
+    assert known.beside(replace(bad, id="mblue.other")) == {}
+    old = robustness.Known.of(_data("mblue", "contradicted under the default"))
+    assert old.beside(bad) == {"nearest setting": "not on record"}
+    page = tmp_path / "report.html"
+    report.write(replace(_REPORT, claims=[bad], nearest={bad.id: known.beside(bad)}), page)
+    for said in (near["line"], "the paper on it", "&quot;a queue&quot; (p. 1)"):
+        assert said in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("paper", papers.names())
@@ -182,12 +205,12 @@ def test_no_claim_of_the_papers_is_missing() -> None:
     """Each paper's own test says that its reproduction gives just these."""
     found = [claim for paper in PAPERS for claim in _claims_of(paper)]
     assert set(PAPERS) == set(papers.names())
-    assert len(found) == len(set(found)) == 55
+    assert len(found) == len(set(found)) == 56
     assert {paper: len(_claims_of(paper)) for paper in PAPERS} == {
         "mblue": 11,
         "ipf": 13,
         "lte": 10,
-        "ripple": 12,
+        "ripple": 13,
         "bcmp": 9,
     }
     data = os.environ.get("ROAMLAB_DATA")
@@ -203,7 +226,7 @@ def _listed(data: Path) -> str:
 
 
 def test_records_shipped_are_what_searches_write() -> None:
-    """Of 200 settings, with a line and a map for each claim of the paper."""
+    """Of 200 settings, with a line and a map for each claim of the paper. A paper may have no record."""
     for path in Path(papers.__path__[0]).glob(f"*/{robustness.RECORD}"):
         known = robustness.Known.of(json.loads(path.read_text(encoding="utf-8")))
         assert known.settings == 200

@@ -23,7 +23,7 @@ AXES = [
 
 def _outcome(margin: float) -> Outcome:
     verdict = "holds" if margin >= 1 else "contradicted" if margin <= -1 else "undecided"
-    return Outcome(verdict, margin, f"{margin:g}")  # type: ignore[arg-type]
+    return Outcome(verdict, margin, f"{margin:g}", distance=max(0.0, -margin), unit="pkt")  # type: ignore[arg-type]
 
 
 def _explore(margin: Callable[[Setting], float], budget: int = 150) -> space.Robustness:
@@ -31,6 +31,10 @@ def _explore(margin: Callable[[Setting], float], budget: int = 150) -> space.Rob
         return [{"claim": _outcome(margin(setting))} for setting in settings]
 
     return space.explore(AXES, evaluate, budget).claims["claim"]
+
+
+FRESH = ("holds", 6)
+NAMES = ", ".join(axis.what for axis in AXES)
 
 
 def _in(setting: Setting, corner: dict[int, int]) -> bool:
@@ -57,17 +61,21 @@ def test_a_small_corner_is_found_by_its_slope(corner: dict[int, int]) -> None:
     found = _explore(margin)
     assert found.turning is not None
     assert {at: value for at, value in enumerate(found.turning) if value} == corner
-    assert found.line(AXES) == (
+    assert found.line(AXES, FRESH) == (
         "contradicted under the default; holds under "
         + " + ".join(f"axis {at} {'abc'[value]}" for at, value in corner.items())
-        + f"; {found.turned} of 150 settings"
+        + f" (holds on 6 fresh runs); {found.turned} of 150 settings"
     )
 
 
 def test_a_claim_that_is_true_nowhere_is_reported_as_such() -> None:
     found = _explore(lambda setting: -2.0 + 0.05 * sum(setting))
     assert found.turning is None
-    assert found.line(AXES) == "contradicted under the default; holds in none of 150 settings"
+    nearest = " + ".join(f"{axis.what} c" for axis in AXES)
+    assert found.line(AXES, None) == (
+        f"contradicted under the default; holds in none of the 150 settings tried of {NAMES}; nearest: {nearest}, "
+        "1.1 pkt or 1.1 half-widths outside the claimed range"
+    )
     assert (found.shares["holds"].effect, found.shares["contradicted"].effect) == (0.0, 1.0)
     assert found.shares["holds"].high < 0.1
 
@@ -75,8 +83,29 @@ def test_a_claim_that_is_true_nowhere_is_reported_as_such() -> None:
 def test_a_claim_that_breaks_is_reported_with_what_breaks_it() -> None:
     found = _explore(lambda setting: -2.0 if _in(setting, {4: 1, 7: 1}) else 2.0)
     assert (
-        found.line(AXES)
-        == "holds under the default; contradicted under axis 4 b + axis 7 b; 19 of 150 settings"
+        found.line(AXES, ("contradicted", 6))
+        == "holds under the default; contradicted under axis 4 b + axis 7 b (contradicted on 6 fresh runs); 19 of 150 "
+        "settings"
+    )
+
+
+def test_a_turn_that_fresh_runs_do_not_confirm_is_told_as_such() -> None:
+    found = _explore(lambda setting: 2.0 if _in(setting, {2: 1}) else -2.0)
+    begin = (
+        f"contradicted under the default; holds in {found.turned} of 150 settings, not confirmed: axis 2 b"
+    )
+    assert found.line(AXES, ("undecided", 6)) == f"{begin} (undecided on 6 fresh runs)"
+    assert found.line(AXES, None) == f"{begin} (no fresh runs)"
+
+
+def test_a_distance_is_told_in_the_unit_and_in_half_widths() -> None:
+    assert (
+        Outcome("contradicted", -3.0, "", 0.25, "1").far == "0.25 or 3 half-widths outside the claimed range"
+    )
+    assert Outcome("contradicted", -np.inf, "", 4.0, "pkt").far == "4 pkt outside the claimed range"
+    assert (
+        Outcome("undecided", 0.5, "", 0.0, "pkt").far
+        == "within the claimed range, which the interval crosses"
     )
 
 
@@ -108,8 +137,8 @@ def test_what_leans_is_looked_at_closely() -> None:
 
     found = space.explore(AXES, evaluate, 100).claims["claim"]
     assert (
-        found.line(AXES)
-        == "contradicted under the default; holds under axis 1 c + axis 2 c; 7 of 100 settings"
+        found.line(AXES, FRESH)
+        == "contradicted under the default; holds under axis 1 c + axis 2 c (holds on 6 fresh runs); 7 of 100 settings"
     )
     assert looked
     assert all(each[1] == each[2] == 2 for each in looked)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import subprocess
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +16,19 @@ import pytest
 import planted
 from conftest import COMMAND, ROOT
 from hand_made import FakeResults, ns
-from roamlab.causes.explain import explain, lines, trials
+from roamlab.causes.explain import explain, lines
 from roamlab.causes.removal import recorded, removals
 from roamlab.causes.stalls import Stall, stalls
 from roamlab.causes.suspects import Suspect
+from roamlab.causes.trials import by_gain, trials
+from roamlab.records.slow import slow_periods, slow_s
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from roamlab.records.results import Results
 
 
 def _record(
@@ -99,6 +106,155 @@ def test_a_reader_who_thinks_stalls_nothing_and_a_dead_link_does(connections: st
     assert ns(5)[0] <= found.start_ns < ns(12)[0] < found.end_ns, (
         "from the first request that could not arrive"
     )
+
+
+def _steps(*rates: tuple[float, float]) -> FakeResults:
+    """A file of 12 s: deliveries of 1000 B at so many a second from each time on; one-way delay 50 ms."""
+    times: list[float] = []
+    for (start, rate), (end, _) in pairwise([*rates, (12.0, 0.0)]):
+        times += [start + (each + 1) / rate for each in range(round((end - start) * rate))]
+    outline = SimpleNamespace(duration_ns=12_000_000_000, recorded={"deliveries", "packets"})
+    parameters = {"flows": [{"name": "f", "app": {"kind": "ftp"}}]}
+    return FakeResults(
+        SimpleNamespace(outline=outline, parameters=parameters),
+        flows=pl.DataFrame({"flow": ["f"], "kind": ["tcp"], "completed_ns": [-1]}),
+        deliveries=pl.DataFrame(
+            {
+                "time_ns": ns(*times),
+                "flow": ["f"] * len(times),
+                "sent_ns": ns(*(time - 0.05 for time in times)),
+                "fresh": [True] * len(times),
+                "bytes": [1000] * len(times),
+            }
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ([(0.0, 100.0), (5.0, 20.0), (7.0, 100.0)], [(5.0, 7.0)]),
+        ([(0.0, 100.0), (5.0, 60.0), (7.0, 100.0)], []),
+        ([(0.0, 100.0), (5.0, 20.0), (7.0, 60.0)], [(5.0, 7.1)]),
+        ([(0.0, 100.0), (10.0, 20.0)], [(10.0, 12.0)]),
+        ([(0.0, 100.0), (5.0, 20.0), (5.1, 100.0)], []),
+        ([(0.0, 2.0), (5.0, 0.5), (7.0, 2.0)], []),
+    ],
+    ids=[
+        "a fifth",
+        "more than half",
+        "back at 60 %",
+        "to the end",
+        "shorter than a limit",
+        "too few packets",
+    ],
+)
+def test_a_slow_period_is_below_half_of_the_rate_before(
+    rates: list[tuple[float, float]], expected: list[tuple[float, float]]
+) -> None:
+    found = slow_periods(_steps(*rates), "f")  # type: ignore[arg-type]
+    times = [time / 1e9 for each in found for time in (each.start_ns, each.end_ns)]
+    assert times == pytest.approx([time for each in expected for time in each], abs=0.1)
+    assert slow_s(_steps(*rates), "f") == pytest.approx(sum(end - start for start, end in expected), abs=0.15)  # type: ignore[arg-type]
+    if expected:
+        assert (found[0].before_bps, found[0].rate_bps) == pytest.approx((800_000, 160_000), rel=0.15)
+        assert found[-1].cut_off == (expected[-1][1] == 12.0)
+
+
+def test_datagrams_are_slow_against_what_is_sent() -> None:
+    """50 a second, of which every fourth arrives from 5 to 7 s; from 9 to 10 s none is sent, which is not slow."""
+    sent = [at / 50 for at in range(600) if not 450 <= at < 500]
+    came = [(at, time) for at, time in enumerate(sent) if not 5.0 <= time < 7.0 or at % 4 == 0]
+    outline = SimpleNamespace(duration_ns=12_000_000_000, recorded={"deliveries", "packets"})
+    flow = {"flow": ["f"], "kind": ["udp"], "completed_ns": [-1]}
+    found = FakeResults(
+        SimpleNamespace(outline=outline, parameters={"flows": []}),
+        flows=pl.DataFrame(flow),
+        deliveries=pl.DataFrame(
+            {
+                "time_ns": ns(*(time + 0.05 for _, time in came)),
+                "flow": ["f"] * len(came),
+                "sent_ns": ns(*(time for _, time in came)),
+                "fresh": [True] * len(came),
+                "bytes": [200] * len(came),
+            }
+        ),
+        packets=pl.DataFrame(
+            {
+                "time_ns": ns(*sent),
+                "event": ["send"] * len(sent),
+                "flow": ["f"] * len(sent),
+                "kind": ["datagram"] * len(sent),
+                "wire_bytes": [200] * len(sent),
+            }
+        ),
+    )
+    (slow,) = slow_periods(found, "f")  # type: ignore[arg-type]
+    assert (slow.start_ns / 1e9, slow.end_ns / 1e9) == pytest.approx((5.05, 7.05), abs=0.1)
+    assert (slow.before_bps, slow.rate_bps) == pytest.approx((80_000, 20_000), rel=0.1)
+
+
+def test_other_applications_have_no_slow_periods() -> None:
+    """Of web pages and adaptive video the sender is idle at times: their own metrics say what is noticed."""
+    results = run(recorded(load(ROOT / "examples/applications.toml")).set("run.duration", "6 s"), 1)
+    assert all(math.isnan(slow_s(results, flow)) for flow in ("pages", "tv"))
+    assert slow_s(results, "call") == 0.0
+
+
+def test_a_rerun_says_what_it_gains_and_what_a_user_can_change() -> None:
+    """A buffer of 4 packets and a gap of 150 ms, which no setting changes: with room for all, the rate is soon back."""
+    gap = {"kind": "hard", "gap": "150 ms"}
+    changes = {"run.duration": "14 s", "mobility.buffer.limit": "4 pkt", "radio": gap}
+    results = run(recorded(load(ROOT / "examples/handover.toml").set_all(changes)), 1)
+    told = explain(results, "moving", check=True)
+    for each in told:
+        assert each.slow is not None
+        assert each.slow.length_ns > 1.4e9
+        assert each.named == "buffer too small"
+        assert each.trials is not None
+        kinds = [trial.kind for trial in by_gain(each.trials)]
+        assert kinds[0] == "buffer too small"
+        assert "handover" in kinds, "all suspects are tried"
+        best = by_gain(each.trials)[0]
+        assert best.what == "mobility.buffer.limit 62 pkt instead of 4 pkt"
+        assert best.gain_slow_s > 1.0
+        assert best.gain_goodput_bps > 1e5
+        assert best.left.back_s is not None
+        assert best.left.back_s < 10.5
+        (given,) = (trial for trial in each.trials if trial.kind == "handover")
+        assert given.given
+    shown = "\n".join(lines(told))
+    assert "remedy: mobility.buffer.limit 62 pkt instead of 4 pkt" in shown
+    assert re.search(r"rate back at 10\.\d+ s, goodput \+\d+", shown)
+    assert re.search(r"without a gap: .*no setting changes this", shown)
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A file over a recorded link that stands still from 4 to 6 s, and a schedule with a gap of 0.4 s at 8 s."""
+    folder = tmp_path_factory.mktemp("drive")
+    steady = "".join(f"{time}\n" for time in (*range(1, 4000), *range(6000, 20_000)))
+    for name in ("cell.down", "cell.up"):
+        (folder / name).write_text(steady, encoding="ascii")
+    moves = "time_s,host,from,to,gap_s\n8,car,north,south,0.4\n"
+    (folder / "moves.csv").write_text(moves, encoding="ascii")
+    text = (ROOT / "examples/imported/drive.toml").read_text(encoding="utf-8")
+    (folder / "drive.toml").write_text(text, encoding="utf-8")
+    return run(recorded(load(folder / "drive.toml")), 1)
+
+
+def test_a_recorded_link_and_a_scheduled_gap_are_causes(drive: Results) -> None:
+    told = explain(drive, "download", check=True)
+    outage, gap = sorted(
+        (each for each in told if not each.stall.is_slow), key=lambda each: each.stall.start_ns
+    )[:2]
+    assert ns(3.9)[0] < outage.stall.start_ns < ns(4.1)[0]
+    assert (outage.suspects[0].kind, outage.named) == ("link outage", "link outage")
+    what = [trial.what for trial in outage.trials or []]
+    assert "a constant 10799939 bit/s at north/air instead of the recording" in what
+    assert ns(8.0)[0] <= gap.stall.start_ns < ns(8.1)[0]
+    assert gap.named == "handover"
+    assert any(trial.what == "changes of cells without a gap" and trial.gone for trial in gap.trials or [])
 
 
 def test_planted_causes_are_named_and_confirmed() -> None:

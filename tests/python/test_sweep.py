@@ -203,6 +203,24 @@ def test_means_have_intervals(scenario: Scenario, tmp_path: Path, noisy: list[tu
     assert row["high"] - 100.0 == pytest.approx(7.4524, abs=1e-3)
 
 
+def test_no_interval_reaches_what_a_metric_cannot_be(
+    scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
+) -> None:
+    """Student's interval of 0, 0 and 0.9 is -0.99 to 1.59, that of the differences as wide."""
+    runs = sweep(scenario, KINDS, replications=3, metrics=METRICS[1:], store=tmp_path)
+    values = [0.0, 0.0, 0.9, 0.9, 0.0, 0.0]
+    made = replace(
+        runs, kept=runs.kept.with_columns(metric=pl.lit("flows.moving.loss_ratio"), value=pl.Series(values))
+    )
+    assert [(row["low"], row["high"]) for row in made.means().rows(named=True)] == [(0.0, 1.0), (0.0, 1.0)]
+    (row,) = made.compare(baseline="red").rows(named=True)
+    assert (row["low"], row["high"]) == (-1.0, 1.0)
+    timeouts = made.kept.with_columns(metric=pl.lit("flows.moving.timeouts"))
+    mean = replace(runs, kept=timeouts).means().row(0, named=True)
+    assert (mean["low"], mean["mean"]) == (0.0, pytest.approx(0.3))
+    assert mean["high"] == pytest.approx(0.3 + 4.3027 * 0.3, abs=1e-3)
+
+
 def test_stopping_asks_for_what_the_pilot_says(
     scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
 ) -> None:

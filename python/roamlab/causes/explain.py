@@ -190,9 +190,10 @@ def _sentences(
 
 
 def _named(suspect: Suspect) -> str:
-    subject = " ".join(filter(None, (suspect.name, f"at {suspect.place}" if suspect.place else "")))
+    subject = f"{suspect.kind}: {suspect.name}" if suspect.name else suspect.kind
+    place = f" at {suspect.place}" if suspect.place else ""
     about = f" of {suspect.host}" if suspect.host else ""
-    return f"{suspect.kind}: {subject}{about}, {_s(suspect.time_ns)} s".replace(": ,", ",")
+    return f"{subject}{place}{about}, {_s(suspect.time_ns)} s"
 
 
 def _step(step: dict[str, Any]) -> str:

@@ -227,15 +227,11 @@ def _without_outage(
     suspect: Suspect, _stall: Stall, _results: Results, scenario: Scenario
 ) -> Iterator[tuple[str, Tables]]:
     """A constant rate in the place of the recording: the mean of the recording that is met."""
-    data = scenario.tables
-    found, place = _link(scenario, suspect.place), suspect.place
-    listed = data.get("cells", {})
-    air = next((cell for cell in (place.partition("/")[0], place.rpartition("->")[2]) if cell in listed), "")
-    table = data["links"][found[0]] if found else listed.get(air)
-    if table is None or not isinstance(table["rate"], dict):
+    data, place = scenario.tables, suspect.place
+    table, forward = _fields_of(scenario, data, place) or ({}, True)
+    files = table.get("rate")
+    if not isinstance(files, dict):
         return
-    forward = found[1] if found else "/" in place
-    files = table["rate"]
     mean = _mean_rate(scenario, files["trace"] if forward or "reverse" not in files else files["reverse"])
     if mean:
         table["rate"] = mean

@@ -32,7 +32,15 @@ RANKS = {
     "handover": 6,
 }
 """What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move."""
-GIVEN = ("link change", "link outage", "message lost", "message late", "packet lost", "handover")
+GIVEN = (
+    "link change",
+    "link outage",
+    "message lost",
+    "message late",
+    "packet lost",
+    "random loss",
+    "handover",
+)
 """Kinds that no setting of the network changes: a rerun without them shows a cause, and is no remedy."""
 _LOSSES = {
     "queue-overflow": "queue full",

@@ -40,6 +40,7 @@ const SHAPES = {
   diamond: { path: "M0-4.5L4.5 0L0 4.5L-4.5 0z" },
   triangle: { path: "M0-5L4.5 3.5h-9z" },
   cross: { path: "M-4.5-4.5L4.5 4.5M-4.5 4.5L4.5-4.5", open: true },
+  bar: { path: "M0-4.5v9", open: true },
   ring: { path: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", open: true },
   dash: { path: "M-3 0h6", open: true },
   line: { path: "M-9 0h18", open: true },

@@ -2,7 +2,7 @@
 
 const LEFT = 52;
 const RIGHT = 8;
-const NAMES = ["ink", "quiet", "line", "line2", "link", "warn", "ack", "sent", "again", "forwarded", "lost", "stall", "cell1", "cell2"];
+const NAMES = ["ink", "quiet", "line", "line2", "link", "warn", "ack", "sent", "again", "forwarded", "lost", "stall", "slow", "cell1", "cell2"];
 
 class Explorer {
   constructor(runs) {
@@ -197,7 +197,7 @@ function isInWindow(element) {
 function stallStop(run, stall) {
   const { flow, since_ns: begin, end_ns: end } = stall;
   const words = `${flow}, from ${seconds(stall.start_ns, 3)} s${stall.suspect ? `: ${stall.suspect}` : ""}`;
-  return { run, kind: "stall", flow, begin, end, lead: `Stall ${stall.length_s.toFixed(2)} s`, words, detail: stallDetail(stall) };
+  return { run, kind: "stall", flow, begin, end, lead: `${capital(stall.word)} ${stall.length_s.toFixed(2)} s`, words, detail: stallDetail(stall) };
 }
 
 /** The entries of further cells of a run's hosts. */

@@ -59,13 +59,18 @@ class Lane {
     pen.restore();
   }
 
-  /** The stalls of this lane's flow, and of all flows where a lane belongs to none. */
+  /** The slow periods and stalls of this lane's flow, and of all flows where a lane belongs to none. */
   bands(x, theme) {
-    this.pen.fillStyle = theme.stall;
-    for (const stall of this.run.stalls) {
-      if (this.flow !== null && stall.flow !== this.flow) continue;
-      const from = Math.max(x.left, x.pixel(stall.start_ns));
-      const to = Math.min(x.left + x.width, x.pixel(stall.end_ns));
+    this.band(this.run.slow, x, theme.slow);
+    this.band(this.run.stalls.filter((stall) => stall.word === "stall"), x, theme.stall);
+  }
+
+  band(spans, x, colour) {
+    this.pen.fillStyle = colour;
+    for (const span of spans) {
+      if (this.flow !== null && span.flow !== this.flow) continue;
+      const from = Math.max(x.left, x.pixel(span.start_ns));
+      const to = Math.min(x.left + x.width, x.pixel(span.end_ns));
       if (to > from) this.pen.fillRect(from, 0, Math.max(1, to - from), this.height);
     }
   }
@@ -167,11 +172,13 @@ class SequenceLane extends Lane {
         ["diamond", "forwarded", "arrives, was forwarded"],
         ["dash", "ack", "acknowledged"],
         ["cross", "lost", "lost"],
+        ["bar", "quiet", "discarded: there in another copy"],
         ["cross", "ack", "acknowledgement lost"],
         ["ring", "again", "marked (CE)"],
         ["stall", "stall", "stall"],
+        ["stall", "slow", "slow period"],
       ],
-      about: `${run.stalls.filter((stall) => stall.flow === flow).length} stalls`,
+      about: `${run.stalls.filter((stall) => stall.flow === flow).length} stalls and slow periods`,
     });
     const { packets, deliveries } = run.tables;
     const [event, kind, of, again] = ["event", "kind", "flow", "retransmission"].map((name) => packets.column(name));
@@ -180,6 +187,7 @@ class SequenceLane extends Lane {
     const pick = (test) => run.series("packets", "number", (row) => of[row] === mine && test(row));
     const [to, serial] = [deliveries.column("flow"), deliveries.column("serial")];
     const own = deliveries.code("flow", flow);
+    const discarded = (row) => run.discarded.has(packets.column("serial")[row]);
     const arrive = (was) => (row) => to[row] === own && run.forwarded.has(serial[row]) === was;
     this.marks = [
       ["square", "sent", pick((row) => event[row] === send && kind[row] !== ack && !again[row]), packets],
@@ -188,8 +196,9 @@ class SequenceLane extends Lane {
       ["diamond", "forwarded", run.series("deliveries", "seq", arrive(true)), deliveries],
       ["triangle", "again", pick((row) => event[row] === send && kind[row] !== ack && again[row]), packets],
       ["ring", "again", pick((row) => event[row] === mark), packets],
-      ["cross", "lost", pick((row) => event[row] === drop && kind[row] !== ack), packets],
-      ["cross", "ack", pick((row) => event[row] === drop && kind[row] === ack), packets],
+      ["cross", "lost", pick((row) => event[row] === drop && kind[row] !== ack && !discarded(row)), packets],
+      ["bar", "quiet", pick((row) => event[row] === drop && kind[row] !== ack && discarded(row)), packets],
+      ["cross", "ack", pick((row) => event[row] === drop && kind[row] === ack && !discarded(row)), packets],
     ];
   }
 
@@ -242,7 +251,7 @@ class SequenceLane extends Lane {
 
 /** Values of one or more series as lines. */
 class LineLane extends Lane {
-  /** `lines`: `[words, colour, dash, series]`; `marks`: the same with a shape instead of the dash. */
+  /** `lines`: `[words, colour, dash, series]`, and what is said before its first value, if anything; `marks`: the same with a shape instead of the dash. */
   constructor(run, options, lines, marks = []) {
     super(run, { height: 120, ...options, key: [...lines, ...marks].map(([words, colour, shape]) => [shape, colour, words]) });
     Object.assign(this, { lines, marks });
@@ -265,9 +274,9 @@ class LineLane extends Lane {
 
   at(time) {
     return this.lines
-      .map(([words, , , series]) => [words, series.at(time)])
-      .filter(([, value]) => value !== undefined)
-      .map(([words, value]) => `${words} ${Number(value.toPrecision(5))}`)
+      .map(([words, , , series, absent]) => [words, series.at(time), absent])
+      .filter(([, value, absent]) => value !== undefined || absent)
+      .map(([words, value, absent]) => `${words} ${value === undefined ? absent : Number(value.toPrecision(5))}`)
       .join(", ");
   }
 }
@@ -275,22 +284,30 @@ class LineLane extends Lane {
 const DASHES = { line: [], dashed: [6, 4], dotted: [2, 3] };
 for (const [name, dashes] of Object.entries(DASHES)) SHAPES[name] ??= { ...SHAPES.line, dashes: dashes.join(" ") };
 
+/** A threshold of 2^31 segments and more is the one that a sender begins with: no loss has set it yet. */
+const NO_SSTHRESH = 2 ** 31;
+
 /** Congestion window and threshold of a TCP flow, and its retransmission timeout; no lane if the flow has none. */
 function tcpLanes(run, flow) {
   const { tcp } = run.tables;
   const [of, event] = [tcp.column("flow"), tcp.column("event")];
   const mine = tcp.code("flow", flow);
   const own = (row) => of[row] === mine;
-  const cwnd = run.series("tcp", "cwnd", own);
-  if (!cwnd.length) return [];
+  const usable = run.series("tcp", "cwnd", own);
+  if (!usable.length) return [];
+  // Beyond the receiver's window a congestion window grows on without effect.
+  const receivers = run.windows[flow] ?? Infinity;
+  usable.values = usable.values.map((value) => Math.min(value, receivers));
+  const thresholds = tcp.column("ssthresh");
+  const ssthresh = run.series("tcp", "ssthresh", (row) => own(row) && thresholds[row] < NO_SSTHRESH);
   const expired = tcp.code("event", "timeout");
   const rto = run.series("tcp", "rto_ns", own);
   const timeouts = run.series("tcp", "rto_ns", (row) => own(row) && event[row] === expired);
   for (const series of [rto, timeouts]) series.values = series.values.map((value) => value / 1e9);
   return [
-    new LineLane(run, { name: `${flow}: congestion window`, unit: "segment", flow }, [
-      ["cwnd", "link", "line", cwnd],
-      ["ssthresh", "warn", "dashed", run.series("tcp", "ssthresh", own)],
+    new LineLane(run, { name: `${flow}: window that the sender may use`, unit: "segment", flow }, [
+      [receivers < Infinity ? `cwnd, at most the receiver's ${receivers}` : "cwnd", "link", "line", usable],
+      ["ssthresh", "warn", "dashed", ssthresh, "none yet"],
     ]),
     new LineLane(
       run,
@@ -351,7 +368,12 @@ function visitDetail(host, visit) {
 }
 
 function stallDetail(stall) {
-  return { title: `Stall ${stall.number} of ${stall.flow}: ${stall.length_s.toFixed(3)} s`, rows: stall.sentences };
+  return { title: `${capital(stall.word)} ${stall.number} of ${stall.flow}: ${stall.length_s.toFixed(3)} s`, rows: stall.sentences };
+}
+
+/** A word with a capital letter. */
+function capital(word) {
+  return word[0].toUpperCase() + word.slice(1);
 }
 
 /** A new element at the end of another. */

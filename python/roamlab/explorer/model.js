@@ -170,6 +170,17 @@ class Run {
     return this.sentOn;
   }
 
+  /** Serial numbers of packets that were discarded although no data was lost by it. */
+  get discarded() {
+    if (!this.spare) {
+      const { drops } = this.tables;
+      const codes = NO_LOSS.map((reason) => drops.code("reason", reason));
+      const [serial, reason] = ["serial", "reason"].map((name) => drops.column(name));
+      this.spare = new Set(Array.from(drops.where((row) => codes.includes(reason[row])), (row) => serial[row]));
+    }
+    return this.spare;
+  }
+
   /** All that is known of a packet, in order of time: `{time, text}`. */
   way(serial) {
     const told = [];
@@ -195,6 +206,9 @@ class Run {
   }
 }
 
+/** Reasons in `drops` that lose no data. */
+const NO_LOSS = ["copy-released", "duplicate"];
+
 /** What rows about a packet say. */
 const TOLD = {
   packets(table, row, say) {
@@ -215,7 +229,9 @@ const TOLD = {
     say(table.column("time_ns")[row], `leaves the buffer of ${table.word("node", row)} and ${where}`);
   },
   drops(table, row, say) {
-    say(table.column("time_ns")[row], `LOST at ${table.word("place", row)}: ${table.word("reason", row)}`);
+    const reason = table.word("reason", row);
+    const what = NO_LOSS.includes(reason) ? "discarded" : "LOST";
+    say(table.column("time_ns")[row], `${what} at ${table.word("place", row)}: ${reason}`);
   },
   deliveries(table, row, say) {
     const time = table.column("time_ns")[row];

@@ -17,6 +17,8 @@ from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
 from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page
+from roamlab.records.experience import table_of
+from roamlab.scenarios.profiles import profile
 from roamlab.showing.chart import chart, visited
 from roamlab.showing.report import moment
 
@@ -73,7 +75,7 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
 <title>{escape(names)}: explorer</title><style>:root{{--font:{FONT}}}
 {_file("explorer.css")}</style></head><body><main>
 {"".join(f"<h1>{escape(words)}</h1>" if not at else f"<p><b>{escape(words)}</b></p>" for at, words in enumerate(said))}
-<p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled."}</p>
+<p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled or was slow."}</p>
 <ol id="stops" tabindex="0" aria-label="Stalls and handovers"></ol>
 <div class="bar" role="toolbar" aria-label="Time">{buttons}<output id="shown"></output></div>
 <details><summary>How to use this page</summary>
@@ -95,7 +97,10 @@ Click a packet, a message, a phase or a stall to see what is known of it.</p>
 """
 
 
-_ASK = "A stall: a flow got nothing new although its sender had some. Choose one to see what led to it."
+_ASK = (
+    "A stall: a flow got nothing new although its sender had some. A slow period: it got less than half of what it did "
+    "before. Choose one to see what led to it."
+)
 _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
 
 
@@ -135,6 +140,7 @@ def _run(
         "end_ns": span[1],
         "flows": flows,
         "shown_flows": _shown_flows(results, stalls),
+        "windows": {flow: window for flow in flows if (window := _window(results, flow)) is not None},
         "queues": queues,
         "shown_queues": queues[:SHOWN_QUEUES],
         "hosts": _hosts(results),
@@ -142,6 +148,7 @@ def _run(
         "stalls": [
             {
                 "number": each.number,
+                "word": each.word,
                 "flow": each.stall.flow,
                 "start_ns": each.stall.start_ns,
                 "end_ns": each.stall.end_ns,
@@ -153,7 +160,25 @@ def _run(
             for each in stalls
             if each.stall.start_ns < span[1] and each.stall.end_ns > span[0]
         ],
+        "slow": [
+            {"flow": slow.flow, "start_ns": slow.start_ns, "end_ns": slow.end_ns}
+            for slow in dict.fromkeys(each.slow for each in stalls if each.slow)
+        ],
     }
+
+
+def _window(results: Results, flow: str) -> int | None:
+    """The receiver's window of a TCP flow in segments; None: it has none in segments."""
+    transport = table_of(results, flow).get("transport", {})
+    if transport.get("kind") != "tcp":
+        return None
+    window = transport.get("window")
+    if window is None:
+        of_run = results.manifest.parameters["run"].get("profile", "rfc")
+        knobs = profile(transport.get("profile", of_run), transport.get("variant", "reno"))
+        window = next(f"{knob['value']} {knob['unit']}" for knob in knobs if knob["parameter"] == "window")
+    number, _, unit = str(window).partition(" ")
+    return int(number) if unit == "pkt" and number.isdecimal() else None
 
 
 def _shown_flows(results: Results, stalls: list[Explanation]) -> list[str]:

@@ -11,6 +11,7 @@ import polars as pl
 from roamlab.base.figures import label, new_figure, save
 from roamlab.base.quantities import number, scale
 from roamlab.causes import explain as explaining
+from roamlab.pages.noticed import Noticed, noticed
 from roamlab.records import metrics
 from roamlab.showing import terminal
 from roamlab.showing.chart import chart
@@ -18,13 +19,16 @@ from roamlab.showing.page import Table
 from roamlab.showing.report import Finding, Report, handover
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
     from roamlab.base.figures import SavedFigure
     from roamlab.causes.explain import Explanation
+    from roamlab.causes.stalls import Stall
     from roamlab.records.results import Results
+    from roamlab.records.slow import SlowPeriod
     from roamlab.showing.report import Handover
 
 DRAWN, QUEUES, CHARTS, TOLD = 6, 4, 8, 10
@@ -38,6 +42,7 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
     """The page of a run, with figures in `folder`, and a note if the run was made again for it, or ""."""
     results, note = explaining.with_record(results)
     stalls = explaining.explain(results)
+    felt = noticed(results)
     moves = entries(results)
     figures = [_received(results, stalls, moves, folder)]
     if results.queues.height:
@@ -59,12 +64,20 @@ def make(results: Results, folder: Path) -> tuple[Report, str]:
         headline=headline(results, stalls),
         claims=(),
         findings=[
-            Finding(f"Stall {each.number}: {each.stall.flow}", each.sentences, _around(each))
+            Finding(
+                f"{each.word.capitalize()} {each.number}: {each.stall.flow}", each.sentences, _around(each)
+            )
             for each in stalls[:TOLD]
         ],
         figures=figures,
         handovers=_handovers(results, moves, folder),
-        tables=[_flows(results), _drops(results), *([_stalls(stalls)] if stalls else []), _warnings(results)],
+        tables=[
+            *([_noticed(felt)] if felt else []),
+            _flows(results),
+            _drops(results),
+            *([_stalls(stalls)] if stalls else []),
+            _warnings(results),
+        ],
         parameters=(),
         assumptions=(),
         origin=(
@@ -92,20 +105,41 @@ def entries(results: Results) -> list[tuple[str, int, float]]:
 
 
 def headline(results: Results, stalls: list[Explanation]) -> str:
-    """A run in one sentence: who moved, and the longest stall. `stalls`: all of them, longest first."""
+    """A run in one sentence: who moved, the longest stall, the worst slow period, a picture that stood still.
+
+    `stalls`: all stalls and slow periods, longest first.
+    """
     moves = entries(results)
     hosts = {host for host, _, _ in moves}
     times = "once" if len(moves) == 1 else f"{len(moves)} times"
     who = "No host changed its cell" if not hosts else f"{_named(hosts)} changed cells {times}"
-    if not stalls:
+    still = [each for each in noticed(results) if each.still_s > 0.0]
+    worst = max(still, key=lambda each: each.still_s, default=None)
+    seen = f"; the picture of {worst.flow} stood still for {worst.still_s:.3g} s" if worst else ""
+    silent = [each.stall for each in stalls if not each.stall.is_slow]
+    if not silent:
         flows = results.flows.height
         none = {0: "there is no flow", 1: "the one flow never stalled"}
-        return f"{who}, and {none.get(flows, f'none of the {flows} flows stalled')}."
-    worst = stalls[0].stall
-    others = f", the longest of {len(stalls)} stalls" if len(stalls) > 1 else ""
+        who = f"{who}, and {none.get(flows, f'none of the {flows} flows stalled')}"
+    else:
+        first = silent[0]
+        others = f", the longest of {len(silent)} stalls" if len(silent) > 1 else ""
+        who = (
+            f"{who}; {first.flow} received nothing new for {first.length_ns / 1e9:.3g} s, "
+            f"{first.start_ns / 1e9:.3f} to {first.end_ns / 1e9:.3f} s{others}"
+        )
+    return f"{who}{_slowest(stalls)}{seen}."
+
+
+def _slowest(stalls: list[Explanation]) -> str:
+    """The slow period in which most is missing."""
+    slow = [each.slow for each in stalls if each.slow]
+    if not slow:
+        return ""
+    worst = max(slow, key=lambda each: each.length_ns * (each.before_bps - each.rate_bps))
     return (
-        f"{who}; {worst.flow} received nothing new for {worst.length_ns / 1e9:.3g} s, "
-        f"{worst.start_ns / 1e9:.3f} to {worst.end_ns / 1e9:.3f} s{others}."
+        f"; {worst.flow} was slow for {worst.length_ns / 1e9:.3g} s, {worst.start_ns / 1e9:.3f} to "
+        f"{worst.end_ns / 1e9:.3f} s, at {worst.rate_bps / 1e6:.2g} instead of {worst.before_bps / 1e6:.2g} Mbit/s"
     )
 
 
@@ -128,10 +162,17 @@ def _received(
     with new_figure() as (figure, (axes,)):
         for flow, (times, sizes) in totals.items():
             axes.step(times, sizes / 1e3, where="post", label=flow)
-        drawn = [each.stall for each in stalls if each.stall.flow in shown][:TOLD]
-        for at, stall in enumerate(drawn):
-            name = "stall" if at == 0 else "_"
-            axes.axvspan(stall.start_ns / 1e9, stall.end_ns / 1e9, color="0.85", zorder=0, label=name)
+        drawn = [each for each in stalls if each.stall.flow in shown][:TOLD]
+        slow = list(dict.fromkeys(each.slow for each in drawn if each.slow))
+        silent = [each.stall for each in drawn if not each.stall.is_slow]
+        shades: tuple[tuple[Sequence[SlowPeriod | Stall], str, str], ...] = (
+            (slow, "slow period", "0.93"),
+            (silent, "stall", "0.8"),
+        )
+        for spans, name, shade in shades:
+            for at, span in enumerate(spans):
+                said = name if at == 0 else "_"
+                axes.axvspan(span.start_ns / 1e9, span.end_ns / 1e9, color=shade, zorder=0, label=said)
         _mark(axes, moves)
         axes.set_xlim(0.0, results.manifest.outline.duration_ns / 1e9)
         axes.set_ylim(bottom=0.0)
@@ -142,7 +183,8 @@ def _received(
         rest = f" {left} more flows are in the table." if left else ""
         caption = (
             f"New data that each {'flow' if not left else f'of {len(shown)} flows'} has received. Dotted: a host "
-            f"enters a further cell. Shaded: a stall, in which a flow got nothing new though there was some.{rest}"
+            f"enters a further cell. Shaded: a stall, in which a flow got nothing new though there was some; "
+            f"lighter: a slow period, at less than half of the rate before.{rest}"
         )
         return save(figure, folder, "received", caption)
 
@@ -229,14 +271,25 @@ def _stalls(stalls: list[Explanation]) -> Table:
     rows = [
         (
             str(each.number),
+            each.word,
             each.stall.flow,
             f"{each.stall.start_ns / 1e9:.3f}",
             f"{each.stall.length_ns / 1e9:.3f}",
+            f"{each.slow.length_ns / 1e9:.3f}" if each.slow else "",
             each.named or "nothing that the record names",
         )
         for each in stalls
     ]
-    return Table("Stalls", ("number", "flow", "from [s]", "length [s]", "suspected first"), rows)
+    headings = ("number", "what", "flow", "from [s]", "length [s]", "slow period [s]", "suspected first")
+    return Table("Stalls and slow periods", headings, rows)
+
+
+def _noticed(felt: list[Noticed]) -> Table:
+    return Table(
+        "What people notice",
+        ("flow", "application", "what"),
+        [(each.flow, each.application, each.sentence) for each in felt],
+    )
 
 
 def _warnings(results: Results) -> Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base.screen import say
+from roamlab.papers import sentences
 from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
 from roamlab.papers.robustness import Known
@@ -16,7 +17,7 @@ from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Report
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, beside, changes, explore
+from roamlab.statistics.space import Outcome, Setting, beside, explore, judge, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,7 @@ LOG_SECONDS = 10.0
 class Confirmed:
     """A verdict under the setting in which it turned, from runs that the search had not seen."""
 
+    setting: Setting
     verdict: Verdict
     measured: str
     runs: int
@@ -48,8 +50,11 @@ class Confirmed:
 
 def outcome(claim: Claim) -> Outcome:
     """What a claim's measures say, with the distance of the worst from the border of its claimed range."""
-    worst = min(claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure)))
-    return Outcome(claim.verdict, _margin(worst), _told(worst))
+    worst = min(
+        claim.counted or claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure))
+    )
+    distance = worst.claimed.distance(worst.measured.effect)
+    return Outcome(claim.verdict, _margin(worst), _told(worst), distance, worst.unit)
 
 
 _RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
@@ -59,9 +64,9 @@ def _margin(measure: Measure) -> float:
     found, claimed = measure.measured, measure.claimed
     inside = min(found.effect - claimed.low, claimed.high - found.effect)
     half = (found.high - found.low) / 2
-    if half == 0.0:
-        return math.copysign(math.inf, 1.0 if measure.verdict == "holds" else -1.0)
-    return inside / half if math.isfinite(half) else 0.0
+    if half == 0.0 or math.isinf(half):
+        return {"holds": math.inf, "contradicted": -math.inf, "undecided": 0.0}[measure.verdict]
+    return inside / half
 
 
 def _told(measure: Measure) -> str:
@@ -69,57 +74,117 @@ def _told(measure: Measure) -> str:
     return f"{measure.what}: {found.effect:.3g} ({interval_text(found)}) {measure.unit}, claimed {measure.claimed}"
 
 
+@dataclass(frozen=True)
+class Decider:
+    """Decides a paper's claims under settings. Equal runs are made once, and found in the store again."""
+
+    space: Space[Any]
+    session: Session
+
+    @property
+    def blocks(self) -> tuple[range, range, range]:
+        """Numbers of runs: for each setting, for a closer look, and fresh ones that no choice was based on."""
+        few, many = self.space.runs, self.space.confirm
+        return range(few), range(few, few + many), range(few + many, few + 2 * many)
+
+    def claims(self, settings: Sequence[Setting], numbers: range, ask: Ask) -> list[list[Claim]]:
+        """Those that `ask` decides, under each setting, from the runs with these numbers."""
+        batch = Batch()
+        decide = [ask(batch, self.space.reading(setting), numbers) for setting in settings]
+        batch.make(self.session.store, self.session.threads, say_found=False)
+        return [list(each()) for each in decide]
+
+    def every(self, settings: Sequence[Setting], numbers: range) -> list[list[Claim]]:
+        """All claims under each setting."""
+        found = self.claims(settings, numbers, self.space.ask)
+        if self.space.beside is None:
+            return found
+        rest = self.claims(settings, numbers, self.space.beside)
+        return [own + more for own, more in zip(found, rest, strict=True)]
+
+    def progress(self, what: str, budget: int) -> Callable[[int], None]:
+        """Says from time to time how many settings were tried."""
+        began = said = time.monotonic()
+
+        def tell(tried: int) -> None:
+            nonlocal said
+            now = time.monotonic()
+            if now - said >= LOG_SECONDS:
+                said = now
+                left = round((now - began) * max(0, budget - tried) / tried)
+                say(f"{what}: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", err=True)
+
+        return tell
+
+
+def outcomes(claims: Sequence[Claim]) -> dict[str, Outcome]:
+    """Of each claim, by its name."""
+    return {claim.id: outcome(claim) for claim in claims}
+
+
+ROUNDS = 3
+"""Turning points of a claim that are looked at anew, until fresh runs confirm one."""
+
+
 def search(space: Space[Any], session: Session, budget: int) -> tuple[Explored, dict[str, Confirmed]]:
     """Explore a paper's space; runs that the store has are not made again. Then look at each turning point anew."""
-    began = time.monotonic()
-    said = began
-
-    def claims(settings: Sequence[Setting], numbers: range, ask: Ask = space.ask) -> list[Sequence[Claim]]:
-        batch = Batch()
-        decide = [ask(batch, space.reading(setting), numbers) for setting in settings]
-        batch.make(session.store, session.threads, say_found=False)
-        return [each() for each in decide]
+    decider = Decider(space, session)
+    runs, closer, fresh = decider.blocks
 
     def evaluate(settings: Sequence[Setting], closely: bool) -> list[Mapping[str, Outcome]]:
-        found = claims(settings, closer if closely else range(space.runs))
-        return [{claim.id: outcome(claim) for claim in of_setting} for of_setting in found]
+        found = decider.claims(settings, closer if closely else runs, space.ask)
+        return [outcomes(of_setting) for of_setting in found]
 
-    def tell(tried: int) -> None:
-        nonlocal said
-        now = time.monotonic()
-        if now - said >= LOG_SECONDS:
-            said = now
-            left = round((now - began) * (budget - tried) / tried)
-            say(f"explored: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", err=True)
-
-    closer = range(space.runs, space.runs + space.confirm)
-
-    def anew(robust: Sequence[Robustness], ask: Ask) -> dict[str, Confirmed]:
-        turning = {each.claim: each.turning for each in robust if each.turning is not None}
-        turns = sorted(set(turning.values()))
-        by_turn = dict(zip(turns, claims(turns, fresh, ask), strict=True)) if turns else {}
-        decided = {(turn, claim.id): claim for turn, of_turn in by_turn.items() for claim in of_turn}
-        return {
-            name: Confirmed(decided[turn, name].verdict, outcome(decided[turn, name]).measured, space.confirm)
-            for name, turn in turning.items()
-        }
-
-    fresh = range(closer.stop, closer.stop + space.confirm)
-    found = explore(space.axes, evaluate, budget, tell)
-    steering = list(found.claims.values())
-    confirmed = anew(steering, space.ask)
+    found = explore(space.axes, evaluate, budget, decider.progress("explored", budget))
+    steering = set(found.claims)
     if space.beside is not None:
-        rest = claims(list(found.tried), range(space.few or space.runs), space.beside)
-        outcomes = [{claim.id: outcome(claim) for claim in decided} for decided in rest]
-        found = beside(found, dict(zip(found.tried, outcomes, strict=True)))
-        confirmed |= anew(list(found.claims.values())[len(steering) :], space.beside)
-    return found, confirmed
+        rest = decider.claims(list(found.tried), range(space.few or space.runs), space.beside)
+        found = beside(found, dict(zip(found.tried, map(outcomes, rest), strict=True)))
+    confirmed: dict[str, Confirmed] = {}
+    for _ in range(ROUNDS):
+        open_ = {
+            name: robust.turning
+            for name, robust in found.claims.items()
+            if robust.turning is not None
+            and (name not in confirmed or confirmed[name].setting != robust.turning)
+        }
+        if not open_:
+            break
+        for names, ask in ((steering, space.ask), (open_.keys() - steering, space.beside)):
+            of = {name: turn for name, turn in open_.items() if name in names}
+            if of and ask is not None:
+                confirmed |= _anew(decider, found, of, fresh, ask)
+        if any(confirmed[name].verdict != turned(found.claims[name].default) for name in open_):
+            found = replace(found, claims=judge(found.axes, found.tried, found.drawn))
+    at_the_turn = {
+        name: again for name, again in confirmed.items() if again.setting == found.claims[name].turning
+    }
+    return found, at_the_turn
+
+
+def _anew(
+    decider: Decider, found: Explored, turning: Mapping[str, Setting], fresh: range, ask: Ask
+) -> dict[str, Confirmed]:
+    """What fresh runs say where claims turned. Where they do not confirm it, theirs is what the setting gave."""
+    turns = sorted(set(turning.values()))
+    decided = {
+        (turn, claim.id): claim
+        for turn, of_turn in zip(turns, decider.claims(turns, fresh, ask), strict=True)
+        for claim in of_turn
+    }
+    confirmed = {}
+    for name, turn in turning.items():
+        again = outcome(decided[turn, name])
+        confirmed[name] = Confirmed(turn, again.verdict, again.measured, len(fresh))
+        if again.verdict != found.tried[turn][name].verdict:
+            found.tried[turn][name] = again
+    return confirmed
 
 
 def line(space: Space[Any], robust: Robustness, confirmed: Mapping[str, Confirmed]) -> str:
     """A claim's robustness in one line, with what fresh runs say where its verdict turned."""
     again = confirmed.get(robust.claim)
-    return robust.line(space.axes, f"{again.verdict} on {again.runs} fresh runs" if again else "")
+    return robust.line(space.axes, (again.verdict, again.runs) if again else None)
 
 
 def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, dict[str, Any]]:
@@ -139,7 +204,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
         tables=tables,
         parameters=(),
         assumptions=[
-            Assumption(axis.what, " | ".join(value.label for value in axis.values), axis.source)
+            Assumption(axis.what, " | ".join(value.label for value in axis.values), data["says"][axis.what])
             for axis in space.axes
         ],
         origin=(
@@ -173,7 +238,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
                 Measured(_percent(robust.shares[verdict]), ".3g")
                 for verdict in ("holds", "undecided", "contradicted")
             ),
-            f"{changes(space.axes, robust.best)}: {found.tried[robust.best][robust.claim].measured}",
+            f"{robust.told_nearest(space.axes)}: {robust.nearest.measured}",
         )
         for robust in found.claims.values()
     ]
@@ -184,7 +249,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
         "holds [% of the space]",
         "undecided [% of the space]",
         "contradicted [% of the space]",
-        "most in its favour",
+        "nearest setting",
     )
     return Table("Where each claim holds; 95 % intervals of the shares", headings, rows)
 
@@ -238,9 +303,27 @@ def _map(found: Explored) -> dict[str, list[list[float | None]]]:
     }
 
 
+def labels(space: Space[Any], setting: Setting) -> dict[str, str]:
+    """Of the axes that are not at their default, the values' labels."""
+    return {axis.what: axis.values[at].label for axis, at in zip(space.axes, setting, strict=True) if at}
+
+
+def near(space: Space[Any], robust: Robustness) -> dict[str, Any]:
+    """The setting in which a claim comes nearest to holding, and how far it is there, for JSON."""
+    found = robust.nearest
+    return {
+        "setting": labels(space, robust.best),
+        "verdict": found.verdict,
+        "measured": found.measured,
+        "distance": found.distance,
+        "unit": found.unit,
+        "half_widths": -found.margin if math.isfinite(found.margin) else None,
+        "line": robust.told_nearest(space.axes),
+    }
+
+
 def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]) -> dict[str, Any]:
-    def labels(setting: Setting) -> dict[str, str]:
-        return {axis.what: axis.values[at].label for axis, at in zip(space.axes, setting, strict=True) if at}
+    of = sentences.of_paper(space.paper)
 
     def claim(robust: Robustness) -> dict[str, Any]:
         turned = confirmed.get(robust.claim)
@@ -248,12 +331,13 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
             "default": robust.default,
             "turned": robust.turned,
             "robustness": line(space, robust, confirmed),
-            "turns_under": None if robust.turning is None else labels(robust.turning),
+            "turns_under": None if robust.turning is None else labels(space, robust.turning),
             "fresh_runs": turned
             and {"verdict": turned.verdict, "measured": turned.measured, "runs": turned.runs},
             "shares": {
                 verdict: [share.effect, share.low, share.high] for verdict, share in robust.shares.items()
             },
+            "nearest": near(space, robust),
             "deciding": [
                 {"axes": effect.axes, "share": [effect.share.effect, effect.share.low, effect.share.high]}
                 for effect in robust.effects
@@ -268,11 +352,12 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "runs": space.runs,
         "fresh_runs": space.confirm,
         "axes": {axis.what: [value.label for value in axis.values] for axis in space.axes},
+        "says": {axis.what: sentences.says(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
         "tried": [
             {
-                "setting": labels(setting),
+                "setting": labels(space, setting),
                 "drawn": found.drawn.count(setting),
                 "claims": {
                     name: {"verdict": each.verdict, "measured": each.measured}

@@ -58,6 +58,7 @@ def reproduce(name: str, session: Session) -> Report:
         found,
         figures=[*found.figures, known.draw_map(session.figures)],
         robustness={claim.id: line for claim in found.claims if (line := known.line(claim)) is not None},
+        nearest={claim.id: near for claim in found.claims if (near := known.beside(claim))},
         searched=known.source(name),
     )
 

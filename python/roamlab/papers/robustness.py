@@ -49,6 +49,10 @@ class Known:
     """Each claim's verdict under the default, from so many runs."""
     lines: Mapping[str, str]
     """Each claim's robustness in one line."""
+    says: Mapping[str, str]
+    """What the paper says of each axis."""
+    nearest: Mapping[str, Mapping[str, Any]]
+    """Of each claim the setting in which it comes nearest to holding, with its distance. Older records have none."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Known:
@@ -62,7 +66,26 @@ class Known:
             {str(claim): [list(axis) for axis in shares] for claim, shares in data["map"].items()},
             {str(claim): str(each["default"]) for claim, each in data["claims"].items()},
             {str(claim): str(each["robustness"]) for claim, each in data["claims"].items()},
+            {str(what): str(text) for what, text in data.get("says", {}).items()},
+            {
+                str(claim): {
+                    "line": str(each["nearest"]["line"]),
+                    "setting": dict(each["nearest"]["setting"]),
+                }
+                for claim, each in data["claims"].items()
+                if "nearest" in each
+            },
         )
+
+    def beside(self, claim: Claim) -> dict[str, str]:
+        """What a contradicted claim's card says of the nearest setting, by its name; empty for other claims."""
+        if claim.verdict != "contradicted" or claim.id not in self.lines:
+            return {}
+        if claim.id not in self.nearest:
+            return {"nearest setting": "not on record"}
+        near = self.nearest[claim.id]
+        said = "; ".join(f"{what}: {self.says[what]}" for what in near["setting"] if what in self.says)
+        return {"nearest setting": near["line"]} | ({"the paper on it": said} if said else {})
 
     def line(self, claim: Claim) -> str | None:
         """A claim's robustness beside its verdict; a verdict that so many runs do not give is told as theirs."""

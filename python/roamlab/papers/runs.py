@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 import polars as pl
 
 from roamlab import _roamlab
@@ -17,6 +18,7 @@ from roamlab.papers.records import read_by
 from roamlab.records.manifest import hash_text, schema_hash
 from roamlab.records.shards import Mended, Shards
 from roamlab.running.ensemble import Job, measure
+from roamlab.statistics.stopping import seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,25 +45,32 @@ class Batch:
     """
 
     def __init__(self) -> None:
-        self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[list[Any]]]]] = defaultdict(
-            dict
+        self._wanted: dict[Job, dict[str, tuple[Callable[[Results], Any], list[tuple[list[Any], int]]]]] = (
+            defaultdict(dict)
         )
 
     def each(
-        self, scenarios: Mapping[K, tuple[Scenario, int | range]], take: Callable[[Results], T]
+        self,
+        scenarios: Mapping[K, tuple[Scenario | Callable[[int], Scenario], int | range]],
+        take: Callable[[Results], T],
     ) -> dict[K, list[T]]:
         """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
 
-        Run n draws from the same streams in every scenario. `take` is a function of a module, or a partial of one, so
-        that what it gave is found again; it says with `reads` what it reads, and gives what `keeping.encode` takes.
+        Run n draws from the same streams in every scenario. What a run draws outside the engine, such as the times of
+        moves, comes from a function that gives run n its scenario: see `draws`. `take` is a function of a module, or a
+        partial of one, so that what it gave is found again; it says with `reads` what it reads, and gives what
+        `keeping.encode` takes.
         """
         name = name_of(take)
         read_by(take)
         found: dict[K, list[T]] = {case: [] for case in scenarios}
         for case, (scenario, runs) in scenarios.items():
-            for run in range(runs) if isinstance(runs, int) else runs:
-                _, lists = self._wanted[Job(scenario, SEED, run)].setdefault(name, (take, []))
-                lists.append(found[case])
+            numbers = range(runs) if isinstance(runs, int) else runs
+            found[case] = cast("list[T]", [None] * len(numbers))
+            for at, run in enumerate(numbers):
+                of_run = scenario(run) if callable(scenario) else scenario
+                _, lists = self._wanted[Job(of_run, SEED, run)].setdefault(name, (take, []))
+                lists.append((found[case], at))
         return found
 
     def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
@@ -79,8 +88,8 @@ class Batch:
                     break
             for job, wanted in self._wanted.items():
                 for name, (_, lists) in wanted.items():
-                    for found in lists:
-                        found.append(_value(kept, keys[job][name], texts))
+                    for found, at in lists:
+                        found[at] = _value(kept, keys[job][name], texts)
 
     def _make_missing(
         self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int, say_found: bool
@@ -138,6 +147,15 @@ def _value(kept: Shards, key: str, texts: Mapping[str, str]) -> Any:
             expected="values that `roamlab reproduce` has kept",
             remedy="delete the file: what it held is made again",
         ) from None
+
+
+def draws(name: str, run: int) -> np.random.Generator:
+    """Random numbers for what the paper could not have fixed in run `run`: phases, times of moves, seeds of traffic.
+
+    Equal names and runs give equal numbers, so that all cases of a run that ask with one name are paired. No number
+    of the engine's streams is among them.
+    """
+    return np.random.default_rng([seed(name), SEED, run])
 
 
 def by_reading(

@@ -63,7 +63,8 @@ class Sentence:
 def of_paper(paper: str) -> list[Sentence]:
     """The sentences of a paper; empty if its package has no such data. Raises `BadInput` if an entry is wrong."""
     data = files("roamlab.papers") / paper / DATA
-    return read(data.read_text(encoding="utf-8"), f"{paper}/{DATA}") if data.is_file() else []
+    known = paper and data.is_file()
+    return read(data.read_text(encoding="utf-8"), f"{paper}/{DATA}") if known else []
 
 
 def read(text: str, name: str) -> list[Sentence]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from roamlab.statistics.claims import too_few
 from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +38,15 @@ class Space(Generic[R]):
     """The same for claims that few of the axes touch: they are decided in the settings tried, and do not steer."""
     few: int | None = None
     """Runs of each experiment for these, if not `runs`: some vary little."""
+
+    def __post_init__(self) -> None:
+        if min(self.runs, self.confirm) < LEAST:
+            raise ValueError(f"{self.title}: {too_few(min(self.runs, self.confirm))}")
+
+    @property
+    def paper(self) -> str:
+        """The name of the paper's package."""
+        return self.ask.__module__.split(".")[-2] if "." in self.ask.__module__ else ""
 
     def reading(self, setting: Setting) -> R:
         """The reading that a setting stands for."""

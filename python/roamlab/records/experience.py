@@ -105,10 +105,10 @@ def mos(r: float) -> float:
     return 4.5 if r > 100.0 else 1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)
 
 
-def freezes_s(
+def freeze_spans_s(
     offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
 ) -> Values:
-    """How long the picture stands still, each time: from the frame that is missing to the next that is shown.
+    """Begin and end of each time in which the picture stands still: a row from a missing frame to the next shown one.
 
     A frame is shown if it is whole (`completed_s`; NaN: never) at its time plus `offset_s`, and what it is coded from
     was shown: a P- or B-frame needs the last I- or P-frame before it. Frames that are due after `end_s` are left out.
@@ -127,21 +127,34 @@ def freezes_s(
     starts = np.flatnonzero(missing & ~np.concatenate([[False], missing[:-1]]))
     ends = np.flatnonzero(missing & ~np.concatenate([missing[1:], [False]])) + 1
     bounded = np.append(due, end_s)
-    lengths: Values = bounded[ends] - due[starts]
+    return np.stack([due[starts], bounded[ends]], axis=1)
+
+
+def freezes_s(
+    offered_s: Values, completed_s: Values, kinds: Sequence[str], offset_s: float, end_s: float
+) -> Values:
+    """How long the picture stands still, each time; see `freeze_spans_s`."""
+    return lengths_s(freeze_spans_s(offered_s, completed_s, kinds, offset_s, end_s))
+
+
+def lengths_s(spans_s: Values) -> Values:
+    """How long each of some spans is, which are rows of begin and end."""
+    lengths: Values = spans_s[:, 1] - spans_s[:, 0]
     return lengths
 
 
 def play_out(
     came_s: Values, segment_s: float, startup_s: float, end_s: float, *, whole: bool = False
 ) -> tuple[float, Values, float]:
-    """When a player of segments begins, how long each of its stalls is, and when it ends, at `end_s` at the latest.
+    """When a player of segments begins, begin and end of each of its stalls, and when it ends.
 
+    The end is `end_s` at the latest.
     `came_s`: when segments were there, in order. Play-out begins, and goes on after a stall, with `startup_s` in the
     buffer. A stall that has not ended lasts to `end_s`; behind the last segment of a film (`whole`) there is none.
     """
     needed = max(1, math.ceil(startup_s / segment_s - 1e-9))
     begin, played, clock, at = math.nan, 0, 0.0, 0
-    stalls: list[float] = []
+    stalls: list[tuple[float, float]] = []
     times = came_s.tolist()
     while at < len(times):
         first = min(played + needed, len(times)) - 1
@@ -151,7 +164,7 @@ def play_out(
                 break
             begin = resumed
         else:
-            stalls.append(resumed - clock)
+            stalls.append((clock, resumed))
         clock = resumed
         at = played
         while at < len(times) and times[at] <= clock + 1e-9:
@@ -159,9 +172,10 @@ def play_out(
             at += 1
         played = at
     if not math.isnan(begin) and clock < end_s and not whole:
-        stalls.append(end_s - clock)
+        stalls.append((clock, end_s))
         clock = end_s
-    return begin, np.asarray([stall for stall in stalls if stall > 1e-9], dtype=np.float64), min(clock, end_s)
+    spans = [(since, until) for since, until in stalls if until - since > 1e-9]
+    return begin, np.asarray(spans, dtype=np.float64).reshape(-1, 2), min(clock, end_s)
 
 
 def fixed_delay_s(network: Mapping[str, Any], path: Sequence[str], size_bytes: float) -> float:
@@ -281,13 +295,19 @@ def voice(results: Results, flow: str, offset_s: float = 0.06, codec: str | None
     )
 
 
-def application(results: Results, flow: str) -> dict[str, Any]:
-    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
-    specs = {spec["name"]: spec.get("app", {}) for spec in results.manifest.parameters.get("flows", [])}
+def table_of(results: Results, flow: str) -> dict[str, Any]:
+    """The table `[[flows]]` of a flow, or of the group that it is of, in the scenario; empty if there is none."""
+    specs = {spec["name"]: spec for spec in results.manifest.parameters.get("flows", [])}
     name = flow
     while name not in specs and "-" in name:
         name = name.rpartition("-")[0]
     found: dict[str, Any] = specs.get(name, {})
+    return found
+
+
+def application(results: Results, flow: str) -> dict[str, Any]:
+    """The application of a flow, as the scenario says it; of one that stands for no table there, empty."""
+    found: dict[str, Any] = table_of(results, flow).get("app", {})
     return found
 
 
@@ -313,9 +333,14 @@ def frame_loss_ratio(results: Results, flow: str) -> float:
 
 
 def freezes_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
-    """`freezes_s` of a flow's frames: play-out follows the begin of a frame by a fixed offset."""
+    """How long each freeze of a flow is; see `freeze_spans_of_s`."""
+    return lengths_s(freeze_spans_of_s(results, flow, offset_s))
+
+
+def freeze_spans_of_s(results: Results, flow: str, offset_s: float = 0.2) -> Values:
+    """`freeze_spans_s` of a flow's frames: play-out follows the begin of a frame by a fixed offset."""
     offered, completed, _, kinds = _units(results, flow)
-    return freezes_s(
+    return freeze_spans_s(
         offered, completed, kinds, offset_s, span_s(results.manifest.parameters["run"]["duration"])
     )
 
@@ -351,12 +376,17 @@ class Player:
 
     startup_s: float
     """From the first request to the first picture."""
-    stalls_s: Values
-    """How long each stall is."""
+    spans_s: Values
+    """Begin and end of each stall, a row for each."""
     ratio: float
     """Stalls over the time from the first picture to the last, or to the end of the run."""
     mean_rate_bps: float
     """Mean rate of the segments that came."""
+
+    @property
+    def stalls_s(self) -> Values:
+        """How long each stall is."""
+        return lengths_s(self.spans_s)
 
 
 def player(results: Results, flow: str) -> Player:
@@ -364,14 +394,14 @@ def player(results: Results, flow: str) -> Player:
     spec = application(results, flow)
     asked, came, quality, kinds = _units(results, flow)
     if "segment" not in kinds or not spec:
-        return Player(math.nan, np.zeros(0), math.nan, math.nan)
+        return Player(math.nan, np.zeros((0, 2)), math.nan, math.nan)
     there = ~np.isnan(came)
     end, length = span_s(results.manifest.parameters["run"]["duration"]), span_s(spec["segment"])
     whole = spec.get("segments") == int(there.sum())
     begin, stalls, end = play_out(came[there], length, span_s(spec["startup"]), end, whole=whole)
     rates = np.asarray([_rate_bps(rate) for rate in spec["rates"]])
     mean = float(rates[quality[there]].mean()) if there.any() else math.nan
-    ratio = float(stalls.sum()) / (end - begin) if end > begin else math.nan
+    ratio = float(lengths_s(stalls).sum()) / (end - begin) if end > begin else math.nan
     return Player(begin - float(asked[0]), stalls, ratio, mean)
 
 

@@ -241,4 +241,6 @@ def _census(tables: Tables, name: str, scenario: str) -> float:
 @cache
 def _definitions() -> str:
     """The metrics' code: another definition is another result."""
-    return "\n".join(Path(path).read_text(encoding="utf-8") for path in (__file__, metrics.__file__))
+    folder = Path(metrics.__file__).parent
+    paths = (Path(__file__), *(folder / f"{name}.py" for name in ("metrics", "experience", "slow")))
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)

@@ -73,16 +73,26 @@ def _told(claim: Claim, robustness: Mapping[str, str] | None) -> str:
 
 
 def card(
-    claim: Claim, robustness: str, numbers: Table | None, figures: str, stands: Mapping[str, bool]
+    claim: Claim,
+    robustness: str,
+    beside: tuple[Table | None, Mapping[str, str]],
+    figures: str,
+    stands: Mapping[str, bool],
 ) -> str:
-    """The card of a claim. `stands`: of each comparison, whether its verdict stands among all of the report."""
+    """The card of a claim.
+
+    `beside`: the paper's numbers with ours, and facts of the nearest setting. `stands`: of each comparison, whether its
+    verdict stands among all of the report.
+    """
+    numbers, nearest = beside
     told = {
         "decided by": f"{escape(claim.deciding.what)}{_strip(claim.deciding)}{escape(_compared(claim.deciding))}",
         "measures": _outcomes(claim),
         "robustness": escape(robustness),
+        **{name: escape(text) for name, text in nearest.items()},
         "why": escape(claim.why),
     }
-    beside = page.table(numbers.title, numbers.headings, numbers.rows) if numbers else ""
+    shown = page.table(numbers.title, numbers.headings, numbers.rows) if numbers else ""
     count = len(claim.measures)
     measures = page.table(
         f"measures of {claim.id}", _HEADINGS, [_row(each, stands) for each in claim.measures]
@@ -92,7 +102,7 @@ def card(
     return (
         f'<article class="card {claim.verdict}" id="{escape(claim.id)}"><header><h3>{escape(claim.id)}</h3>'
         f'{_kind(claim)}{verdict(claim.verdict)}</header><p class="statement">{escape(claim.statement)}</p>'
-        f"{_facts(told)}{beside}{figures}{page.folded(several, measures + reading)}</article>"
+        f"{_facts(told)}{shown}{figures}{page.folded(several, measures + reading)}</article>"
     )
 
 

@@ -96,6 +96,8 @@ class Report:
     """The paper's numbers beside ours, by claim."""
     robustness: Mapping[str, str] = field(default_factory=dict)
     """Where each claim holds, in one line."""
+    nearest: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of contradicted claims: the nearest setting in which they hold more, and what the paper says of it, by names."""
     searched: str = ""
     """What that is from."""
     source: str = ""
@@ -234,7 +236,7 @@ def _claims(report: Report, figures: _Figures) -> str:
         cards.card(
             claim,
             report.robustness.get(claim.id, NOT_SEARCHED),
-            report.numbers.get(claim.id),
+            (report.numbers.get(claim.id), report.nearest.get(claim.id, {})),
             figures.show(report.shows.get(claim.id, ())),
             stands[claim.id],
         )

@@ -74,6 +74,10 @@ class Claimed:
             return "holds"
         return "undecided"
 
+    def distance(self, value: float) -> float:
+        """How far the value is from the claimed range; 0 within it."""
+        return max(self.low - value, value - self.high, 0.0)
+
     def contains(self, value: float) -> bool:
         """The value lies in the claimed range."""
         return not self._misses(value, value)

@@ -8,6 +8,7 @@ needed for it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from roamlab.statistics.regression import margins_of, matrix_of, shares_of, terms_of, weights_of
 from roamlab.statistics.stats import Interval, share_interval
 
 if TYPE_CHECKING:
@@ -78,6 +80,20 @@ class Outcome:
     verdict: Verdict
     margin: float
     measured: str
+    distance: float = 0.0
+    """Of the deciding measure from the claimed range, in its unit; 0 within it."""
+    unit: str = ""
+
+    @property
+    def far(self) -> str:
+        """How far the deciding measure is from the claimed range, for people."""
+        if self.distance == 0.0:
+            return (
+                "within the claimed range, which the interval crosses" if self.margin < 1.0 else "within it"
+            )
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        widths = f" or {-self.margin:.2g} half-widths" if math.isfinite(self.margin) else ""
+        return f"{self.distance:.3g}{unit}{widths} outside the claimed range"
 
 
 Tried: TypeAlias = dict[Setting, dict[str, Outcome]]
@@ -108,15 +124,26 @@ class Robustness:
     """The setting with the largest margin."""
     effects: Sequence[Effect]
 
-    def line(self, axes: Sequence[Axis], again: str = "") -> str:
-        """In one line; `again`: what another look at the turning point gave."""
-        other = _turned(self.default)
+    nearest: Outcome
+    """What `best` gave."""
+
+    def line(self, axes: Sequence[Axis], again: tuple[Verdict, int] | None) -> str:
+        """In one line; `again`: the verdict of so many fresh runs at the turning point."""
+        other = turned(self.default)
+        begin = f"{self.default} under the default"
         if self.turning is None:
-            return f"{self.default} under the default; {other} in none of {self.tried} settings"
-        return (
-            f"{self.default} under the default; {other} under {changes(axes, self.turning)}"
-            f"{again and f' ({again})'}; {self.turned} of {self.tried} settings"
-        )
+            searched = ", ".join(axis.what for axis in axes)
+            nearest = "" if self.default == "holds" else f"; nearest: {self.told_nearest(axes)}"
+            return f"{begin}; {other} in none of the {self.tried} settings tried of {searched}{nearest}"
+        under, count = changes(axes, self.turning), f"{self.turned} of {self.tried} settings"
+        if again is None or again[0] != other:
+            fresh = f"{again[0]} on {again[1]} fresh runs" if again else "no fresh runs"
+            return f"{begin}; {other} in {count}, not confirmed: {under} ({fresh})"
+        return f"{begin}; {other} under {under} ({other} on {again[1]} fresh runs); {count}"
+
+    def told_nearest(self, axes: Sequence[Axis]) -> str:
+        """The setting in which the claim comes nearest to holding, and how far it is there."""
+        return f"{changes(axes, self.best)}, {self.nearest.far}"
 
 
 @dataclass(frozen=True)
@@ -171,13 +198,13 @@ def explore(
             look(closer, closely=True)
         plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
     kept = [setting for setting in drawn if setting in tried]
-    return Explored(axes, tried, kept, _judge(axes, tried, kept))
+    return Explored(axes, tried, kept, judge(axes, tried, kept))
 
 
 def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -> Explored:
     """A search with further claims, which did not steer it, decided in each setting that it tried."""
     tried = {setting: {**own, **outcomes[setting]} for setting, own in found.tried.items()}
-    return replace(found, tried=tried, claims=_judge(found.axes, tried, found.drawn))
+    return replace(found, tried=tried, claims=judge(found.axes, tried, found.drawn))
 
 
 def _begin(axes: Sequence[Axis]) -> list[Setting]:
@@ -197,7 +224,7 @@ def _draws(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[S
     return list(zip(*columns, strict=True))
 
 
-def _anywhere(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:
+def anywhere(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:
     """Drawn whatever the weights."""
     columns = [rng.integers(len(axis.values), size=count).tolist() for axis in axes]
     return list(zip(*columns, strict=True))
@@ -242,14 +269,15 @@ def _cover(
     found: list[Setting] = []
     while wanted and (most is None or len(found) < most):
         seed = min(wanted)
-        candidates = [_with(each, seed) for each in _draws(axes, 30, rng)]
+        candidates = [with_values(each, seed) for each in _draws(axes, 30, rng)]
         best = max(candidates, key=lambda each: len(wanted & _covered(each, groups)))
         found.append(best)
         wanted -= _covered(best, groups)
     return found
 
 
-def _with(setting: Setting, values: Iterable[tuple[int, int]]) -> Setting:
+def with_values(setting: Setting, values: Iterable[tuple[int, int]]) -> Setting:
+    """The setting with other values at these positions."""
     changed = list(setting)
     for at, value in values:
         changed[at] = value
@@ -261,7 +289,7 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
     default = (0,) * len(axes)
     lists = []
     for claim in tried[default]:
-        other = _turned(tried[default][claim].verdict)
+        other = turned(tried[default][claim].verdict)
         turning = _turning(axes, tried, claim)
         if turning is None:
             lists.append(_promising(axes, tried, claim, other, rng))
@@ -272,7 +300,7 @@ def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[
     turns = [each for row in _turns(lists) for each in row]
     fresh = [each for each in dict.fromkeys(turns) if each not in tried]
     while len(fresh) < BATCH and len(fresh) + len(tried) < prod(len(axis.values) for axis in axes):
-        fresh += [each for each in _anywhere(axes, 1, rng) if each not in tried and each not in fresh]
+        fresh += [each for each in anywhere(axes, 1, rng) if each not in tried and each not in fresh]
     return fresh
 
 
@@ -280,7 +308,7 @@ def _leaning(axes: Sequence[Axis], tried: Tried, looked: set[Setting]) -> list[S
     """Undecided settings that lean to a claim's other verdict and would tell most: the best, or parts of a turn."""
     found = []
     for claim, outcome in tried[(0,) * len(axes)].items():
-        other = _turned(outcome.verdict)
+        other = turned(outcome.verdict)
         sign = 1.0 if other == "holds" else -1.0
         turning = _turning(axes, tried, claim)
         leaning = [
@@ -301,14 +329,15 @@ def _turns(lists: Sequence[Sequence[Setting]]) -> Iterator[list[Setting]]:
         yield [each[at] for each in lists if at < len(each)]
 
 
-def _turned(default: Verdict) -> Verdict:
+def turned(default: Verdict) -> Verdict:
+    """The verdict that a change of the default may lead to."""
     return "contradicted" if default == "holds" else "holds"
 
 
 def _turning(axes: Sequence[Axis], tried: Tried, claim: str) -> Setting | None:
     """The smallest change after which the verdict is the other; of equal ones the most plausible."""
     default = tried[(0,) * len(axes)]
-    other = _turned(default[claim].verdict)
+    other = turned(default[claim].verdict)
     found = [setting for setting, outcomes in tried.items() if outcomes[claim].verdict == other]
 
     def order(setting: Setting) -> tuple[int, float, Setting]:
@@ -321,7 +350,7 @@ def _turning(axes: Sequence[Axis], tried: Tried, claim: str) -> Setting | None:
 def _parts(setting: Setting) -> list[Setting]:
     """With one change less, and each change alone."""
     changed = [at for at, value in enumerate(setting) if value]
-    less = [_with(setting, [(at, 0)]) for at in changed]
+    less = [with_values(setting, [(at, 0)]) for at in changed]
     alone = [tuple(value if at == one else 0 for at, value in enumerate(setting)) for one in changed]
     return less + alone
 
@@ -332,11 +361,11 @@ def _promising(
     """Settings not tried yet in which the model expects the margin nearest to the other verdict."""
     settings = list(tried)
     sign = 1.0 if other == "holds" else -1.0
-    margins = sign * _margins(tried, claim)
-    weights = _fit(_matrix(axes, settings), margins)
+    margins = sign * margins_of(tried, claim)
+    weights = weights_of(matrix_of(axes, settings), margins)
     near = [settings[at] for at in np.argsort(-margins)[:4]]
     candidates = {
-        _with(setting, [(at, value)])
+        with_values(setting, [(at, value)])
         for setting in near
         for at, axis in enumerate(axes)
         for value in range(len(axis.values))
@@ -345,65 +374,12 @@ def _promising(
     if size <= FEW_VALUES:
         candidates |= set(product(*(range(len(axis.values)) for axis in axes)))
     else:
-        candidates |= set(_anywhere(axes, 2000, rng))
+        candidates |= set(anywhere(axes, 2000, rng))
     fresh = sorted(candidates - set(settings))
     if not fresh:
         return []
-    expected = _matrix(axes, fresh) @ weights
+    expected = matrix_of(axes, fresh) @ weights
     return [fresh[at] for at in np.argsort(-expected, kind="stable")[:4]]
-
-
-_MARGIN = 5.0
-"""Beyond so many half widths it does not matter how far."""
-
-
-def _margins(tried: Tried, claim: str) -> NDArray[np.float64]:
-    found = np.array([outcomes[claim].margin for outcomes in tried.values()])
-    finite = np.nan_to_num(found, nan=0.0, posinf=_MARGIN, neginf=-_MARGIN)
-    clipped: NDArray[np.float64] = np.clip(finite, -_MARGIN, _MARGIN)
-    return clipped
-
-
-_RIDGE = 0.3
-
-
-def _terms(axes: Sequence[Axis]) -> list[tuple[int, ...]]:
-    """Of each column of `_matrix` the axes that it is about: main effects, and interactions of two axes."""
-    sizes = [len(axis.values) for axis in axes]
-    mains = [(at,) for at, size in enumerate(sizes) for _ in range(size)]
-    pairs = combinations(range(len(axes)), 2)
-    return mains + [pair for pair in pairs for _ in range(sizes[pair[0]] * sizes[pair[1]])]
-
-
-def _matrix(axes: Sequence[Axis], settings: Sequence[Setting]) -> NDArray[np.float64]:
-    """A row for each setting. Columns are centred by the weights: over the space, terms are not correlated."""
-    values = np.array(settings)
-    ones = [np.eye(len(axis.values))[values[:, at]] - axis.weights for at, axis in enumerate(axes)]
-    pairs = [
-        (left[:, :, None] * right[:, None, :]).reshape(len(settings), -1)
-        for left, right in combinations(ones, 2)
-    ]
-    matrix: NDArray[np.float64] = np.concatenate([*ones, *pairs], axis=1)
-    return matrix
-
-
-def _fit(matrix: NDArray[np.float64], margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The columns' weights, by least squares with a small ridge; there are more columns than rows."""
-    gram = matrix @ matrix.T + _RIDGE * np.eye(len(matrix))
-    weights: NDArray[np.float64] = matrix.T @ np.linalg.solve(gram, margins - margins.mean())
-    return weights
-
-
-def _shares(
-    terms: Sequence[tuple[int, ...]], space: NDArray[np.float64], weights: NDArray[np.float64]
-) -> dict[tuple[int, ...], float]:
-    """Of the variance of the expected margins over the space, what each term accounts for."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for column, term in enumerate(terms):
-        groups.setdefault(term, []).append(column)
-    parts = {term: float(np.var(space[:, columns] @ weights[columns])) for term, columns in groups.items()}
-    total = sum(parts.values())
-    return {term: part / total if total > 0 else 0.0 for term, part in parts.items()}
 
 
 _RESAMPLES = 60
@@ -413,17 +389,17 @@ _SHOWN = 0.05
 
 def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:
     """Axes and pairs that decide a claim, largest first."""
-    settings, margins = list(tried), _margins(tried, claim)
+    settings, margins = list(tried), margins_of(tried, claim)
     if np.ptp(margins) == 0.0:
         return []
     rng = np.random.default_rng(2)
-    terms, matrix = _terms(axes), _matrix(axes, settings)
-    space = _matrix(axes, _draws(axes, 500, rng))
-    found = _shares(terms, space, _fit(matrix, margins))
+    terms, matrix = terms_of(axes), matrix_of(axes, settings)
+    space = matrix_of(axes, _draws(axes, 500, rng))
+    found = shares_of(terms, space, weights_of(matrix, margins))
     resampled = []
     for _ in range(_RESAMPLES):
         chosen = rng.integers(len(settings), size=len(settings))
-        resampled.append(_shares(terms, space, _fit(matrix[chosen], margins[chosen])))
+        resampled.append(shares_of(terms, space, weights_of(matrix[chosen], margins[chosen])))
     effects = []
     for term, share in found.items():
         if share >= _SHOWN:
@@ -436,10 +412,12 @@ def _effects(axes: Sequence[Axis], tried: Tried, claim: str) -> list[Effect]:
 _VERDICTS: tuple[Verdict, ...] = ("holds", "undecided", "contradicted")
 
 
-def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
+def judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[str, Robustness]:
+    """Where each claim holds, in the settings that were tried."""
     default = tried[(0,) * len(axes)]
     found = {}
     for claim in default:
+        best = max(tried, key=lambda setting: tried[setting][claim].margin)
         verdicts = [tried[setting][claim].verdict for setting in drawn]
         found[claim] = Robustness(
             claim=claim,
@@ -447,8 +425,9 @@ def _judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict
             tried=len(tried),
             shares={each: share_interval(verdicts.count(each), len(verdicts)) for each in _VERDICTS},
             turning=_turning(axes, tried, claim),
-            turned=sum(each[claim].verdict == _turned(default[claim].verdict) for each in tried.values()),
-            best=max(tried, key=lambda setting: tried[setting][claim].margin),
+            turned=sum(each[claim].verdict == turned(default[claim].verdict) for each in tried.values()),
+            best=best,
+            nearest=tried[best][claim],
             effects=_effects(axes, tried, claim),
         )
     return found

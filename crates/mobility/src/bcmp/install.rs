@@ -42,6 +42,10 @@ impl Protocol for Params {
             let refusal = Refusal::at("trigger.by", "a handover is prepared at one access router");
             return Err(refusal.help("write \"source\", or \"none\" for unplanned handovers"));
         }
+        if self.move_when_prepared && self.trigger.by == TriggerBy::None {
+            let refusal = Refusal::at("move_when_prepared", "no handover is prepared without a trigger");
+            return Err(refusal.help("write `trigger = { by = \"source\" }` too, or remove this"));
+        }
         self.buffer.check()?;
         self.session.check("session")?;
         let times = [

@@ -12,7 +12,7 @@
 //! | active, idle | time to refresh | attach | attaching |
 //! | active, attaching | a handover to another access router is predicted | prepare request | preparing |
 //! | preparing | not prepared in time | prepare request again, three times | preparing |
-//! | preparing | prepared | | preparing |
+//! | preparing | prepared | with `move_when_prepared` changes to that cell | preparing |
 //! | preparing | it is still here after the preparation's lifetime | | active |
 //! | active | anchor change request | login request to that anchor | changing |
 //! | active | no data for a while, with paging | attach that says so | attaching |
@@ -31,7 +31,7 @@ use super::{Action, Home, Hours, Input, Kind, Message, Params, Phase, Session};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
 use crate::{Agent, Identification, L2Trigger, mobile_ip};
-use roamlab_engine::Time;
+use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -365,8 +365,11 @@ impl MobileHost {
         match kind {
             Kind::LoginResponse { session } => self.logged_in((from, id), session, now, out),
             Kind::Prepared => {
-                if let Some(expected) = self.expected.as_mut().filter(|expected| expected.id == id) {
-                    expected.again = None;
+                if let Some(expected) = self.expected.as_mut().filter(|expected| expected.id == id)
+                    && expected.again.take().is_some()
+                    && self.params.move_when_prepared
+                {
+                    out.push(Action::Enter { base_station: expected.to, after: Duration::ZERO });
                 }
             }
             Kind::AttachAcknowledge { known } => self.attached((from, id), known, now, out),

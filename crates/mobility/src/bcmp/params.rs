@@ -32,6 +32,8 @@ pub struct Params {
     pub buffer: HandoverBuffer,
     /// What becomes of packets that waited for a host that did not come. Default "dropped".
     pub unused: Unused,
+    /// A host changes cells as soon as it is told that its handover is prepared, before its plan does. Default false.
+    pub move_when_prepared: bool,
     /// In an unplanned handover the old access router tunnels to the new one once it knows it. Default true.
     pub forward_after_notify: bool,
     /// An access router that prepared another one, or was prepared, gives the handover up after this time without the
@@ -144,6 +146,7 @@ impl Default for Params {
             trigger: Trigger::default(),
             buffer: HandoverBuffer::default(),
             unused: Unused::Dropped,
+            move_when_prepared: false,
             forward_after_notify: true,
             preparation_lifetime: second,
             tunnel_lifetime: second,

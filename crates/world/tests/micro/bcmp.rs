@@ -38,6 +38,21 @@ fn a_planned_handover_loses_nothing() {
 }
 
 #[test]
+fn a_host_that_moves_when_prepared_goes_before_its_plan_and_loses_nothing() {
+    let left = |record: &Record| -> Vec<u64> {
+        let down = record.phases.iter().filter(|phase| &*phase.phase == "link-down");
+        down.map(|phase| phase.time / MS).collect()
+    };
+    let (planned, prepared) =
+        (run(PLANNED, HARD), run(&format!("{PLANNED}\nmove_when_prepared = true"), HARD));
+    loses(&prepared, 0, 0);
+    // 100 ms before the break the prepare request sets out, and 30 ms later the host is told.
+    let earlier: Vec<u64> =
+        left(&planned).iter().zip(left(&prepared)).map(|(plan, moved)| plan - moved).collect();
+    assert!(!earlier.is_empty() && earlier.iter().all(|early| (60..=75).contains(early)), "{earlier:?}");
+}
+
+#[test]
 fn planned_with_a_small_buffer_loses_what_does_not_fit() {
     let small = run(&PLANNED.replace("500", "61"), HARD);
     let overflow = small.losses.iter().filter(|loss| &*loss.reason == "buffer-overflow").count() as u64;

@@ -19,6 +19,7 @@ from roamlab.papers.bcmp.experiments import (
     Reading,
 )
 from roamlab.papers.runs import by_reading
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from roamlab.papers.bcmp.measures import Download, Streams
@@ -44,7 +45,7 @@ class Evidence:
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one."""
-    return min(runs, 2)
+    return min(runs, LEAST)
 
 
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
@@ -55,7 +56,7 @@ def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
 
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs that the claims on a reading need: so many, or those with these numbers."""
-    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [HIGH]))
+    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [reading.window]))
     streams = {case: (experiments.streams(*case, reading), runs) for case in product(TOPOLOGIES, WAYS)}
     return Evidence(
         reading, downloads(batch, reading, runs, points), batch.each(streams, measures.of_streams)

@@ -26,32 +26,54 @@ HANDOVERS = 100
 PACKET_BYTES = 1480
 """Of TCP's data."""
 DURATION = "102 s"
-"""The host with the download moves last at 100.8 s, one with a dwell of 1003 ms."""
+"""The last of 100 moves each 1003 ms is at 100.8 s."""
 
 DOWNLOAD = "download"
 STREAMS = ("call", "film", "conference")
 """What the walker without the download gets; of the call it sends as much."""
 
 
+ROUTERS = [str(number) for number in range(19, 31)]
+"""The access routers, along the edge."""
+LOADED = "24"
+"""The access router of the resident with the film."""
+
+_BY_CHANCE = {"kind": "random-neighbour", "neighbours": "list"}
+_ALONG = {"kind": "ping-pong"}
+WALKERS: dict[str, tuple[dict[str, str], str, float]] = {
+    "to a neighbour by chance": (_BY_CHANCE, "25", 0.5),
+    "along the edge and back": (_ALONG, "25", 0.5),
+    "along the edge, in step": (_ALONG, "25", 0.0),
+    "one behind the other": (_ALONG, "20", 0.5),
+}
+"""How the two hosts that move go: their plan, where the second one begins, and how much later it moves, in stays.
+The first one begins at 19."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+    """One choice of the paper's open points. `sentences.toml` says for each default which sentence it comes from."""
 
     profile: str = "ns2-2003"
     """Of TCP. The paper's ns-2 is of 2001 to 2003."""
-    min_rto_ms: int = 1000
-    """Floor of TCP's retransmission timeout: 1 s before ns-2 of October 2004 and in RFC 6298, 200 ms since."""
+    min_rto: str = "of the profile"
+    """Floor of TCP's retransmission timeout, or "of the profile". That is 1 s with ns2-2003 and the RFCs. ns2-2001
+    has none, but a tick of 100 ms, of which two are the least."""
     header_bytes: int = 0
     """What comes on top of the 1480 bytes of a TCP packet: nothing as in ns-2 of 2001, 40 bytes since 2003."""
     forwarding: bool = False
     """After an unplanned handover the old access router tunnels to the new one once it is told."""
-    anchor_change: bool = False
-    """Hosts change to the anchor nearest to them, which the paper allows and does not mandate."""
+    anchor_change: bool = True
+    """Hosts change to the anchor nearest to them."""
     dwell_ms: int = 1003
-    """Between two handovers, "every 1 second". At 1000 ms each handover of a run meets a call, whose packets are 20 ms
-    apart, and a film in the same phase."""
+    """Between two handovers of a host: 100 of each, or with 2006 ms 50 of each, a total of 100. At 1000 ms
+    each handover of a run meets a call, whose packets are 20 ms apart, and a film in the same phase."""
+    walkers: str = "to a neighbour by chance"
+    """One of `WALKERS`."""
     lead_ms: int = 50
-    """From the request to prepare a planned handover until the host moves."""
+    """From the request to prepare a planned handover until the host moves at the latest."""
+    when_prepared: bool = True
+    """In a planned handover the host moves as soon as it is prepared, and not at a fixed time after the request."""
     overlap_ms: int = 0
     """How long a host has both cells. The paper's "graceful physical handover" is read as one without a gap."""
     in_flight: str = "delivered"
@@ -62,19 +84,35 @@ class Reading:
     """The encoding of the film."""
     spacing: str = "back-to-back"
     """How the packets of a frame leave: "back-to-back", or "spread" over the time to the next."""
+    air: str = "of each host"
+    """The 10 Mbit/s of the air are those "of each host" that moves, or "of a cell", for all its hosts together."""
+    beside: str = "everything"
+    """What runs beside the download: "everything", "residents", which is all but the other walker's streams, or
+    "nothing"."""
     load: str = "without the download"
     """What runs beside the streams that are measured: "with the download" of the other walker, or "without the
     download"."""
+    window: int = HIGH
+    """The largest window at which figs. 6 and 7 are decided."""
+
+    @property
+    def moves(self) -> int:
+        """Of each host."""
+        return HANDOVERS if self.dwell_ms < 2000 else HANDOVERS // 2
 
     def __str__(self) -> str:
         forwarding = "with" if self.forwarding else "without"
         anchors = "change" if self.anchor_change else "stay"
+        moved = (
+            f"requested {self.lead_ms} ms ahead, moved {'when prepared' if self.when_prepared else 'then'}"
+        )
         return (
-            f"{self.profile}; RTO floor {self.min_rto_ms} ms; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
-            f"unplanned {forwarding} forwarding; anchors {anchors}; a handover each {self.dwell_ms} ms, prepared "
-            f"{self.lead_ms} ms ahead; overlap {self.overlap_ms} ms; in flight at the break: "
-            f"{self.in_flight}; wired queues {self.queue_pkts} pkt; "
-            f"film {self.film}, frames {self.spacing}; streams {self.load} beside"
+            f"{self.profile}; RTO floor {self.min_rto}; TCP packets {PACKET_BYTES} + {self.header_bytes} B; "
+            f"unplanned {forwarding} forwarding; anchors {anchors}; a handover of each host each {self.dwell_ms} ms, "
+            f"{self.walkers}; planned: {moved}; overlap {self.overlap_ms} ms; in flight at the break: "
+            f"{self.in_flight}; wired queues {self.queue_pkts} pkt; film {self.film}, frames {self.spacing}; "
+            f"air {self.air}; beside the download {self.beside}; streams {self.load} beside; window of the verdict "
+            f"{self.window}"
         )
 
 
@@ -82,17 +120,20 @@ DEFAULT = Reading()
 RFC = "TCP by the RFCs"
 READINGS: dict[str, Reading] = {
     "default": DEFAULT,
-    "RTO floor 200 ms": Reading(min_rto_ms=200),
-    RFC: Reading(profile="rfc"),
+    "RTO floor 200 ms": Reading(min_rto="200 ms"),
     "ns-2 of 2001": Reading(profile="ns2-2001"),
+    RFC: Reading(profile="rfc"),
     "forwarding": Reading(forwarding=True),
-    "anchors change": Reading(anchor_change=True),
-    "every 1000 ms": Reading(dwell_ms=1000),
-    "in flight lost": Reading(in_flight="lost"),
+    "anchors stay": Reading(anchor_change=False),
+    "a total of 100 handovers": Reading(dwell_ms=2006),
+    "one behind the other": Reading(walkers="one behind the other"),
+    "moves 50 ms after the request": Reading(when_prepared=False),
     "overlap 50 ms": Reading(overlap_ms=50),
     "film mpeg4-high": Reading(film="mpeg4-high"),
-    "download beside": Reading(load="with the download"),
-    "prepared 10 ms ahead": Reading(lead_ms=10),
+    "air of a cell": Reading(air="of a cell"),
+    "download alone": Reading(beside="nothing"),
+    "a total of 100, download alone": Reading(dwell_ms=2006, beside="nothing"),
+    "the same, ns-2 of 2001": Reading(dwell_ms=2006, beside="nothing", profile="ns2-2001"),
 }
 
 
@@ -145,11 +186,11 @@ def _streams(reading: Reading) -> list[dict[str, Any]]:
 
 
 def _tcp(variant: str, window: int, reading: Reading) -> dict[str, Any]:
-    return {
+    floor = {} if reading.min_rto == "of the profile" else {"min_rto": reading.min_rto}
+    return floor | {
         "kind": "tcp",
         "variant": variant,
         "window": f"{window} pkt",
-        "min_rto": f"{reading.min_rto_ms} ms",
         "segment": f"{PACKET_BYTES} B",
         "header": f"{reading.header_bytes} B",
     }
@@ -176,19 +217,46 @@ def _scenario(
     data["mobility"]["anchor_change"] = reading.anchor_change
     if way == "planned":
         data["mobility"]["trigger"]["lead"] = f"{reading.lead_ms} ms"
+        data["mobility"]["move_when_prepared"] = reading.when_prepared
     if way == "unplanned":
         data["mobility"]["forward_after_notify"] = reading.forwarding
-    data["hosts"][0]["plan"]["dwell"] = f"{reading.dwell_ms} ms"
-    if way == "none":
-        data["hosts"][0]["plan"] = {"kind": "stay", "begin": "19"}
+    data["hosts"] = [*(_walker(number, way, reading, data) for number in range(2)), _resident(data)]
     data["record"] = {"queues": [], "deliveries": streamed}
     return Scenario.from_dict(data | {"flows": flows}, f"bcmp/{name}")
+
+
+def _walker(number: int, way: str, reading: Reading, data: dict[str, Any]) -> dict[str, Any]:
+    """A host that moves, or stands. With air of its own it has a cell of its own at each access router."""
+    begins = ["19", WALKERS[reading.walkers][1]]
+    cells = ROUTERS
+    if reading.air == "of each host":
+        cells = [f"{router}-{number}" for router in ROUTERS]
+        data["cells"] |= {f"{router}-{number}": data["cells"][router] for router in ROUTERS}
+    elif way == "none":
+        begins = [LOADED, LOADED]
+    host = {"name": f"walker-{number}", "home": "6"}
+    begin = cells[ROUTERS.index(begins[number])]
+    if way == "none":
+        return host | {"plan": {"kind": "stay", "cells": [begin]}}
+    kind, _, later = WALKERS[reading.walkers]
+    plan = {"cells": cells, "begin": begin, "dwell": f"{reading.dwell_ms} ms", "moves": reading.moves}
+    return host | {"plan": kind | plan | {"at": f"{round(number * later * reading.dwell_ms)} ms"}}
+
+
+def _resident(data: dict[str, Any]) -> dict[str, Any]:
+    hosts: list[dict[str, Any]] = data["hosts"]
+    (host,) = (host for host in hosts if host["name"] == "resident")
+    return host | {"plan": host["plan"] | {"cells": ROUTERS}}
 
 
 @cache
 def downloads(topology: str, way: str, tcp: str, window: int, reading: Reading = DEFAULT) -> Scenario:
     """A point of figs. 6 and 7, or the same planned or without handovers."""
-    flows = [_download(tcp, window, reading), *_streams(reading), *_residents(reading)]
+    flows = [_download(tcp, window, reading)]
+    if reading.beside == "everything":
+        flows += _streams(reading)
+    if reading.beside != "nothing":
+        flows += _residents(reading)
     return _scenario(f"{topology}, {way}, {tcp}, window {window}", topology, way, reading, flows, False)
 
 

@@ -18,6 +18,7 @@ from roamlab.papers.ripple.experiments import (
     Reading,
 )
 from roamlab.papers.runs import by_reading
+from roamlab.statistics.stats import LEAST
 
 Case: TypeAlias = tuple[str, str, int]
 """TCP, mechanism or protocol, and delay of layer 2 in ms."""
@@ -47,6 +48,31 @@ class Evidence:
         """By TCP, mechanism and delay of layer 2 in ms."""
         return {case: [run for part in self.parts for run in part[case]] for case in self.parts[0]}
 
+    @property
+    def hard_ms(self) -> list[int]:
+        """Delays of hard handovers that were run, the longest gap first."""
+        return sorted({delay for _, _, delay in self.parts[0] if delay <= 0})
+
+    @property
+    def soft_ms(self) -> list[int]:
+        """Overlaps that were run, and 0."""
+        return sorted({delay for _, _, delay in self.parts[0] if delay >= 0})
+
+    @property
+    def long_ms(self) -> list[int]:
+        """The paper's "high Layer 2 handover delay": 300 ms and more."""
+        return [delay for delay in self.hard_ms if delay <= -300]
+
+    @property
+    def gaps_ms(self) -> list[int]:
+        """Hard handovers but that without a gap."""
+        return [delay for delay in self.hard_ms if delay < 0]
+
+    @property
+    def overlaps_ms(self) -> list[int]:
+        """Overlaps without 0."""
+        return [delay for delay in self.soft_ms if delay > 0]
+
 
 NAMED_MS = (-500, -300, -100, 0, 100, 300, 500)
 """Delays of the map of named protocols."""
@@ -54,7 +80,7 @@ NAMED_MS = (-500, -300, -100, 0, 100, 300, 500)
 
 def alternative_runs(runs: int) -> int:
     """Runs under each reading beside the default one, and of each point of the map."""
-    return max(1, runs // 5)
+    return max(1, min(LEAST, runs // 4))
 
 
 def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
@@ -71,9 +97,11 @@ def paired(batch: Batch, runs: int) -> dict[str, Evidence]:
     return {name: evidence(batch, reading, min(runs, 3)) for name, reading in experiments.pairs().items()}
 
 
-def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
+def evidence(
+    batch: Batch, reading: Reading, runs: int | range, delays_ms: Sequence[int] = DELAYS_MS
+) -> Evidence:
     """Asks for the runs of figs. 3 to 6: so many, or those with these numbers."""
-    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, DELAYS_MS)))
+    return of_cases(batch, reading, runs, list(product(TCPS, MECHANISMS, delays_ms)))
 
 
 def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Case]) -> Evidence:
@@ -85,7 +113,11 @@ def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[
         return batch.each(wanted, measures.of_run)
 
     walks = range(runs) if isinstance(runs, int) else runs
-    parts = [part(1, walk) for walk in walks] if reading.moves == RANDOM_TIMES else [part(runs)]
+    parts = (
+        [part(range(walk, walk + 1), walk) for walk in walks]
+        if reading.moves == RANDOM_TIMES
+        else [part(runs)]
+    )
     return Evidence(reading, batch.each(still, measures.of_run), tuple(parts))
 
 

@@ -30,13 +30,13 @@ DWELL_NS = 4_761_904_762
 
 _NEXT_ROUTER = [f"an-bs-{cell}" for cell in range(1, 21, 3)]
 MOVES: dict[str, dict[str, Any]] = {
-    "to the next access router": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
+    "to the next access router, at random times": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
+    "to the next access router, evenly": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
     "to an access router beside it, by chance": {
         "kind": "random-neighbour",
         "cells": _NEXT_ROUTER,
         "neighbours": "list",
     },
-    "to the next access router, at random times": {"kind": "ping-pong", "cells": _NEXT_ROUTER},
     "to the next base station": {"kind": "ping-pong", "cells": ["an-bs-*"]},
     "within one access router": {"kind": "ping-pong", "cells": ["an-bs-0", "an-bs-1", "an-bs-2"]},
 }
@@ -48,23 +48,29 @@ RANDOM_TIMES = "to the next access router, at random times"
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of the paper's open points. The defaults are those of the first column of the report."""
+    """One choice of the paper's open points. `sentences.toml` says for each default which sentence it comes from."""
 
+    trigger: str = "source"
+    """Whom Buffer and noBuffer tell in advance: "source", the next base station; "path", two of the candidates, the
+    next one among them; "no-path", all candidates, as long as the host is attached."""
     buffer_pkts: int = 50
     """Of the host at one candidate, with Buffer."""
     drop: str = "oldest"
-    """Which packet a full buffer loses. "newest" keeps what the host has got before the break."""
+    """Which packet a full buffer loses: "oldest" or "newest"."""
     lead_ms: int = 100
-    """From the trigger to the moment when the host turns to its next cell, with Buffer and noBuffer."""
+    """From the trigger to the moment when the host turns to its next cell, with Buffer and noBuffer. A no-path trigger
+    has none."""
     bicast_ms: int = 100
     """How long the old branch lives beside the new one, with biCast."""
-    detection_ms: int = 0
-    """How much later than layer 2 layer 3 notices that the host has moved."""
-    min_rto_ms: int = 1000
-    """Floor of TCP's retransmission timeout: 1 s before ns-2 of October 2004 and in RFC 6298, 200 ms since."""
+    detection_ms: int = 50
+    """How much later than layer 2 layer 3 notices that the host has moved, with Buffer and noBuffer."""
+    reactive_ms: int = 50
+    """The same with biCast."""
+    min_rto_ms: int = 200
+    """Floor of TCP's retransmission timeout. ns-2.26 has 1 s, with which no timer expires within a gap."""
     profile: str = "ns2-2003"
     """The paper's ns-2 is 2.26 of 2003."""
-    moves: str = "to the next access router"
+    moves: str = RANDOM_TIMES
     """One of `MOVES`. The paper's handovers are "to a BS in another sub-domain"."""
     uplink: str = "newest"
     """In an overlap, the cell through which the host answers: "newest" or "oldest"."""
@@ -76,62 +82,61 @@ class Reading:
     """Delay between correspondent and gateway."""
     window_pkts: int = 20
     """TCP's largest window; 20 is ns-2's default."""
-    air_mbps: int = 2
-    medium: str = "dedicated"
-    """Of each cell: "dedicated", rate and delay alone, or "dcf", 802.11b's contention at the rate `air_mbps`."""
+    air_mbps: float = 2
+    medium: str = "dcf"
+    """Of each cell: "dcf", 802.11b's contention at the rate `air_mbps`, or "dedicated", rate and delay alone."""
+    others: int = 0
+    """Other hosts in each cell of the walk, each with a stream of `OTHERS_RATE`."""
     normalised_by: str = "no handover"
-    """"no handover": throughput over that of the same TCP in run n without handovers; "maximum": over the largest mean
-    of hard, or of soft, handovers."""
+    """"no handover": throughput over that of the same TCP in run n without handovers; "own maximum": over the largest
+    mean of the same TCP with hard, or with soft, handovers; "common maximum": over the largest of all TCPs."""
 
     def __str__(self) -> str:
+        trigger = self.trigger if self.trigger == "no-path" else f"{self.trigger}, {self.lead_ms} ms ahead"
         return (
-            f"buffer of {self.buffer_pkts} that drops the {self.drop}; trigger {self.lead_ms} ms ahead; bicast "
-            f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2; RTO floor {self.min_rto_ms} ms; "
-            f"{self.profile}; moves {self.moves}; answers by the {self.uplink} cell; second copies: "
-            f"{self.duplicates}; in flight at the break: {self.in_flight}; correspondent "
-            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps} Mbit/s, "
-            f"{self.medium}; normalised by {self.normalised_by}"
+            f"trigger {trigger}; buffer of {self.buffer_pkts} that drops the {self.drop}; bicast "
+            f"{self.bicast_ms} ms; layer 3 {self.detection_ms} ms after layer 2, {self.reactive_ms} ms with biCast; "
+            f"RTO floor {self.min_rto_ms} ms; {self.profile}; moves {self.moves}; answers by the {self.uplink} cell; "
+            f"second copies: {self.duplicates}; in flight at the break: {self.in_flight}; correspondent "
+            f"{self.correspondent_ms} ms away; window {self.window_pkts}; air {self.air_mbps:g} Mbit/s, "
+            f"{self.medium}, other hosts in a cell: {self.others}; normalised by {self.normalised_by}"
         )
 
 
+OTHERS_RATE = "200 kbit/s"
 DEFAULT = Reading()
+_NO_PATH = Reading(trigger="no-path", drop="newest")
 READINGS: dict[str, Reading] = {
     "default": DEFAULT,
+    "no-path trigger": Reading(trigger="no-path"),
+    "no-path, drops newest": _NO_PATH,
     "buffer 10": Reading(buffer_pkts=10),
-    "buffer 20": Reading(buffer_pkts=20),
-    "buffer 20, drops newest": Reading(buffer_pkts=20, drop="newest"),
     "lead 0": Reading(lead_ms=0),
-    "lead 20 ms": Reading(lead_ms=20),
-    "lead 300 ms": Reading(lead_ms=300),
-    "bicast 500 ms": Reading(bicast_ms=500),
-    "RTO floor 200 ms": Reading(min_rto_ms=200),
+    "lead 1 s": Reading(lead_ms=1000),
+    "layer 3 at once": Reading(detection_ms=0, reactive_ms=0),
+    "layer 3 at once if proactive": Reading(detection_ms=0),
+    "RTO floor 1 s": Reading(min_rto_ms=1000),
     "TCP by the RFCs": Reading(profile="rfc"),
-    "a neighbour by chance": Reading(moves="to an access router beside it, by chance"),
-    "moves at random times": Reading(moves=RANDOM_TIMES),
-    "ns-2 of 2009": Reading(profile="ns2-2009"),
+    "moves evenly": Reading(moves="to the next access router, evenly"),
     "in flight lost": Reading(in_flight="lost"),
     "second copies dropped": Reading(duplicates="drop"),
-    "next base station": Reading(moves="to the next base station"),
-    "one access router": Reading(moves="within one access router"),
-    "layer 3 50 ms later": Reading(detection_ms=50),
-    "answers by the old cell": Reading(uplink="oldest"),
     "correspondent 50 ms": Reading(correspondent_ms=50),
     "window 40": Reading(window_pkts=40),
     "air 11 Mbit/s": Reading(air_mbps=11),
-    "802.11": Reading(medium="dcf"),
-    "normalised by the maximum": Reading(normalised_by="maximum"),
+    "no contention": Reading(medium="dedicated"),
+    "normalised by a common maximum": Reading(normalised_by="common maximum"),
 }
 
 PAIRED = (
+    "no-path trigger",
+    "no-path, drops newest",
     "buffer 10",
-    "buffer 20, drops newest",
     "lead 0",
-    "lead 300 ms",
-    "RTO floor 200 ms",
+    "layer 3 at once",
+    "RTO floor 1 s",
     "in flight lost",
-    "TCP by the RFCs",
-    "next base station",
     "correspondent 50 ms",
+    "no contention",
 )
 """Readings of which every two that differ in different fields are also taken together."""
 
@@ -156,12 +161,18 @@ def pairs() -> dict[str, Reading]:
 
 def mobility(mechanism: str, reading: Reading) -> dict[str, Any]:
     """The paper's mechanism as blocks of M&M."""
-    table: dict[str, Any] = {"kind": "mandm", "detection": {"delay": f"{reading.detection_ms} ms"}}
     if mechanism == "biCast":
-        return table | {"redundancy": {"bicast": f"{reading.bicast_ms} ms"}, "buffer": {"limit": "0 pkt"}}
+        return {
+            "kind": "mandm",
+            "detection": {"delay": f"{reading.reactive_ms} ms"},
+            "redundancy": {"bicast": f"{reading.bicast_ms} ms"},
+            "buffer": {"limit": "0 pkt"},
+        }
     kept = {"limit": f"{reading.buffer_pkts} pkt", "drop": reading.drop}
-    return table | {
-        "trigger": {"by": "source", "lead": f"{reading.lead_ms} ms"},
+    return {
+        "kind": "mandm",
+        "detection": {"delay": f"{reading.detection_ms} ms"},
+        "trigger": {"by": reading.trigger, "lead": f"{reading.lead_ms} ms"},
         "buffer": kept if mechanism == "Buffer" else {"limit": "0 pkt"},
     }
 
@@ -219,7 +230,7 @@ def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
     data["run"]["profile"] = reading.profile
     data["links"][0]["delay"] = f"{reading.correspondent_ms} ms"
     data["topology"][0]["cells"] |= {
-        "rate": f"{reading.air_mbps} Mbit/s",
+        "rate": f"{reading.air_mbps:g} Mbit/s",
         "medium": {"kind": reading.medium},
     }
     data["flows"][0]["transport"] |= {
@@ -227,6 +238,7 @@ def _scenario(name: str, tcp: str, reading: Reading, **tables: Any) -> Scenario:
         "min_rto": f"{reading.min_rto_ms} ms",
         "window": f"{reading.window_pkts} pkt",
     }
+    data["flows"] += _streams(reading)
     return Scenario.from_dict(data | tables, f"ripple/{name}")
 
 
@@ -234,20 +246,55 @@ def _walk(reading: Reading, run: int) -> list[dict[str, Any]]:
     host = {name: value for name, value in model().tables["hosts"][0].items() if name != "plan"}
     plan = MOVES[reading.moves]
     if reading.moves != RANDOM_TIMES:
-        return [host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": HANDOVERS}}]
+        moving = host | {"plan": plan | {"dwell": f"{DWELL_NS} ns", "moves": HANDOVERS}}
+    else:
+        there_and_back = plan["cells"] + plan["cells"][-2:0:-1]
+        visits = [
+            {"cell": there_and_back[move % len(there_and_back)], "at": f"{at} ns"}
+            for move, at in enumerate([0, *turns_ns(reading, run)])
+        ]
+        moving = host | {"visits": visits}
+    return [moving, *_others(reading)]
+
+
+def turns_ns(reading: Reading, run: int) -> list[int]:
+    """When the host turns to each of its next cells."""
+    if reading.moves != RANDOM_TIMES:
+        return [move * DWELL_NS for move in range(1, HANDOVERS + 1)]
     chance = random.Random(run)
-    there_and_back = plan["cells"] + plan["cells"][-2:0:-1]
-    visits = [{"cell": there_and_back[0], "at": "0 s"}]
-    for move in range(1, HANDOVERS + 1):
-        at = round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS)
-        visits.append({"cell": there_and_back[move % len(there_and_back)], "at": f"{at} ns"})
-    return [host | {"visits": visits}]
+    return [round((move + chance.uniform(-0.25, 0.25)) * DWELL_NS) for move in range(1, HANDOVERS + 1)]
+
+
+def _along(reading: Reading) -> list[str]:
+    """The cells of the walk."""
+    cells: list[str] = MOVES[reading.moves]["cells"]
+    return [f"an-bs-{cell}" for cell in range(21)] if cells == ["an-bs-*"] else cells
+
+
+def _others(reading: Reading) -> list[dict[str, Any]]:
+    """Those who stay in the cells of the walk."""
+    return [
+        {"name": f"other-{cell}-{number}", "home": "an-0-0", "plan": {"kind": "stay", "cells": [cell]}}
+        for cell in _along(reading)
+        for number in range(reading.others)
+    ]
+
+
+def _streams(reading: Reading) -> list[dict[str, Any]]:
+    """What those who stay get."""
+    app = {"kind": "cbr", "rate": OTHERS_RATE, "packet": "1000 B", "start": "0 s", "start_within": "1 s"}
+    return [
+        {"name": f"to-{other['name']}", "path": ["ch", other["name"]], "app": app}
+        for other in _others(reading)
+    ]
 
 
 @cache
 def still(tcp: str, reading: Reading = DEFAULT) -> Scenario:
-    """The run that throughput is normalised by: the host stays in its first cell."""
-    return _scenario(f"{tcp}, no handover", tcp, reading)
+    """The run that throughput is normalised by: the host stays in the first cell of its walk."""
+    first = _along(reading)[0]
+    host = model().tables["hosts"][0] | {"plan": {"kind": "stay", "cells": [first]}}
+    return _scenario(f"{tcp}, no handover", tcp, reading, hosts=[host, *_others(reading)])
 
 
 @cache

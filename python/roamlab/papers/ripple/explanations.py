@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
-from roamlab.papers.ripple.claims import LONG_MS, NAMES, OVERLAPS_MS
-from roamlab.papers.ripple.experiments import DEFAULT, DWELL_NS, HANDOVERS, READINGS, TCPS
+from roamlab.papers.ripple.claims import NAMES
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, READINGS, SOFT_MS, TCPS, Reading
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from roamlab.papers.ripple.claims import Values
     from roamlab.papers.ripple.evidence import Case, Evidence
-    from roamlab.papers.ripple.experiments import Reading
     from roamlab.papers.ripple.handover import Handover
     from roamlab.statistics.stats import Interval
 
@@ -86,59 +85,51 @@ def _mechanisms(delays_ms: Sequence[int]) -> dict[str, tuple[Cases, Cases]]:
     return _each([("noBuffer", delay) for delay in delays_ms], [("Buffer", delay) for delay in delays_ms])
 
 
+LONG_MS = [delay for delay in HARD_MS if delay <= -300]
+OVERLAPS_MS = SOFT_MS[1:]
 _FAR = READINGS["correspondent 50 ms"]
+_NEWEST, _OLDEST = READINGS["no-path, drops newest"], READINGS["no-path trigger"]
 
 EFFECTS = (
     Effect(
         "dip",
         "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
         _each([("noBuffer", -200)], [("noBuffer", -100)]),
-        "RTO floor 200 ms",
+        "default",
         {
-            "what is in flight at the break is lost": replace(READINGS["RTO floor 200 ms"], in_flight="lost"),
+            "the whole window is lost: layer 3 200 ms later": Reading(detection_ms=200, reactive_ms=200),
+            "the timer outlasts each gap: RTO floor 1 s": READINGS["RTO floor 1 s"],
         },
         (
             Panel(("reno", "noBuffer", -100)),
             Panel(("reno", "noBuffer", -200)),
-            Panel(("reno", "noBuffer", -100), "what is in flight at the break is lost"),
+            Panel(("reno", "noBuffer", -100), "the whole window is lost: layer 3 200 ms later"),
         ),
         "Reno",
         0.2,
-        0.7,
-        "A segment in flight at the break still reaches the host. Its acknowledgement waits there, comes when the gap "
-        "is over, and starts the timer anew: the timeout begins after the gap of 100 ms, and within that of 200 ms.",
-    ),
-    Effect(
-        "dip-far",
-        "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
-        _each([("noBuffer", -200)], [("noBuffer", -100)]),
-        "correspondent 50 ms",
-        {"a window of 10, half as long on the air": replace(_FAR, window_pkts=10)},
-        (
-            Panel(("reno", "noBuffer", -100)),
-            Panel(("reno", "noBuffer", -100), "a window of 10, half as long on the air"),
-        ),
-        "Reno",
-        0.3,
-        1.7,
-        "The gap takes the first part of a window; the rest arrives, and its duplicate acknowledgements start a fast "
-        "retransmit. The timeout that follows all the same begins later and finds a window that was cut already.",
+        0.9,
+        "The outage takes the first part of the window. The rest arrives, and its duplicate acknowledgements start a "
+        "fast retransmit, whose acknowledgement starts the timer anew: the timeout that follows comes later and finds "
+        "a window that was cut already. A longer outage takes the whole window, and the timer expires within it.",
     ),
     Effect(
         "buffer-gap",
         "throughput with noBuffer minus that with Buffer, gaps of 300 to 500 ms",
         _mechanisms(LONG_MS),
-        "buffer 10",
-        {"a buffer that holds the window: 20": READINGS["buffer 20"]},
+        "no-path, drops newest",
+        {
+            "a full buffer drops the oldest": _OLDEST,
+            "filled from 100 ms before the break on: source trigger": replace(_NEWEST, trigger="source"),
+        },
         (
             Panel(("reno", "Buffer", -300)),
-            Panel(("reno", "Buffer", -300), "a buffer that holds the window: 20"),
+            Panel(("reno", "Buffer", -300), "a full buffer drops the oldest"),
         ),
         "Reno",
         0.2,
         1.8,
-        "The buffer keeps the last ten segments of the window. They arrive behind several holes; Reno repairs one by "
-        "fast retransmit and waits for the timer, which begins after the gap and not before it as without a buffer.",
+        "Candidates that are filled all the time and drop the newest keep packets that the host has had. It gets them "
+        "first, each makes it repeat its last acknowledgement, and what was lost still waits for the timer.",
     ),
     Effect(
         "buffer-overlap",
@@ -240,19 +231,19 @@ def explain(gathered: Gathered, store: Path, threads: int) -> list[Explained]:
         found = gathered[effect.name]
         effects = values(effect, effect.median_of, found[""])
         run = int(np.argsort(effects, kind="stable")[(effects.size - 1) // 2])
-        take = partial(
-            median_handover,
-            flow=FLOW,
-            dwell_ns=DWELL_NS,
-            handovers=HANDOVERS,
-            before_s=effect.before_s,
-            after_s=effect.after_s,
-        )
-        wanted = {}
+        wanted: dict[int, list[Handover]] = {}
         for number, panel in enumerate(effect.panels):
-            scenario = experiments.handovers(*panel.case, effect.readings[panel.without])
-            wanted[number] = (scenario.set("record", record), range(run, run + 1))
-        asked.append((effect, found, run, batch.each(wanted, take)))
+            reading = effect.readings[panel.without]
+            scenario = experiments.handovers(*panel.case, reading, run)
+            take = partial(
+                median_handover,
+                flow=FLOW,
+                turns_ns=experiments.turns_ns(reading, run),
+                before_s=effect.before_s,
+                after_s=effect.after_s,
+            )
+            wanted |= batch.each({number: (scenario.set("record", record), range(run, run + 1))}, take)
+        asked.append((effect, found, run, wanted))
     batch.make(store, threads)
     return [
         Explained(effect, found, run, [handover for (handover,) in panels.values()])

@@ -12,6 +12,8 @@ from roamlab.papers.records import NS, reads
 from roamlab.records.why import lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from roamlab.records.columns import Mask
@@ -70,17 +72,19 @@ KINDS = (
     causes="time_ns kind name place host flow seq serial cause",
 )
 def median_handover(
-    results: Results, flow: str, dwell_ns: int, handovers: int, before_s: float, after_s: float
+    results: Results, flow: str, turns_ns: Sequence[int], before_s: float, after_s: float
 ) -> Handover:
-    """The handover after which the host gets the median of segments: its span from `before_s` to `after_s`.
+    """The handover after which the host gets the median rate of segments: its span from `before_s` to `after_s`.
 
-    The host turns to its nth cell at n `dwell_ns`, and the run ends as long after the last handover.
+    `turns_ns`: when the host turns to each next cell. A handover is counted to the next one, and the last one over a
+    mean stay.
     """
     delivered = results.columns("deliveries")
     fresh = delivered["time_ns"][delivered["fresh"]].astype(np.int64)
-    counts = np.histogram(fresh, np.arange(1, handovers + 2) * dwell_ns)[0]
-    number = 1 + int(np.argsort(counts, kind="stable")[(handovers - 1) // 2])
-    turn = number * dwell_ns
+    stays = np.diff(np.array([*turns_ns, turns_ns[-1] + turns_ns[-1] // len(turns_ns)], dtype=np.int64))
+    counts = np.histogram(fresh, [turns_ns[0], *(turns_ns[0] + np.cumsum(stays))])[0]
+    number = 1 + int(np.argsort(counts / stays, kind="stable")[(len(turns_ns) - 1) // 2])
+    turn = turns_ns[number - 1]
     first, last = turn - round(before_s * NS), turn + round(after_s * NS)
 
     def points(times: NDArray[np.uint64], numbers: NDArray[np.uint32], chosen: Mask) -> Points:

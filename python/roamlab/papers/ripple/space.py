@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ripple import claims, evidence
-from roamlab.papers.ripple.experiments import DEFAULT, RANDOM_TIMES, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, RANDOM_TIMES, Reading
 from roamlab.papers.spaces import Space
 from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
 
 AXES = (
     Axis(
+        "trigger",
+        "trigger",
+        (Value("source", "source"), Value("path", "path"), Value("no-path", "no-path")),
+        '"the trigger set (zero, one or many)"; the paper describes all three, and does not say which it ran',
+    ),
+    Axis(
         "buffer_pkts",
         "buffer",
-        (Value("50", 50), Value("20", 20), Value("10", 10)),
-        "the paper prints no size",
+        (Value("50", 50), Value("20", 20), Value("10", 10), Value("200", 200)),
+        '"some finite number"; no size is printed',
     ),
     Axis(
         "drop",
@@ -32,8 +39,8 @@ AXES = (
     Axis(
         "lead_ms",
         "trigger ahead by",
-        (Value("100 ms", 100), Value("0", 0), Value("20 ms", 20), Value("300 ms", 300)),
-        "how early the trigger comes is not printed",
+        (Value("100 ms", 100), Value("0", 0), Value("20 ms", 20), Value("300 ms", 300), Value("1 s", 1000)),
+        '"prior to the disconnection"; how long before is not printed',
     ),
     Axis(
         "bicast_ms",
@@ -43,15 +50,21 @@ AXES = (
     ),
     Axis(
         "detection_ms",
-        "layer 3 later by",
-        (Value("0", 0), Value("50 ms", 50, 0.5)),
-        "movement detection is not described",
+        "layer 3 later by, proactive",
+        (Value("50 ms", 50), Value("0", 0), Value("300 ms", 300, 0.5), Value("1 s", 1000, 0.5)),
+        '"not including Layer 3 mobility detection and handover delay", which come on top; no value is printed',
+    ),
+    Axis(
+        "reactive_ms",
+        "layer 3 later by, reactive",
+        (Value("50 ms", 50), Value("0", 0, 0.25), Value("300 ms", 300, 0.5), Value("1 s", 1000, 0.5)),
+        '"Layer 3 handover is initiated in response to a Layer 2 handover"; no value is printed',
     ),
     Axis(
         "min_rto_ms",
         "RTO floor",
-        (Value("1 s", 1000), Value("200 ms", 200)),
-        "ns-2 of 2003 has 1 s; the paper does not say that it kept it",
+        (Value("200 ms", 200), Value("1 s", 1000, 0.25)),
+        '"the sender would have timed out" within gaps of 300 ms and more excludes the 1 s of ns-2.26',
     ),
     Axis(
         "profile",
@@ -63,12 +76,12 @@ AXES = (
         "moves",
         "moves",
         (
-            Value("to the next access router", "to the next access router"),
-            Value("at random times", RANDOM_TIMES, 0.5),
-            Value("to the next base station", "to the next base station"),
+            Value("at random times", RANDOM_TIMES),
+            Value("evenly", "to the next access router, evenly", 0.5),
+            Value("to the next base station", "to the next base station", 0.5),
             Value("within one access router", "within one access router", 0.5),
         ),
-        'handovers are "to a BS in another sub-domain"; the walk is not printed',
+        'handovers are "to a BS in another sub-domain"; the walk and its times are not printed',
     ),
     Axis(
         "in_flight",
@@ -81,12 +94,6 @@ AXES = (
         "answers by the cell",
         (Value("newest", "newest"), Value("oldest", "oldest", 0.5)),
         "which of two cells a host answers through is not said",
-    ),
-    Axis(
-        "duplicates",
-        "second copies",
-        (Value("pass", "pass"), Value("are dropped", "drop")),
-        "the paper does not say",
     ),
     Axis(
         "correspondent_ms",
@@ -103,27 +110,40 @@ AXES = (
     Axis(
         "air_mbps",
         "air",
-        (Value("2 Mbit/s", 2), Value("11 Mbit/s", 11)),
-        "802.11 without its rate",
+        (
+            Value("2 Mbit/s", 2),
+            Value("1 Mbit/s", 1, 0.5),
+            Value("5.5 Mbit/s", 5.5, 0.5),
+            Value("11 Mbit/s", 11),
+        ),
+        "802.11 without its rate; 2 Mbit/s is ns-2's default",
     ),
     Axis(
-        "medium",
-        "medium",
-        (Value("dedicated", "dedicated"), Value("802.11b's", "dcf", 0.5)),
-        'the paper names "detailed 802.11 models", and sets layer 2\'s delay all the same',
+        "others",
+        "other hosts in a cell",
+        (Value("none", 0), Value("one", 1, 0.5)),
+        "the paper speaks of one host",
     ),
     Axis(
         "normalised_by",
         "normalised by",
-        (Value("no handover", "no handover"), Value("the maximum", "maximum")),
+        (
+            Value("no handover", "no handover"),
+            Value("each TCP's own maximum", "own maximum"),
+            Value("a common maximum", "common maximum"),
+        ),
         "figs. 3 and 5 are normalised, by what is not said",
     ),
 )
+"""The medium and second copies have no axis: the text excludes all but 802.11, and copies that do not reach TCP."""
+
+SEARCHED_MS = tuple(delay for delay in DELAYS_MS if abs(delay) != 400)
+"""The points of figs. 3 to 6 that a search runs: those that a claim names, and the ends of its ranges."""
 
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
-    return partial(_decide, evidence.evidence(batch, reading, runs))
+    return partial(_decide, evidence.evidence(batch, reading, runs, SEARCHED_MS))
 
 
 def _decide(found: evidence.Evidence) -> list[Claim]:
@@ -136,4 +156,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.blocks(found)]
 
 
-SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=2, confirm=6, beside=beside, few=1)
+SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside, few=1)

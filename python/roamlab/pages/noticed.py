@@ -1,0 +1,90 @@
+"""What people notice of a run, flow by flow, in sentences: whether a picture stood still, how a call sounded."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from roamlab.records import experience
+
+if TYPE_CHECKING:
+    from roamlab.records.metrics import Values
+    from roamlab.records.results import Results
+
+VOICE_OFFSET_S, VIDEO_OFFSET_S = 0.06, 0.2
+"""Play-out of a call is so much later than its smallest delay, of a video so much later than a frame begins."""
+_LISTED = 5
+"""So many times of a picture that stands still are listed."""
+
+
+class Noticed(NamedTuple):
+    """What is noticed of a flow."""
+
+    flow: str
+    application: str
+    sentence: str
+    still_s: float
+    """How long its picture stood still; 0 of what has none."""
+
+
+def noticed(results: Results) -> list[Noticed]:
+    """Of each film, video, call and page flow what its user notices."""
+    found = []
+    for name in map(str, results.flows["flow"]):
+        kind = experience.application(results, name).get("kind", "")
+        told = _TOLD[kind](results, name) if kind in _TOLD else None
+        if told is not None:
+            found.append(Noticed(name, kind, *told))
+    return found
+
+
+def _film(results: Results, flow: str) -> tuple[str, float] | None:
+    player = experience.player(results, flow)
+    if math.isnan(player.mean_rate_bps):
+        return None  # the requests of a film
+    if math.isnan(player.startup_s):
+        return "the film never began", 0.0
+    began = f"the film began {player.startup_s:.3g} s after it was asked for"
+    rate = f"{player.mean_rate_bps / 1e6:.3g} Mbit/s on average"
+    return f"{began}; {_still(player.spans_s)}; {rate}", float(player.stalls_s.sum())
+
+
+def _video(results: Results, flow: str) -> tuple[str, float] | None:
+    lost = experience.frame_loss_ratio(results, flow)
+    if math.isnan(lost):
+        return None
+    spans = experience.freeze_spans_of_s(results, flow, VIDEO_OFFSET_S)
+    words = f"{_still(spans)}; {lost:.2%} of the frames never were whole"
+    return words, float(experience.lengths_s(spans).sum())
+
+
+def _call(results: Results, flow: str) -> tuple[str, float] | None:
+    heard = experience.voice(results, flow, VOICE_OFFSET_S)
+    if math.isnan(heard.r):
+        return None
+    delay = f"{1e3 * heard.delay_s:.0f} ms from mouth to ear"
+    return f"MOS {heard.mos:.2f} (R {heard.r:.0f}); {heard.loss:.2%} lost or late; {delay}", 0.0
+
+
+def _pages(results: Results, flow: str) -> tuple[str, float] | None:
+    loads = experience.page_loads_s(results, flow)
+    if not loads.size:
+        return None
+    return (
+        f"{loads.size} pages came whole, in {loads.mean():.3g} s on average, {loads.max():.3g} s at most",
+        0.0,
+    )
+
+
+_TOLD = {"dash": _film, "video": _video, "voip": _call, "web": _pages}
+
+
+def _still(spans: Values) -> str:
+    """How often and when the picture stood still."""
+    if not len(spans):
+        return "the picture never stood still"
+    lengths = experience.lengths_s(spans)
+    times = [f"{begin:.3f} to {end:.3f} s" for begin, end in spans[:_LISTED].tolist()]
+    more = f" and {len(spans) - _LISTED} times more" if len(spans) > _LISTED else ""
+    often = "once" if len(spans) == 1 else f"{len(spans)} times"
+    return f"the picture stood still {often}, for {lengths.sum():.3g} s in all: {', '.join(times)}{more}"

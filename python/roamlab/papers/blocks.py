@@ -1,0 +1,120 @@
+"""`roamlab reproduce PAPER --blocks 20`: which verdicts turn when other blocks of runs are used.
+
+A block has as many runs as the paper's reproduction, and no run is in two blocks. A verdict that is the same in at
+least 19 of 20 blocks is steady. One that turns more often says more about the sample than about the paper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from roamlab import _roamlab
+from roamlab.papers.exploring import Decider, outcome
+from roamlab.papers.keeping import code
+from roamlab.papers.reporting import write_csv
+from roamlab.papers.runs import SEED
+from roamlab.showing.page import Table
+from roamlab.showing.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from roamlab.papers import Session
+    from roamlab.papers.spaces import Space
+
+BLOCKS = 20
+STEADY = 0.95
+"""A verdict is steady if this share of the blocks has it: 19 of 20."""
+RECORD = "blocks.json"
+"""In a paper's package: what `BLOCKS` blocks gave."""
+
+
+def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, dict[str, Any]]:
+    """Decide all claims of the space under the default in disjoint blocks of `session.runs` runs each."""
+    decider = Decider(space, session)
+    default = (0,) * len(space.axes)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for block in range(blocks):
+        numbers = range(block * session.runs, (block + 1) * session.runs)
+        (claims,) = decider.every([default], numbers)
+        for claim in claims:
+            found.setdefault(claim.id, []).append((claim.verdict, outcome(claim).measured))
+    data = {
+        "engine": _roamlab.build_hash(),
+        "code": code(space.ask.__module__),
+        "blocks": blocks,
+        "runs": session.runs,
+        "claims": {name: _claim(of) for name, of in found.items()},
+    }
+    tables = [_table(data), _each(found)]
+    for table, name in zip(tables, ("blocks", "each"), strict=True):
+        write_csv(table, session.tables / f"{name}.csv")
+    page = Report(
+        title=f"{space.title}: the verdicts in {blocks} blocks of runs",
+        paper="Each block decides all claims under the default reading from runs that no other block has.",
+        headline=told(data).splitlines()[0],
+        claims=(),
+        figures=(),
+        tables=tables,
+        parameters=(),
+        assumptions=(),
+        origin=(
+            ("engine build", _roamlab.build_hash()),
+            ("seed", str(SEED)),
+            ("blocks", str(blocks)),
+            ("runs in a block", str(session.runs)),
+        ),
+    )
+    return page, data
+
+
+def record(paper: str) -> dict[str, Any] | None:
+    """What a paper's package has on record, or `None`."""
+    kept = files("roamlab.papers") / paper / RECORD
+    return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else None
+
+
+def unsteady(data: Mapping[str, Any]) -> list[str]:
+    """The claims whose most frequent verdict fewer than `STEADY` of the blocks have."""
+    return [name for name, of in data["claims"].items() if of["same"] < STEADY * data["blocks"]]
+
+
+def told(data: Mapping[str, Any]) -> str:
+    """What was found, for the terminal."""
+    turning = unsteady(data)
+    steady = len(data["claims"]) - len(turning)
+    least = f"at least {STEADY:.0%} of {data['blocks']} blocks of {data['runs']} runs"
+    first = f"{steady} of {len(data['claims'])} verdicts are the same in {least}."
+    return "\n".join([first, *(f"{name}: {_verdicts(data['claims'][name])}" for name in data["claims"])])
+
+
+def _claim(of: list[tuple[str, str]]) -> dict[str, Any]:
+    verdicts = Counter(verdict for verdict, _ in of)
+    verdict, same = verdicts.most_common(1)[0]
+    return {"verdict": verdict, "same": same, "verdicts": dict(verdicts)}
+
+
+def _verdicts(of: Mapping[str, Any]) -> str:
+    return ", ".join(f"{verdict} in {count}" for verdict, count in of["verdicts"].items())
+
+
+def _table(data: Mapping[str, Any]) -> Table:
+    turning = unsteady(data)
+    rows = [
+        (name, of["verdict"], str(of["same"]), "no" if name in turning else "yes", _verdicts(of))
+        for name, of in data["claims"].items()
+    ]
+    headings = ("claim", "most frequent verdict", "blocks that have it", "steady", "all")
+    return Table("How steady the verdicts are", headings, rows)
+
+
+def _each(found: Mapping[str, list[tuple[str, str]]]) -> Table:
+    rows = [
+        (name, str(block), verdict, measured)
+        for name, of in found.items()
+        for block, (verdict, measured) in enumerate(of)
+    ]
+    return Table("Each block", ("claim", "block", "verdict", "decided by"), rows)

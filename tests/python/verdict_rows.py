@@ -1,0 +1,75 @@
+"""The table of verdicts on a paper's page, written from the `claims.json` of a reproduction.
+
+    python tests/python/verdict_rows.py PAPER out/PAPER/claims.json
+
+puts it between the marks on the page. Needs the package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roamlab import papers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+BEGIN, END = "<!-- claims.json -->\n", "<!-- /claims.json -->\n"
+HEADINGS = (
+    "claim",
+    "verdict",
+    "the measure that decides",
+    "measured, with its 95 % interval",
+    "claimed",
+    "runs",
+)
+
+
+def rows(claims: Sequence[Mapping[str, Any]]) -> str:
+    """The table as Markdown: one line for each claim, with the measure that settles its verdict."""
+    lines = [HEADINGS, ("---",) * len(HEADINGS), *map(_row, claims)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _row(claim: Mapping[str, Any]) -> tuple[str, ...]:
+    held = [measure["verdict"] for measure in claim["measures"]].count("holds")
+    of = f", {held} of {len(claim['measures'])} measures hold" if len(claim["measures"]) > 1 else ""
+    verdict = f"**{claim['verdict']}**{of}" + (" (inventory)" if claim["kind"] == "inventory" else "")
+    low, high = claim["interval"]
+    interval = "" if low is None or high is None else f" ({low:.3g} … {high:.3g})"
+    if claim["same_in_every_run"]:
+        interval = ", the same in every run"
+    unit = "" if claim["unit"] == "1" else f" {claim['unit']}"
+    name = str(claim["id"]).partition(".")[2]
+    return (
+        name,
+        verdict,
+        str(claim["what"]),
+        f"{claim['effect']:.3g}{interval}{unit}",
+        str(claim["claimed"]),
+        str(claim["runs"]),
+    )
+
+
+def page_of(paper: str) -> Path:
+    """The page of a paper."""
+    return Path(papers.__path__[0]) / paper / "README.md"
+
+
+def between(page: Path) -> str:
+    """What is between the marks of a page. Raises `LookupError` without marks."""
+    found = re.search(f"{BEGIN}(.*?){END}", page.read_text(encoding="utf-8"), re.DOTALL)
+    if found is None:
+        raise LookupError(f"{page}: expected the lines {BEGIN.strip()} and {END.strip()}")
+    return found[1]
+
+
+if __name__ == "__main__":
+    PAGE, DATA = page_of(sys.argv[1]), Path(sys.argv[2])
+    MADE = rows(json.loads(DATA.read_text(encoding="utf-8")))
+    TEXT = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(TEXT.replace(BEGIN + between(PAGE) + END, BEGIN + MADE + END), encoding="utf-8")
