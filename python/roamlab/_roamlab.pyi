@@ -25,7 +25,7 @@ class SimulationError(Exception):
 class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
 
-def check(text: str, name: str) -> str:
+def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
 
 def line_of(text: str, field: str) -> int | None:

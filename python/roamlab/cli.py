@@ -10,10 +10,14 @@ import math
 import os
 import signal
 import sys
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
+
+from roamlab.base.screen import accept_any_text, console, say, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,12 +60,12 @@ def _complete_profile(_context: click.Context, _parameter: click.Parameter, begu
 def _print_json(data: Any) -> None:
     import json
 
-    click.echo(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+    say(json.dumps(data, indent=1, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def _run_folder(named: Path | None) -> Path:
     """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput
 
     if named is not None and (named != Path("latest") or named.exists()):
         return named
@@ -74,7 +78,7 @@ def _run_folder(named: Path | None) -> Path:
             remedy="simulate one with `roamlab run SCENARIO`, or name its folder",
         )
     newest = max(made)[1]
-    click.echo(f"run: {shown(newest)}, the newest of {len(made)} in {_RUNS}", err=True)
+    say(f"run: {shown(newest)}, the newest of {len(made)} in {_RUNS}", err=True)
     return newest
 
 
@@ -161,10 +165,8 @@ def reproduce(
     """
     import json
 
-    from rich.console import Console
-
     from roamlab import papers
-    from roamlab.base.errors import BadInput, did_you_mean, shown
+    from roamlab.base.errors import BadInput, did_you_mean
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
@@ -211,13 +213,13 @@ def reproduce(
         _print_json({"report": page, mode: json.loads(written)})
         return
     if mode == "claims":
-        Console().print(*claims.terminal_tables(found.claims))
-        click.echo(claims.remarks(found.claims, found.robustness))
-        click.echo(f"{claims.tally(found.claims)}.")
-        click.echo(found.searched)
+        console().print(*claims.terminal_tables(found.claims))
+        say(claims.remarks(found.claims, found.robustness))
+        say(f"{claims.tally(found.claims)}.")
+        say(found.searched)
     else:
-        click.echo(told)
-    click.echo(f"report: {page}")
+        say(told)
+    say(f"report: {page}")
 
 
 def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
@@ -273,9 +275,6 @@ def _reproduce_all(
     out: Path, store: Path, runs: int | None, threads: int, thorough: bool, as_json: bool
 ) -> None:
     """All papers, into folders of their own below `out`, and an index of their claims."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.papers import index
     from roamlab.statistics import claims
 
@@ -286,11 +285,11 @@ def _reproduce_all(
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(*claims.terminal_tables(every))
-    click.echo(claims.remarks(every, lines))
-    click.echo(f"{claims.tally(every)}.")
-    click.echo(f"all schemes on one network: {index.STUDY}")
-    click.echo(f"report: {page}")
+    console().print(*claims.terminal_tables(every))
+    say(claims.remarks(every, lines))
+    say(f"{claims.tally(every)}.")
+    say(f"all schemes on one network: {index.STUDY}")
+    say(f"report: {page}")
 
 
 @cli.group()
@@ -317,9 +316,6 @@ def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_
 
     Interrupted, it goes on where it stopped when called again.
     """
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
@@ -333,8 +329,8 @@ def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_
     if as_json:
         _print_json({"report": page, "means": means})
         return
-    Console().print(schemes.terminal_table(means))
-    click.echo(f"report: {page}")
+    console().print(schemes.terminal_table(means))
+    say(f"report: {page}")
 
 
 @cli.command()
@@ -347,7 +343,6 @@ def demo(out: Path, store: Path) -> None:
 
     Its scenarios stand beside it, to be run and changed.
     """
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors
     from roamlab.studies import demo as showing
@@ -355,10 +350,10 @@ def demo(out: Path, store: Path) -> None:
     refuse_foreign(out, store)
     with whole_folder(out) as draft:
         lines, first = showing.demonstrate(store, processors(), draft)
-    click.echo("\n".join(lines))
-    click.echo(f"figure: {shown(out / showing.FIGURE)}")
-    click.echo(f"report: {shown(out / showing.PAGE)}")
-    click.echo(f"next: roamlab run {shown(out / first)}, then roamlab chart")
+    say("\n".join(lines))
+    say(f"figure: {shown(out / showing.FIGURE)}")
+    say(f"report: {shown(out / showing.PAGE)}")
+    say(f"next: roamlab run {shown(out / first)}, then roamlab chart")
 
 
 @cli.command()
@@ -374,9 +369,6 @@ def run(
     scenario: Path, seed: int, repetition: int, changes: tuple[str, ...], out: Path, *, as_json: bool
 ) -> None:
     """Simulate a scenario and keep the result."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.records.store import Store
     from roamlab.running.ensemble import Job, run_all
     from roamlab.showing import terminal
@@ -395,10 +387,10 @@ def run(
     if as_json:
         _print_json(terminal.as_data(results, folder))
         return
-    console = Console()
+    screen = console()
     for part in terminal.tables(results, folder):
-        console.print(part)
-    click.echo(f"result: {shown(folder)}")
+        screen.print(part)
+    say(f"result: {shown(folder)}")
 
 
 @cli.command()
@@ -428,9 +420,6 @@ def sweep(
     as_json: bool,
 ) -> None:
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.executor import DaskCluster, LocalPool
     from roamlab.scenarios.scenario import assigned
@@ -453,13 +442,13 @@ def sweep(
             found["differences"] = terminal.rows(differences)
         _print_json(found)
         return
-    console = Console()
-    console.print(*sweepresult.tables(runs))
+    screen = console()
+    screen.print(*sweepresult.tables(runs))
     if differences is not None:
-        console.print(
+        screen.print(
             f"\nDifferences to {source.baseline}", *compare.tables(differences), markup=False, sep="\n"
         )
-    click.echo(f"result: {shown(out)}")
+    say(f"result: {shown(out)}")
 
 
 @cli.command("compare")
@@ -502,9 +491,6 @@ def compare_(
 
     Run n of both draws from the same random streams; p-values are corrected for their number after Holm.
     """
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
     from roamlab.showing import report, terminal
@@ -518,7 +504,7 @@ def compare_(
     wanted = metrics or compare.DEFAULT_METRICS
     other = _load(second, changes)
     if note := compare.unpaired_note(base, other):
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     made = compare.compare(base, other, wanted, number, seed, store, threads)
     _print_warnings(made.warnings)
     frame = compare.differences(made, base.name)
@@ -530,9 +516,9 @@ def compare_(
         rows = terminal.rows(frame)
         _print_json({"result": shown(out), "differences": rows, "warnings": made.warnings})
         return
-    console = Console()
-    console.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
-    click.echo(f"result: {shown(out)}")
+    screen = console()
+    screen.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
+    say(f"result: {shown(out)}")
 
 
 @cli.command()
@@ -566,12 +552,11 @@ def check(scenario: Path, changes: tuple[str, ...], *, as_json: bool) -> None:  
 @_SET
 def draw(scenario: Path, seed: int, repetition: int, out: Path, changes: tuple[str, ...]) -> None:
     """Draw a scenario's network: nodes, links, cells, and how hosts move, as SVG."""
-    from roamlab.base.errors import shown
     from roamlab.base.output import write_chart
     from roamlab.showing.network_drawing import drawing
 
     write_chart(out, drawing(_load(scenario, changes), seed, repetition))
-    click.echo(f"drawing: {shown(out)}")
+    say(f"drawing: {shown(out)}")
 
 
 @cli.command()
@@ -611,7 +596,6 @@ def export(
     RUN is a run folder; without one it is the newest in out/runs. Packets are those of the run made again from its
     manifest. --node, --link and --table may be given more than once.
     """
-    from roamlab.base.errors import shown
     from roamlab.exports import command
 
     request = command.Request(form, nodes, links, tables, payload)
@@ -620,7 +604,7 @@ def export(
         _print_json({"result": shown(out), "files": written})
         return
     what = {"pcapng": "packets", "ns2": "lines"}.get(form, "rows")
-    click.echo("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
+    say("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
 
 
 @cli.command()
@@ -628,7 +612,7 @@ def schema() -> None:
     """Print the JSON Schema of scenarios, for editors."""
     from roamlab import _roamlab
 
-    click.echo(_roamlab.schema())
+    say(_roamlab.schema())
 
 
 @cli.command("list")
@@ -650,7 +634,6 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
     """
     import json
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -661,7 +644,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
         if as_json:
             _print_json(profiles.profile(profile, variant))
         else:
-            Console(width=max(Console().width, 120)).print(profiles.terminal_table(profile, variant))
+            console(least_width=120).print(profiles.terminal_table(profile, variant))
         return
     families = json.loads(_roamlab.catalogue()) | {
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
@@ -673,7 +656,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
         table = Table(title=family, title_justify="left", show_header=False, box=None)
         for row in rows:
             table.add_row(Text(row["name"], "bold"), Text(row["summary"]))
-        Console().print(table)
+        console().print(table)
 
 
 @cli.command()
@@ -695,9 +678,7 @@ def trace(run_folder: Path | None, packet: int) -> None:
     folder = _run_folder(run_folder)
     made = open_run(folder).manifest
     if made.build_hash != _roamlab.build_hash():
-        click.echo(
-            "note: another build of the engine made this run; this is the present one's trace", err=True
-        )
+        say("note: another build of the engine made this run; this is the present one's trace", err=True)
     with within(folder):
         again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
     if again.trace.is_empty():
@@ -713,7 +694,7 @@ def trace(run_folder: Path | None, packet: int) -> None:
             f"{seconds:>2}.{nanoseconds:09d} {row['stop']:<17} {row['place']:<9} {row['serial']:>6} "
             f"{row['wire_bytes']:>4} {row['tunnels']} {row['detail']}"
         )
-        click.echo(line.rstrip())
+        say(line.rstrip())
 
 
 @cli.command("why")
@@ -732,11 +713,11 @@ def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: 
     from roamlab.causes import command
 
     table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
-    shown = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
+    found = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
     if as_json:
-        _print_json(shown)
+        _print_json(found)
     else:
-        click.echo("\n".join(shown))
+        say("\n".join(found))
 
 
 @cli.command()
@@ -769,7 +750,7 @@ def chart(
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
     borders, from the tables in the run folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab.base.errors import shown, within
+    from roamlab.base.errors import within
     from roamlab.base.output import write_chart
     from roamlab.records.store import open_run
     from roamlab.showing import chart as charts
@@ -779,10 +760,10 @@ def chart(
     with within(folder):
         made = charts.chart(open_run(folder), host, handover)
     if text:
-        click.echo(made.text(everything=everything), nl=False)
+        say(made.text(everything=everything).removesuffix("\n"))
         return
     write_chart(out, svg(made))
-    click.echo(f"chart: {shown(out)}")
+    say(f"chart: {shown(out)}")
 
 
 @cli.command("report")
@@ -796,7 +777,7 @@ def report_(run_folder: Path | None, out: Path) -> None:
     Read from the run folder RUN; without one it is the newest in out/runs. A run that lacks the tables for stalls is
     made again with them from its manifest.
     """
-    from roamlab.base.errors import shown, within
+    from roamlab.base.errors import within
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.explorer import command
 
@@ -805,9 +786,9 @@ def report_(run_folder: Path | None, out: Path) -> None:
     with whole_folder(out) as draft, within(folder):
         made, note = command.report(folder, draft)
     if note:
-        click.echo(f"note: {note}", err=True)
-    click.echo(made.headline)
-    click.echo(f"report: {shown(out / 'report.html')}")
+        say(f"note: {note}", err=True)
+    say(made.headline)
+    say(f"report: {shown(out / 'report.html')}")
 
 
 @cli.command()
@@ -827,7 +808,7 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
     The page is one file that opens in a browser without a network. RUN is a run folder; without one it is the newest in
     out/runs. A run that lacks the tables for stalls is made again with them from its manifest.
     """
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput
     from roamlab.explorer import command
 
     if len(runs) > 2:
@@ -838,7 +819,7 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
             remedy="name one or two run folders",
         )
     command.write([_run_folder(run) for run in runs or (None,)], out, begin_s, end_s)
-    click.echo(f"page: {shown(out)}")
+    say(f"page: {shown(out)}")
 
 
 @cli.command()
@@ -870,8 +851,8 @@ def schedule(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: 
     text, count = schedules.convert(
         log, fields, schedules.pairs("--where", only), schedules.number("--begin", begin)
     )
-    click.echo(text, nl=False)
-    click.echo(f"{count} handovers", err=True)
+    say(text.removesuffix("\n"))
+    say(f"{count} handovers", err=True)
 
 
 @cli.command("compare-trace")
@@ -921,7 +902,7 @@ def compare_trace(
     )
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
-    click.echo(compare_traces.report(found, left, right))
+    say(compare_traces.report(found, left, right))
     if isinstance(found, compare_traces.Different):
         sys.exit(FAILED)
 
@@ -932,40 +913,59 @@ def _latest(named: Path) -> Path:
 
 def _print_warnings(warnings: list[str]) -> None:
     for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
 
 
 def _print_estimate(scenario: Scenario, *, err: bool) -> None:
     """What a run may amount to, before it begins; `err`: to standard error."""
-    from roamlab.running.limits import beyond_memory
+    from roamlab.base.limits import beyond_memory
 
     _, events, memory = scenario.advice
     size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
-    click.echo(f"estimate: up to about {events:.1e} events, {size} of records", err=err)
+    say(f"estimate: up to about {events:.1e} events, {size} of records", err=err)
     if warning := beyond_memory(memory):
         _print_warnings([warning])
 
 
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
+    accept_any_text()
     try:
         cli.main(prog_name="roamlab", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        _fail(_usage(error), error.exit_code)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        _fail("interrupted", INTERRUPTED)
     except Exception as error:
-        from roamlab.base.errors import bad_path, shown
+        from roamlab.base.errors import bad_path
 
         code = _exit_code(error)
         if code is None:
             raise
-        click.echo(f"error: {shown(str(bad_path(error) or error))}", err=True)
-        sys.exit(code)
+        # Who reads no further wants no report of it.
+        _fail("" if isinstance(error, BrokenPipeError) else f"error: {bad_path(error) or error}", code)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What click says of a command line that is wrong."""
+    text = StringIO()
+    error.show(text)
+    return text.getvalue().rstrip("\n")
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """Say what is wrong, and exit. A standard stream that takes nothing more is closed without another error."""
+    with suppress(OSError):
+        if text:
+            say(text, err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 def _exit_code(error: Exception) -> int | None:

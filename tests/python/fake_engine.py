@@ -24,7 +24,7 @@ class SimulationError(Exception):
     """As the engine's."""
 
 
-def check(text: str, name: str) -> str:
+def check(text: str, name: str, _memory: int | None = None) -> str:
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:

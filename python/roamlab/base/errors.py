@@ -8,6 +8,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from roamlab.base.screen import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
@@ -22,7 +24,9 @@ class BadInput(RoamlabError):
 
     def __init__(self, where: str | Path, problem: str, *, expected: str, remedy: str) -> None:
         """Report `problem` at `where` (file, file:line, field or argument)."""
-        super().__init__(f"{shown(where)}: {problem}\n  expected: {expected}\n  help: {remedy}")
+        super().__init__(
+            f"{shown(where)}: {shown(problem)}\n  expected: {shown(expected)}\n  help: {shown(remedy)}"
+        )
 
 
 @contextmanager
@@ -37,15 +41,6 @@ def within(path: Path) -> Iterator[None]:
         if not text.startswith("--") and shown(path) not in text:
             error.args = (f"{shown(path)}, {text}",)
         raise
-
-
-def shown(path: str | Path) -> str:
-    """A path as text that can be printed, whatever bytes its name has."""
-    text = os.fspath(path)
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def closest(wanted: str, names: Iterable[str]) -> str:

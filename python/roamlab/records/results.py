@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 import roamlab
 from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.screen import escape
 from roamlab.records import remarks
 from roamlab.records.columns import Columns
 

@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from roamlab.base.screen import console, say
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
     from contextlib import AbstractContextManager
@@ -150,7 +152,6 @@ class Steps:
 @contextmanager
 def _bar(estimate: Estimate) -> Iterator[Show]:
     """A bar of time: what has passed, of that and what is left."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -160,7 +161,7 @@ def _bar(estimate: Estimate) -> Iterator[Show]:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console(err=True),
         transient=True,
     )
     start = time.monotonic()
@@ -195,7 +196,7 @@ def _log(estimate: Estimate) -> Iterator[Show]:
         nonlocal due
         if time.monotonic() >= due:
             due += LOG_SECONDS
-            print(f"runs: {estimate.done} of {estimate.total}{pace(estimate)}", file=sys.stderr, flush=True)
+            say(f"runs: {estimate.done} of {estimate.total}{pace(estimate)}", err=True)
 
     yield show
 

@@ -7,7 +7,6 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +15,13 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, did_you_mean, shown
+from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.inputs import read_text
+from roamlab.base.limits import memory_per_run
+from roamlab.base.screen import escape, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-MAX_BYTES = 100_000_000
-"""A larger scenario file is refused before it is read."""
 
 _DRAWN = 100
 """A notebook draws networks of so many links and cells."""
@@ -64,7 +63,7 @@ class Scenario:
     def resolved(self) -> str:
         """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
         try:
-            return _roamlab.check(self.text, self.name)
+            return _roamlab.check(self.text, self.name, memory_per_run())
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
@@ -343,15 +342,18 @@ def assignments(changes: Mapping[str, Any]) -> str:
 
 def told(error: _roamlab.ScenarioError) -> str:
     """A refusal by its field: without a line, for a text that no file holds."""
-    where = f"field `{error.field}`: " if error.field else ""
-    return f"{where}{error.problem}" + (f"\n  help: {error.help}" if error.help else "")
+    where = f"field `{shown(error.field)}`: " if error.field else ""
+    return f"{where}{shown(error.problem)}" + (f"\n  help: {shown(error.help)}" if error.help else "")
 
 
+_LONGEST_SWEEP = 1_000_000
 _OF_SWEEPS = ("grid", "points", "random", "scenario")
 
 
 def _refuse_sweep(path: Path, text: str) -> None:
-    """Raise `BadInput` for a sweep in a scenario's place."""
+    """Raise `BadInput` for a sweep in a scenario's place; no sweep is long."""
+    if len(text) > _LONGEST_SWEEP:
+        return
     try:
         data = tomli.loads(text)
     except (tomli.TOMLDecodeError, RecursionError):
@@ -364,44 +366,3 @@ def _refuse_sweep(path: Path, text: str) -> None:
             expected=_A_SCENARIO,
             remedy=f"run it with `roamlab sweep {shown(path)}`",
         )
-
-
-def read_text(path: Path, expected: str) -> str:
-    """The text of a file that is not empty, in UTF-8 and not too large; `expected` says what it should be."""
-    text = _decode(_read(path, expected), path, expected)
-    if not text.strip():
-        raise BadInput(path, "the file is empty", expected=expected, remedy="see the examples")
-    return text
-
-
-def _read(path: Path, expected: str) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(path, reason, expected=expected, remedy="check the path") from None
-    if len(raw) > MAX_BYTES:
-        raise BadInput(
-            path,
-            f"the file is larger than {MAX_BYTES} bytes",
-            expected=expected,
-            remedy="is this a trace or a result? A scenario names such files, it does not hold them",
-        )
-    return raw
-
-
-def _decode(raw: bytes, path: Path, expected: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise BadInput(
-            f"{path}:{line}:{column}",
-            f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            expected=expected,
-            remedy="save the file in UTF-8",
-        ) from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate

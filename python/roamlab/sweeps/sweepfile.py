@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, did_you_mean, shown
+from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.inputs import read_text
+from roamlab.base.screen import shown
 from roamlab.running.summary import Name, check
-from roamlab.scenarios.scenario import load, read_text
+from roamlab.scenarios.scenario import load
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
 from roamlab.sweeps.plan import Plan, measurement_of

@@ -6,13 +6,13 @@ import math
 import operator
 import re
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 from scipy import stats as scipy_stats
 
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import escape
 from roamlab.running.progress import Steps
 from roamlab.running.summary import Name, check, inapplicable
 from roamlab.scenarios.scenario import check_number, of

@@ -12,13 +12,21 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import read_text
 from roamlab.showing.chart import seconds
+from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+_QUOTED = 40
+"""So many characters of a value are quoted in an error."""
+
+_LONGEST_NUMBER, _MOST_DIGITS = 100, 30
+"""Characters of a number, and digits before its point: a time of the log in ns since 1970 has 19."""
+
 _LINES = (".jsonl", ".ndjson", ".json")
 
 
@@ -109,15 +117,26 @@ _DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))
 def number(option: str, given: str) -> Decimal:
     """A number of an option, or the seconds of a date and time. Raises `BadInput`."""
     given = instant(given) or given
-    try:
-        found = Decimal(given)
-    except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite():
+    found = _decimal(given)
+    if found is None:
         raise BadInput(
-            f"{option} {given}", "this is no number", expected="a number", remedy=f"{option} 1700000000"
+            f"{option} {given[:_QUOTED]}",
+            "this is no number, or one that no time in ns can be",
+            expected="a number",
+            remedy=f"{option} 1700000000",
         )
     return found
+
+
+def _decimal(text: str) -> Decimal | None:
+    """A number whose every unit of time fits what a schedule may hold, with some room; None for any other text."""
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found) < 10**_MOST_DIGITS else None
 
 
 def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) -> tuple[str, int]:
@@ -148,12 +167,7 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
 
 def _records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each record with its line."""
-    try:
-        text = log.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            log, f"it cannot be read: {error}", expected="a text file in UTF-8", remedy="name another file"
-        ) from None
+    text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
     if log.suffix.lower() not in _LINES:
         reader = csv.DictReader(io.StringIO(text), strict=True)
         try:
@@ -203,25 +217,26 @@ def _row(
         wrong = f"from {old!r} to {new!r}" if host else "no host"
         raise _bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
     for name in (host, old, new):
-        if any(letter in name for letter in ',"\n\r'):
-            raise _bad(
-                log, line, f"the name {name!r}", "one without commas, quotes and line breaks", "rename it"
-            )
+        if any(letter in ',"' for letter in name) or not name.isprintable():
+            expected = "one without commas, quotes, line breaks and characters that cannot be printed"
+            raise _bad(log, line, f"the name {name[:_QUOTED]!r}", expected, "rename it")
     given = _text(record.get(fields.gap)) if fields.gap else ""
     gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
     return time, host, old, new, gap
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    try:
-        time = (Decimal(_text(value)) - begin) * (10**9 // UNITS[unit])
-        if time.is_finite() and time >= 0:
-            return int(time.to_integral_value())
-    except InvalidOperation:
-        pass
-    raise _bad(
-        log, line, f"{field} is {_text(value)!r}", f"a number of {unit}, not before the begin", "see --begin"
-    )
+    found = _decimal(_text(value))
+    time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
+    if time is None or not 0 <= time < LATEST_S * 10**9:
+        raise _bad(
+            log,
+            line,
+            f"{field} is {_text(value)[:_QUOTED]!r}",
+            f"a number of {unit}, not before the begin and at most {LATEST_S} s behind it",
+            "see --begin",
+        )
+    return int(time.to_integral_value())
 
 
 def _text(value: Any) -> str:
