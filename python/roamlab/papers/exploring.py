@@ -16,8 +16,9 @@ from roamlab.papers.robustness import Known
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Report
+from roamlab.statistics.axes import Outcome, Setting
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, beside, explore, judge, turned
+from roamlab.statistics.space import beside, explore, judge, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
