@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from roamlab.papers.bcmp.experiments import HANDOVERS, HIGH, LOW, STREAMS, TCPS, TOPOLOGIES
+from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES
 from roamlab.papers.bcmp.measures import STEPS_MS
 from roamlab.statistics.claims import Claim, Measure, at_least, at_most, greater, less, within
 from roamlab.statistics.stats import share_interval, smallest, student
@@ -30,8 +30,8 @@ LINK_BPS = 10e6
 """The maximum that throughput is a share of: the link from a correspondent to the home agent."""
 LIKELY = 0.5
 """Numbers of packets have a "high probability" if at least half of all handovers lose so many."""
-RARELY = 0.02
-"""What at most one handover, or packet, in fifty does: the paper looked at 100 handovers."""
+RARELY = 0.01
+"""What at most one handover, or packet, in a hundred does: the paper looked at 100 handovers."""
 ALIKE = 0.01
 """Throughputs are "alike", and so are distributions of jitter, if they differ by at most a hundredth."""
 JITTER_MS = 1.0
@@ -41,10 +41,13 @@ WAIT_MS = 0.5
 CLOSELY = 0.1
 """NewReno and Tahoe follow "closely" within a tenth of the maximum."""
 
+DELAY_GIVEN = "the tree's forwarding delay is no test: anchors change because of the 15 to 16 ms"
+FULL_GIVEN = "98 % without handovers is no test: each host has air of its own because of it"
+"""Printed results that a default was chosen by."""
+
 WHY = {
     "fig4.planned": "From the preparation on the old access router tunnels all to the new one, which keeps it until "
-    "the "
-    "host attaches.",
+    "the host attaches.",
     "fig4.tree": "What leaves the anchor for the old access router until the path update has come is lost. With the "
     "nearest anchor that takes few milliseconds, in which a call has at most one packet, and more are "
     "frames of video. With anchors that stay handovers lose twice as many packets, and a few lose 6 to "
@@ -94,7 +97,7 @@ def _best(values: Iterable[Values]) -> Values:
     return np.asarray(np.max(list(values), axis=0))
 
 
-def login(found: dict[Case, list[dict[str, int]]], moves: int = HANDOVERS) -> Claim:
+def login(found: dict[Case, list[dict[str, int]]], moves: int) -> Claim:
     """Each procedure of section 2.1 is done in each network; `moves`: of the host with streams."""
     asked = (
         ("logins with an address from the anchor", "logged-in", 24, ("planned", "unplanned")),
@@ -126,7 +129,7 @@ def login(found: dict[Case, list[dict[str, int]]], moves: int = HANDOVERS) -> Cl
         kind="inventory",
         reading="one run of each network and either handover, with change of the anchor, paging and an hour of logout",
         why="24 hosts log in once, and again at each new anchor, which the home agent is told. The walker with streams "
-        "changes access routers a hundred times; the other is idle, moves in silence within its area, and is paged.",
+        f"changes access routers {moves} times; the other is idle, moves in silence within its area, and is paged.",
     )
 
 
@@ -249,7 +252,7 @@ def _delay(found: Evidence) -> Claim:
             apart("tree", greater()),
         ),
         reading=f"{found.reading}; packets of the call; what a packet waits is its delay above the smallest of "
-        "the stay",
+        f"the stay; {DELAY_GIVEN}",
         why=WHY["delay"],
     )
 
@@ -317,7 +320,7 @@ def nomove(found: dict[Point, list[Download]], reading: str) -> Claim:
                 for topology, way in cases
             ),
         ),
-        reading=f'{reading}; "alike": within {ALIKE:g}',
+        reading=f'{reading}; "alike": within {ALIKE:g}; {FULL_GIVEN}',
         why=WHY["nomove"],
     )
 
