@@ -226,10 +226,10 @@ def test_an_effect_is_there_and_goes_with_its_cause(
         taken: float(explanations.values(effect, effect.median_of, of)[0])
         for taken, of in gathered[effect.name].items()
     }
-    assert found[""] > 0.02
+    assert found[""] > 0.03
     assert all(found[taken] < 0.4 * found[""] for taken in effect.without)
     if effect.reading != "default":
-        assert found["default"] < 0.4 * found[""], "it is there under this reading only"
+        assert found["default"] < 0, "it is there under this reading only"
 
 
 _EVENLY = Reading(

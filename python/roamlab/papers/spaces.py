@@ -58,7 +58,8 @@ MIN_RTO = Axis(
     "min_rto",
     "RTO floor",
     (Value("200 ms", "200 ms"), Value("1 s", "1 s")),
-    "which ns-2 is not said: 200 ms since 2004, 1 s before and in RFCs 2988 and 6298",
+    "which ns-2 is not said: 200 ms since October 2004, 1 s from 27 May 2001 on and in RFCs 2988 and 6298; before that "
+    "no floor but the tick",
 )
 
 PROFILE = Axis(

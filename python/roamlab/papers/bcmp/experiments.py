@@ -23,10 +23,11 @@ LOW, HIGH = 20, 60
 """Windows below and above the paper's knee at 30, of which one fills no queue and the other does."""
 
 HANDOVERS = 100
+"""A total of both hosts that move."""
 PACKET_BYTES = 1480
 """Of TCP's data."""
 DURATION = "102 s"
-"""The last of 100 moves each 1003 ms is at 100.8 s."""
+"""The last move of the second host is at 101.3 s."""
 
 DOWNLOAD = "download"
 STREAMS = ("call", "film", "conference")
@@ -65,9 +66,9 @@ class Reading:
     """After an unplanned handover the old access router tunnels to the new one once it is told."""
     anchor_change: bool = True
     """Hosts change to the anchor nearest to them."""
-    dwell_ms: int = 1003
-    """Between two handovers of a host: 100 of each, or with 2006 ms 50 of each, a total of 100. At 1000 ms
-    each handover of a run meets a call, whose packets are 20 ms apart, and a film in the same phase."""
+    dwell_ms: int = 2006
+    """Between two handovers of a host. With 2006 ms the two hosts make a total of 100, one a second. With 1003 ms each
+    host makes 100. At 1000 and 2000 ms each handover meets a call, whose packets are 20 ms apart, in the same phase."""
     walkers: str = "to a neighbour by chance"
     """One of `WALKERS`."""
     lead_ms: int = 50
@@ -98,7 +99,7 @@ class Reading:
     @property
     def moves(self) -> int:
         """Of each host."""
-        return HANDOVERS if self.dwell_ms < 2000 else HANDOVERS // 2
+        return HANDOVERS // 2 if self.dwell_ms >= 2000 else HANDOVERS
 
     def __str__(self) -> str:
         forwarding = "with" if self.forwarding else "without"
@@ -125,15 +126,16 @@ READINGS: dict[str, Reading] = {
     RFC: Reading(profile="rfc"),
     "forwarding": Reading(forwarding=True),
     "anchors stay": Reading(anchor_change=False),
-    "a total of 100 handovers": Reading(dwell_ms=2006),
+    "each host each second": Reading(dwell_ms=1003),
     "one behind the other": Reading(walkers="one behind the other"),
     "moves 50 ms after the request": Reading(when_prepared=False),
     "overlap 50 ms": Reading(overlap_ms=50),
     "film mpeg4-high": Reading(film="mpeg4-high"),
     "air of a cell": Reading(air="of a cell"),
     "download alone": Reading(beside="nothing"),
-    "a total of 100, download alone": Reading(dwell_ms=2006, beside="nothing"),
-    "the same, ns-2 of 2001": Reading(dwell_ms=2006, beside="nothing", profile="ns2-2001"),
+    "each host each second, download alone": Reading(dwell_ms=1003, beside="nothing"),
+    "download alone, anchors stay": Reading(beside="nothing", anchor_change=False),
+    "download alone, ns-2 of 2001": Reading(beside="nothing", profile="ns2-2001"),
 }
 
 

@@ -51,9 +51,9 @@ AXES = (
     Axis(
         "dwell_ms",
         "a host moves each",
-        (Value("1003 ms", 1003), Value("2006 ms", 2006), Value("1000 ms", 1000, 0.5)),
-        '"a total of 100 handovers every 1 second" of two hosts: 100 of each, or 50; 1000 ms meets periodic packets in '
-        "one phase",
+        (Value("2006 ms", 2006), Value("1003 ms", 1003, 0.25), Value("1000 ms", 1000, 0.25)),
+        '"a total of 100 handovers every 1 second" of two hosts: each moves every 2 s; with 1003 or 1000 ms the total '
+        "is 200",
     ),
     Axis(
         "walkers",

@@ -53,7 +53,7 @@ class Reading:
     beacon: str = "worst"
     """T_B: table I counts the whole interval ("worst"); a real host hears the beacon after a uniform part of it."""
     min_rto: str = "200 ms"
-    """Floor of TCP's retransmission timeout: 200 ms since ns-2 of 2004, 1 s before and in RFC 6298."""
+    """Floor of TCP's retransmission timeout: 200 ms in ns-2 since October 2004, 1 s from May 2001 and in RFC 6298."""
     blue_random: bool = False
     """BLUE raises P_m on random drops too, as eq. 3 prints; the prose and BLUE's authors: on overflow only."""
     forwarded_at_full: str = "reject"
