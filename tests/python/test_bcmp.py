@@ -238,4 +238,5 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "readings.csv",
         "holm.csv",
         "printed.csv",
+        "sentences.csv",
     }

@@ -179,4 +179,4 @@ def test_a_line_that_is_no_record_is_refused(tmp_path: Path) -> None:
         assert isinstance(done.exception, rl.BadInput)
         assert "log.jsonl:2: this is no JSON object" in str(done.exception)
     (tmp_path / "log.jsonl").write_bytes(b"\xff")
-    assert "it cannot be read" in str(_converted(tmp_path / "log.jsonl").exception)
+    assert "byte 0xff is not UTF-8" in str(_converted(tmp_path / "log.jsonl").exception)

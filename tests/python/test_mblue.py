@@ -340,7 +340,7 @@ def test_interrupted_reproduction_leaves_nothing(tmp_path: Path) -> None:
         time.sleep(0.05)
     time.sleep(1.0)
     work.send_signal(signal.SIGINT)
-    _, errors = work.communicate(timeout=20)
+    _, errors = work.communicate(timeout=60)
     assert work.returncode == 130, errors
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []

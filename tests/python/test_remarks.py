@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.base import limits
 from roamlab.cli import cli
-from roamlab.running import limits
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
-from roamlab.scenarios.scenario import MAX_BYTES, Scenario, load
+from roamlab.base.inputs import MAX_BYTES
+from roamlab.scenarios.scenario import Scenario, load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -175,7 +175,7 @@ def test_paths_of_traces_are_relative_to_the_scenario(
     [
         ("5\n4\n", "walk.down:2:1: 4 ms is earlier than the line before, 5 ms; expected times in order"),
         ("5\n-1\n", "walk.down:2:1: the time is negative"),
-        ("", "walk.down:1:1: the file is empty"),
+        ("", 'the file "walk.down" cannot be read: it is empty'),
         ("5\nmany\n", "walk.down:2:1: this is not a time"),
     ],
 )

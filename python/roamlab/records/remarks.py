@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from roamlab.records.columns import Columns
 
-MOST_ROWS = 2_000_000
+MOST_ROWS = 100_000
 """Runs with more deliveries are not looked at: the tables would be read whole."""
 
 _LEAST = 50
@@ -25,19 +25,28 @@ _NAMED = 3
 _WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
 
 
-def window_limited(deliveries: Columns, tcp: Columns, windows: Mapping[str, float]) -> list[str]:
+def window_limited(
+    deliveries: Columns, tcp: Columns, windows: Mapping[str, float], ends: Mapping[str, tuple[str, str]]
+) -> list[str]:
     """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
 
-    `windows` are the largest windows, in segments, of the flows that always have data to send. A packet is limited by
-    the window if cwnd was at least that large when it was sent, and the packet waited less than a quarter of the
-    smallest round trip (twice the smallest one-way delay). A flow is if more than half of its data is, and the
-    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
+    `windows` are the largest windows, in segments, of the flows that always have data to send, `ends` where each flow
+    comes from and goes. A packet is limited by the window if cwnd was at least that large when it was sent, and the
+    packet waited less than a quarter of the smallest round trip: twice the smallest one-way delay of all flows with the
+    same ends. A flow is limited if more than half of its data is, and the narrowest link, judged by the spacing of
+    arrivals, was idle for more than a tenth of that time.
     """
     found = {}
     cwnds = dict(_by_flow(tcp))
-    for flow, rows in _by_flow(deliveries):
+    delays = deliveries["time_ns"].astype(np.int64) - deliveries["sent_ns"].astype(np.int64)
+    arrived = {flow: rows for flow, rows in _by_flow(deliveries) if rows.size}
+    least: dict[tuple[str, str], int] = {}
+    for flow, rows in arrived.items():
+        least[ends[flow]] = min(int(delays[rows].min()), least.get(ends[flow], np.iinfo(np.int64).max))
+    for flow, rows in arrived.items():
         if flow in windows and flow in cwnds:
-            share = _limited(deliveries, rows[deliveries["fresh"][rows]], tcp, cwnds[flow], windows[flow])
+            fresh = rows[deliveries["fresh"][rows]]
+            share = _limited(deliveries, fresh, tcp, cwnds[flow], windows[flow], least[ends[flow]])
             if share > _MOST:
                 found[flow] = share
     if not found:
@@ -51,16 +60,24 @@ def window_limited(deliveries: Columns, tcp: Columns, windows: Mapping[str, floa
 
 
 def _limited(
-    deliveries: Columns, rows: NDArray[np.integer], tcp: Columns, events: NDArray[np.integer], window: float
+    deliveries: Columns,
+    rows: NDArray[np.integer],
+    tcp: Columns,
+    events: NDArray[np.integer],
+    window: float,
+    least_ns: int,
 ) -> float:
-    """The share of a flow's data that its window limited; 0 if the path was busy all the same."""
+    """The share of a flow's data that its window limited; 0 if the path was busy all the same.
+
+    `least_ns` is the one-way delay of the path without queues.
+    """
     if rows.size < _LEAST:
         return 0.0
     arrived, sent = (deliveries[column][rows].astype(np.int64) for column in ("time_ns", "sent_ns"))
     delays = arrived - sent
     at = np.searchsorted(tcp["time_ns"][events].astype(np.int64), sent, side="right")
     cwnd = np.concatenate([[1.0], tcp["cwnd"][events]])[at]
-    limited = (cwnd >= window) & (delays - delays.min() <= _WAITING * 2 * delays.min())
+    limited = (cwnd >= window) & (delays - least_ns <= _WAITING * 2 * least_ns)
     gaps = np.diff(arrived)
     among = gaps[limited[1:] & limited[:-1]]
     apart = gaps[gaps > 0]

@@ -83,12 +83,14 @@ class Results:
         recorded = {"deliveries", "tcp"} <= {*self.loaders} & {*self.manifest.outline.recorded}
         if not recorded or self.flows["delivered_pkts"].sum() > remarks.MOST_ROWS:
             return []
-        windows = remarks.greedy_windows(
-            self.manifest.parameters, self.flows["flow"].cast(pl.String).to_list()
+        names, sources, destinations = (
+            self.flows[column].cast(pl.String).to_list() for column in ("flow", "source", "destination")
         )
+        windows = remarks.greedy_windows(self.manifest.parameters, names)
         if not windows:
             return []
-        return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows)
+        ends = dict(zip(names, zip(sources, destinations, strict=True), strict=True))
+        return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows, ends)
 
     @property
     def flows(self) -> pl.DataFrame:

@@ -116,6 +116,12 @@ def in_notebook() -> bool:
     return "ipykernel" in sys.modules and not sys.stderr.isatty()
 
 
+def _write(text: str) -> None:
+    """A part of a line of a notebook; it holds numbers and no text of an input."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
 @contextmanager
 def _line(estimate: Estimate) -> Iterator[Show]:
     """A line that is written over, as notebooks show a bar: from `QUIET_SECONDS` on, twice a second at most."""
@@ -127,11 +133,11 @@ def _line(estimate: Estimate) -> Iterator[Show]:
             due = now + 0.5
             text = f"runs: {estimate.done} of {estimate.total}{pace(estimate)}"
             width = max(width, len(text))
-            print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
+            _write(f"\r{text:<{width}}")
 
     yield show
     if width:
-        print(f"\r{' ' * width}\r", end="", file=sys.stderr, flush=True)
+        _write(f"\r{' ' * width}\r")
 
 
 class Steps:
@@ -145,7 +151,7 @@ class Steps:
         """A step was made."""
         self._untold.append(step)
         if time.monotonic() - self._start >= QUIET_SECONDS:
-            print(*self._untold, sep="\n", file=sys.stderr, flush=True)
+            say("\n".join(self._untold), err=True)
             self._untold.clear()
 
 

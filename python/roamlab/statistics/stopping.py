@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy import stats as scipy_stats
 
 from roamlab.base.errors import BadInput
 from roamlab.statistics.stats import CONFIDENCE, LEAST, Interval, p_value, student
@@ -85,6 +84,8 @@ class Until:
 
     def p_value(self, values: Sequence[float]) -> float:
         """The two-sided test of a mean of 0 that says what the interval says."""
+        from scipy import stats as scipy_stats
+
         pilot = values[: self.minimum]
         if not self._goes_by_pilot(values) or np.ptp(pilot) == 0.0:
             return p_value(values)
@@ -98,6 +99,8 @@ class Until:
 
 def _error(values: Sequence[float]) -> float:
     """T s: Student's half-width times √n."""
+    from scipy import stats as scipy_stats
+
     quantile = scipy_stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)
     return float(quantile * np.std(values, ddof=1))
 
