@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from roamlab.running.ensemble import Job, run_all
     from roamlab.running.executor import DaskCluster, LocalPool
     from roamlab.running.run import run
+    from roamlab.running.summary import metric
     from roamlab.scenarios.scenario import Scenario, load
+    from roamlab.showing.network_drawing import drawing
     from roamlab.statistics.stopping import Until, seed
     from roamlab.sweeps.design import Grid, Listed, Random
     from roamlab.sweeps.runs import Runs
@@ -54,7 +56,9 @@ __all__ = [
     "Store",
     "Threshold",
     "Until",
+    "drawing",
     "load",
+    "metric",
     "open_run",
     "run",
     "run_all",
@@ -81,7 +85,9 @@ _HOMES = {
     "Store": "records.store",
     "Threshold": "sweeps.threshold",
     "Until": "statistics.stopping",
+    "drawing": "showing.network_drawing",
     "load": "scenarios.scenario",
+    "metric": "running.summary",
     "open_run": "records.store",
     "run": "running.run",
     "run_all": "running.ensemble",

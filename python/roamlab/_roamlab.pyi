@@ -25,14 +25,14 @@ class SimulationError(Exception):
 class MemoryLimitError(SimulationError):
     """A run would have taken more memory than it may: which table has grown, and what to write. There is no result."""
 
-def check(text: str, name: str) -> str:
+def check(text: str, name: str, memory: int | None = None) -> str:
     """The scenario with every default filled in, as JSON. `name` is what error reports call the text."""
 
 def line_of(text: str, field: str) -> int | None:
     """The line, from 1, in which a field stands in a TOML text, or the closest table around it."""
 
 def expand(text: str, name: str, seed: int, run: int) -> str: ...
-def advise(text: str, name: str) -> tuple[list[str], int, int]:
+def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
     """Reports on what a scenario says and hardly means; roughly, the events of a run and the bytes of its record."""
 
 def outline(echo: str) -> tuple[int, int, bool, bool, list[str]]:

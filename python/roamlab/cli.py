@@ -10,12 +10,18 @@ import math
 import os
 import signal
 import sys
+from contextlib import suppress
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
+from roamlab.base.screen import accept_any_text, console, say, shown
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers import Session
     from roamlab.scenarios.scenario import Scenario
     from roamlab.showing.report import Report
@@ -27,6 +33,13 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 _STORE = Path("out/store")
 _ANY_PATH = click.Path(path_type=Path)
 _RUNS = Path("out/runs")
+_SET = click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change a field of the scenario, as in --set 'run.duration=14 s'; may be given more than once.",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 
@@ -47,12 +60,12 @@ def _complete_profile(_context: click.Context, _parameter: click.Parameter, begu
 def _print_json(data: Any) -> None:
     import json
 
-    click.echo(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+    say(json.dumps(data, indent=1, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def _run_folder(named: Path | None) -> Path:
     """The run folder that is meant: without a path, or by the word `latest`, the newest in out/runs."""
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput
 
     if named is not None and (named != Path("latest") or named.exists()):
         return named
@@ -65,11 +78,40 @@ def _run_folder(named: Path | None) -> Path:
             remedy="simulate one with `roamlab run SCENARIO`, or name its folder",
         )
     newest = max(made)[1]
-    click.echo(f"run: {shown(newest)}, the newest of {len(made)} in {_RUNS}", err=True)
+    say(f"run: {shown(newest)}, the newest of {len(made)} in {_RUNS}", err=True)
     return newest
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def _load(path: Path, changes: Sequence[str]) -> Scenario:
+    """The scenario in a file, with the changes of `--set`."""
+    from roamlab.scenarios.scenario import assigned, load
+
+    wanted = assigned(changes)
+    loaded = load(path)
+    return loaded.set_all(wanted) if wanted else loaded
+
+
+class _Commands(click.Group):
+    """Commands that are found by other words too: one that is not there is looked for in what the others say."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that `args` begin with."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            word = args[0].lower()
+            said = {name: (command.help or "").lower() for name, command in self.commands.items()}
+            meant = [name for name, text in said.items() if word in text.partition("\n")[0].split()]
+            if not meant or "Did you mean" in error.format_message():
+                raise
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, meant[:2]))}?", ctx
+            ) from None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="roamlab")
 def cli() -> None:
     """What TCP and UDP feel when a host moves."""
@@ -123,10 +165,8 @@ def reproduce(
     """
     import json
 
-    from rich.console import Console
-
     from roamlab import papers
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput, did_you_mean
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.papers import reproducing, robustness
     from roamlab.running.ensemble import processors
@@ -148,7 +188,7 @@ def reproduce(
             f"paper {paper!r}",
             "there is no such reproduction",
             expected=f"one of: all, {', '.join(papers.names())}",
-            remedy="`roamlab list` shows what can be named",
+            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
         )
     mode = _mode(paper, (explore, fit, blocks), settings, apart=thorough or (runs is not None and not blocks))
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
@@ -173,13 +213,13 @@ def reproduce(
         _print_json({"report": page, mode: json.loads(written)})
         return
     if mode == "claims":
-        Console().print(*claims.terminal_tables(found.claims))
-        click.echo(claims.remarks(found.claims, found.robustness))
-        click.echo(f"{claims.tally(found.claims)}.")
-        click.echo(found.searched)
+        console().print(*claims.terminal_tables(found.claims))
+        say(claims.remarks(found.claims, found.robustness))
+        say(f"{claims.tally(found.claims)}.")
+        say(found.searched)
     else:
-        click.echo(told)
-    click.echo(f"report: {page}")
+        say(told)
+    say(f"report: {page}")
 
 
 def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
@@ -235,9 +275,6 @@ def _reproduce_all(
     out: Path, store: Path, runs: int | None, threads: int, thorough: bool, as_json: bool
 ) -> None:
     """All papers, into folders of their own below `out`, and an index of their claims."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.papers import index
     from roamlab.statistics import claims
 
@@ -248,11 +285,11 @@ def _reproduce_all(
     if as_json:
         _print_json({"report": page, **data})
         return
-    Console().print(*claims.terminal_tables(every))
-    click.echo(claims.remarks(every, lines))
-    click.echo(f"{claims.tally(every)}.")
-    click.echo(f"all schemes on one network: {index.STUDY}")
-    click.echo(f"report: {page}")
+    console().print(*claims.terminal_tables(every))
+    say(claims.remarks(every, lines))
+    say(f"{claims.tally(every)}.")
+    say(f"all schemes on one network: {index.STUDY}")
+    say(f"report: {page}")
 
 
 @cli.group()
@@ -279,9 +316,6 @@ def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_
 
     Interrupted, it goes on where it stopped when called again.
     """
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors
     from roamlab.showing import report
@@ -295,8 +329,8 @@ def study_schemes(out: Path, store: Path, runs: int, threads: int | None, *, as_
     if as_json:
         _print_json({"report": page, "means": means})
         return
-    Console().print(schemes.terminal_table(means))
-    click.echo(f"report: {page}")
+    console().print(schemes.terminal_table(means))
+    say(f"report: {page}")
 
 
 @cli.command()
@@ -309,7 +343,6 @@ def demo(out: Path, store: Path) -> None:
 
     Its scenarios stand beside it, to be run and changed.
     """
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.ensemble import processors
     from roamlab.studies import demo as showing
@@ -317,10 +350,10 @@ def demo(out: Path, store: Path) -> None:
     refuse_foreign(out, store)
     with whole_folder(out) as draft:
         lines, first = showing.demonstrate(store, processors(), draft)
-    click.echo("\n".join(lines))
-    click.echo(f"figure: {shown(out / showing.FIGURE)}")
-    click.echo(f"report: {shown(out / showing.PAGE)}")
-    click.echo(f"next: roamlab run {shown(out / first)}, then roamlab chart")
+    say("\n".join(lines))
+    say(f"figure: {shown(out / showing.FIGURE)}")
+    say(f"report: {shown(out / showing.PAGE)}")
+    say(f"next: roamlab run {shown(out / first)}, then roamlab chart")
 
 
 @cli.command()
@@ -329,24 +362,23 @@ def demo(out: Path, store: Path) -> None:
 @click.option(
     "--run", "repetition", type=_NUMBER, default=0, show_default=True, help="Number of the repetition."
 )
+@_SET
 @click.option("--out", type=_FOLDER, default=_RUNS, show_default=True, help="Folder of run folders.")
 @_JSON
-def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool) -> None:
+def run(
+    scenario: Path, seed: int, repetition: int, changes: tuple[str, ...], out: Path, *, as_json: bool
+) -> None:
     """Simulate a scenario and keep the result."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.records.store import Store
     from roamlab.running.ensemble import Job, run_all
-    from roamlab.scenarios.scenario import load
     from roamlab.showing import terminal
 
     # Polars, loaded by now, takes interrupts too, and gives up the files that it writes with a panic on the screen: the
     # interpreter takes them alone.
     signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
     store = Store(out)
-    loaded = load(scenario)
-    click.echo(_estimate(loaded), err=as_json)
+    loaded = _load(scenario, changes)
+    _print_estimate(loaded, err=as_json)
     (results,) = run_all([Job(loaded, seed, repetition)], store, threads=1)
     folder = store.folder(results.manifest)
     # The newest run is the one that was asked for last, though it may have been made before.
@@ -355,10 +387,10 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     if as_json:
         _print_json(terminal.as_data(results, folder))
         return
-    console = Console()
+    screen = console()
     for part in terminal.tables(results, folder):
-        console.print(part)
-    click.echo(f"result: {shown(folder)}")
+        screen.print(part)
+    say(f"result: {shown(folder)}")
 
 
 @cli.command()
@@ -374,6 +406,7 @@ def run(scenario: Path, seed: int, repetition: int, out: Path, *, as_json: bool)
     show_default=True,
     help="Seconds to wait for a worker of a cluster that has none.",
 )
+@_SET
 @_JSON
 def sweep(
     sweep_file: Path,
@@ -382,40 +415,40 @@ def sweep(
     threads: int | None,
     cluster: str | None,
     patience: float,
+    changes: tuple[str, ...],
     *,
     as_json: bool,
 ) -> None:
     """Run a scenario at many points. Interrupted, it goes on where it stopped when it is called again."""
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.executor import DaskCluster, LocalPool
+    from roamlab.scenarios.scenario import assigned
     from roamlab.showing import terminal
     from roamlab.sweeps import compare, sweepresult
     from roamlab.sweeps.sweep import execute
     from roamlab.sweeps.sweepfile import load_sweep
 
-    source = load_sweep(sweep_file)
+    source = load_sweep(sweep_file, assigned(changes))
     out = out or Path("out/sweeps") / sweep_file.stem
     refuse_foreign(out, store)
     executor = DaskCluster(cluster, patience_s=patience) if cluster else LocalPool(threads)
     runs = execute(source.plan, store, executor)
     with whole_folder(out) as draft:
         differences = sweepresult.write(source, runs, draft)
+    _print_warnings(runs.warnings)
     if as_json:
-        found = {"result": shown(out), "means": terminal.rows(runs.means())}
+        found = {"result": shown(out), "means": terminal.rows(runs.means()), "warnings": runs.warnings}
         if differences is not None:
             found["differences"] = terminal.rows(differences)
         _print_json(found)
         return
-    console = Console()
-    console.print(*sweepresult.tables(runs))
+    screen = console()
+    screen.print(*sweepresult.tables(runs))
     if differences is not None:
-        console.print(
+        screen.print(
             f"\nDifferences to {source.baseline}", *compare.tables(differences), markup=False, sep="\n"
         )
-    click.echo(f"result: {shown(out)}")
+    say(f"result: {shown(out)}")
 
 
 @cli.command("compare")
@@ -437,6 +470,7 @@ def sweep(
 )
 @click.option("--store", type=_FOLDER, default=_STORE, show_default=True, help="Where runs are kept.")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+@_SET
 @_JSON
 def compare_(
     first: Path,
@@ -449,6 +483,7 @@ def compare_(
     out: Path,
     store: Path,
     threads: int | None,
+    changes: tuple[str, ...],
     *,
     as_json: bool,
 ) -> None:
@@ -456,49 +491,46 @@ def compare_(
 
     Run n of both draws from the same random streams; p-values are corrected for their number after Holm.
     """
-    from rich.console import Console
-
-    from roamlab.base.errors import shown
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.running.summary import check as check_metric
-    from roamlab.scenarios.scenario import load
     from roamlab.showing import report, terminal
     from roamlab.sweeps import compare, page
 
     for metric in metrics:
         check_metric(metric, "--metric")
     number = runs if half_width is None else compare.until(metrics, half_width, runs, budget)
-    base = load(first)
+    base = _load(first, changes)
     refuse_foreign(out, store)
     wanted = metrics or compare.DEFAULT_METRICS
-    other = load(second)
+    other = _load(second, changes)
     if note := compare.unpaired_note(base, other):
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     made = compare.compare(base, other, wanted, number, seed, store, threads)
+    _print_warnings(made.warnings)
     frame = compare.differences(made, base.name)
     with whole_folder(out) as draft:
         figure = compare.draw(frame, base.name, draft)
         report.write(page.differences(frame, base.name, other.name, seed, figure), draft / "report.html")
         compare.write_json(frame, draft / "compare.json")
     if as_json:
-        _print_json({"result": shown(out), "differences": terminal.rows(frame)})
+        rows = terminal.rows(frame)
+        _print_json({"result": shown(out), "differences": rows, "warnings": made.warnings})
         return
-    console = Console()
-    console.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
-    click.echo(f"result: {shown(out)}")
+    screen = console()
+    screen.print(f"{other.name} minus {base.name}", *compare.tables(frame), markup=False, sep="\n")
+    say(f"result: {shown(out)}")
 
 
 @cli.command()
 @click.argument("scenario", type=_ANY_PATH)
+@_SET
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
-def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
+def check(scenario: Path, changes: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
     """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
-    from roamlab.scenarios.scenario import load
-
-    loaded = load(scenario)
+    loaded = _load(scenario, changes)
     _print_json(loaded.parameters)
     _print_warnings(loaded.warnings)
-    click.echo(_estimate(loaded), err=True)
+    _print_estimate(loaded, err=True)
 
 
 @cli.command()
@@ -517,15 +549,14 @@ def check(scenario: Path, *, as_json: bool) -> None:  # noqa: ARG001  (the same 
     show_default=True,
     help="File for the drawing.",
 )
-def draw(scenario: Path, seed: int, repetition: int, out: Path) -> None:
+@_SET
+def draw(scenario: Path, seed: int, repetition: int, out: Path, changes: tuple[str, ...]) -> None:
     """Draw a scenario's network: nodes, links, cells, and how hosts move, as SVG."""
-    from roamlab.base.errors import shown
     from roamlab.base.output import write_chart
-    from roamlab.scenarios.scenario import load
-    from roamlab.showing.network_drawing import svg
+    from roamlab.showing.network_drawing import drawing
 
-    write_chart(out, svg(load(scenario), seed, repetition))
-    click.echo(f"drawing: {shown(out)}")
+    write_chart(out, drawing(_load(scenario, changes), seed, repetition))
+    say(f"drawing: {shown(out)}")
 
 
 @cli.command()
@@ -565,7 +596,6 @@ def export(
     RUN is a run folder; without one it is the newest in out/runs. Packets are those of the run made again from its
     manifest. --node, --link and --table may be given more than once.
     """
-    from roamlab.base.errors import shown
     from roamlab.exports import command
 
     request = command.Request(form, nodes, links, tables, payload)
@@ -574,7 +604,7 @@ def export(
         _print_json({"result": shown(out), "files": written})
         return
     what = {"pcapng": "packets", "ns2": "lines"}.get(form, "rows")
-    click.echo("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
+    say("\n".join(f"{shown(out / name)}: {count} {what}" for name, count in written.items()))
 
 
 @cli.command()
@@ -582,7 +612,7 @@ def schema() -> None:
     """Print the JSON Schema of scenarios, for editors."""
     from roamlab import _roamlab
 
-    click.echo(_roamlab.schema())
+    say(_roamlab.schema())
 
 
 @cli.command("list")
@@ -604,7 +634,6 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
     """
     import json
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -615,7 +644,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
         if as_json:
             _print_json(profiles.profile(profile, variant))
         else:
-            Console(width=max(Console().width, 120)).print(profiles.terminal_table(profile, variant))
+            console(least_width=120).print(profiles.terminal_table(profile, variant))
         return
     families = json.loads(_roamlab.catalogue()) | {
         "papers": [{"name": name, "summary": ""} for name in papers.names()]
@@ -627,7 +656,7 @@ def list_(profile: str | None, variant: str, as_json: bool) -> None:
         table = Table(title=family, title_justify="left", show_header=False, box=None)
         for row in rows:
             table.add_row(Text(row["name"], "bold"), Text(row["summary"]))
-        Console().print(table)
+        console().print(table)
 
 
 @cli.command()
@@ -649,9 +678,7 @@ def trace(run_folder: Path | None, packet: int) -> None:
     folder = _run_folder(run_folder)
     made = open_run(folder).manifest
     if made.build_hash != _roamlab.build_hash():
-        click.echo(
-            "note: another build of the engine made this run; this is the present one's trace", err=True
-        )
+        say("note: another build of the engine made this run; this is the present one's trace", err=True)
     with within(folder):
         again = simulate(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, trace=packet)
     if again.trace.is_empty():
@@ -667,7 +694,7 @@ def trace(run_folder: Path | None, packet: int) -> None:
             f"{seconds:>2}.{nanoseconds:09d} {row['stop']:<17} {row['place']:<9} {row['serial']:>6} "
             f"{row['wire_bytes']:>4} {row['tunnels']} {row['detail']}"
         )
-        click.echo(line.rstrip())
+        say(line.rstrip())
 
 
 @cli.command("why")
@@ -686,11 +713,11 @@ def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: 
     from roamlab.causes import command
 
     table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
-    shown = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
+    found = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
     if as_json:
-        _print_json(shown)
+        _print_json(found)
     else:
-        click.echo("\n".join(shown))
+        say("\n".join(found))
 
 
 @cli.command()
@@ -723,7 +750,7 @@ def chart(
     Messages with size and duration, lost ones with the reason, the phases of the handover, and the packets at its
     borders, from the tables in the run folder RUN; without one it is the newest in out/runs.
     """
-    from roamlab.base.errors import shown, within
+    from roamlab.base.errors import within
     from roamlab.base.output import write_chart
     from roamlab.records.store import open_run
     from roamlab.showing import chart as charts
@@ -733,10 +760,10 @@ def chart(
     with within(folder):
         made = charts.chart(open_run(folder), host, handover)
     if text:
-        click.echo(made.text(everything=everything), nl=False)
+        say(made.text(everything=everything).removesuffix("\n"))
         return
     write_chart(out, svg(made))
-    click.echo(f"chart: {shown(out)}")
+    say(f"chart: {shown(out)}")
 
 
 @cli.command("report")
@@ -750,7 +777,7 @@ def report_(run_folder: Path | None, out: Path) -> None:
     Read from the run folder RUN; without one it is the newest in out/runs. A run that lacks the tables for stalls is
     made again with them from its manifest.
     """
-    from roamlab.base.errors import shown, within
+    from roamlab.base.errors import within
     from roamlab.base.output import refuse_foreign, whole_folder
     from roamlab.explorer import command
 
@@ -759,9 +786,9 @@ def report_(run_folder: Path | None, out: Path) -> None:
     with whole_folder(out) as draft, within(folder):
         made, note = command.report(folder, draft)
     if note:
-        click.echo(f"note: {note}", err=True)
-    click.echo(made.headline)
-    click.echo(f"report: {shown(out / 'report.html')}")
+        say(f"note: {note}", err=True)
+    say(made.headline)
+    say(f"report: {shown(out / 'report.html')}")
 
 
 @cli.command()
@@ -781,7 +808,7 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
     The page is one file that opens in a browser without a network. RUN is a run folder; without one it is the newest in
     out/runs. A run that lacks the tables for stalls is made again with them from its manifest.
     """
-    from roamlab.base.errors import BadInput, shown
+    from roamlab.base.errors import BadInput
     from roamlab.explorer import command
 
     if len(runs) > 2:
@@ -792,7 +819,7 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
             remedy="name one or two run folders",
         )
     command.write([_run_folder(run) for run in runs or (None,)], out, begin_s, end_s)
-    click.echo(f"page: {shown(out)}")
+    say(f"page: {shown(out)}")
 
 
 @cli.command()
@@ -802,11 +829,15 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
     "columns",
     multiple=True,
     metavar="OURS=THEIRS",
-    help="What the log calls a column: time_s (or _ms, _us, _ns), host, from, to, gap_s.  [default: the same]",
+    help="What the log calls a column: time_s (or _ms, _us, _ns; time: dates of ISO 8601), host, from, to, gap_s.  "
+    "[default: the same]",
 )
 @click.option("--where", "only", multiple=True, metavar="FIELD=VALUE", help="Only records with this value.")
 @click.option(
-    "--begin", default="0", show_default=True, help="The log's time, in its unit, at which a run begins."
+    "--begin",
+    default="0",
+    show_default=True,
+    help="The log's time at which a run begins: in its unit, or a date and time.",
 )
 def schedule(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: str) -> None:
     """Print a log of handovers as a schedule, which a host's plan can follow.
@@ -820,8 +851,8 @@ def schedule(log: Path, columns: tuple[str, ...], only: tuple[str, ...], begin: 
     text, count = schedules.convert(
         log, fields, schedules.pairs("--where", only), schedules.number("--begin", begin)
     )
-    click.echo(text, nl=False)
-    click.echo(f"{count} handovers", err=True)
+    say(text.removesuffix("\n"))
+    say(f"{count} handovers", err=True)
 
 
 @cli.command("compare-trace")
@@ -871,7 +902,7 @@ def compare_trace(
     )
     left, right = compare_traces.sides(mine, other, compare_traces.choose(mine, other, events), flows, span)
     found = compare_traces.compare(left, right, compare_traces.time_ns("--tolerance", tolerance))
-    click.echo(compare_traces.report(found, left, right))
+    say(compare_traces.report(found, left, right))
     if isinstance(found, compare_traces.Different):
         sys.exit(FAILED)
 
@@ -882,36 +913,59 @@ def _latest(named: Path) -> Path:
 
 def _print_warnings(warnings: list[str]) -> None:
     for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
 
 
-def _estimate(scenario: Scenario) -> str:
-    """What a run may amount to, before it begins."""
+def _print_estimate(scenario: Scenario, *, err: bool) -> None:
+    """What a run may amount to, before it begins; `err`: to standard error."""
+    from roamlab.base.limits import beyond_memory
+
     _, events, memory = scenario.advice
     size = f"{memory / 1e9:.1f} GB" if memory >= 1e9 else f"{max(1, round(memory / 1e6))} MB"
-    return f"estimate: up to about {events:.1e} events, {size} of records"
+    say(f"estimate: up to about {events:.1e} events, {size} of records", err=err)
+    if warning := beyond_memory(memory):
+        _print_warnings([warning])
 
 
 def main() -> None:
     """Run the command line; every expected failure is a message and an exit code, never a traceback."""
+    accept_any_text()
     try:
         cli.main(prog_name="roamlab", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        _fail(_usage(error), error.exit_code)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        _fail("interrupted", INTERRUPTED)
     except Exception as error:
-        from roamlab.base.errors import bad_path, shown
+        from roamlab.base.errors import bad_path
 
         code = _exit_code(error)
         if code is None:
             raise
-        click.echo(f"error: {shown(str(bad_path(error) or error))}", err=True)
-        sys.exit(code)
+        # Who reads no further wants no report of it.
+        _fail("" if isinstance(error, BrokenPipeError) else f"error: {bad_path(error) or error}", code)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What click says of a command line that is wrong."""
+    text = StringIO()
+    error.show(text)
+    return text.getvalue().rstrip("\n")
+
+
+def _fail(text: str, code: int) -> NoReturn:
+    """Say what is wrong, and exit. A standard stream that takes nothing more is closed without another error."""
+    with suppress(OSError):
+        if text:
+            say(text, err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)
 
 
 def _exit_code(error: Exception) -> int | None:

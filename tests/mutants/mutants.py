@@ -1,13 +1,14 @@
-"""Plants bugs in the transport and the queues, one at a time, and sees whether the tests find them.
+"""Plants bugs in the engine and in the Python package, one at a time, and sees whether the tests find them.
 
-    python tests/mutants/mutants.py [NAME ...] [--fast]
+    python tests/mutants/mutants.py [NAME ...] [--fast] [--python]
 
-A mutant of `mutants.toml` is a file, a text in it that stands there once, and what stands there instead. The project is
-copied, and each mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that fails
-kills the mutant, and so does one that does not come to an end. Whole runs come last, where those that are said to
-change nothing are planted together, and each alone if they are found. Prints a line for each mutant, then the counts.
-A mutant that survives must have `lives`, the reason why no test can or need find it, and no other may have it; exit
-code 1 if that is not so. With `--fast` whole runs are left out.
+A mutant of `mutants.toml` (Rust) or `python.toml` (Python) is a file, a text in it that stands there once, and what
+stands there instead. The project is copied, and each mutant is planted in the copy. The tests run in steps, the cheap
+ones first; the first step that fails kills the mutant, and so does one that does not come to an end. Whole runs come
+last, where those that are said to change nothing are planted together, and each alone if they are found. Prints a line
+for each mutant, then the counts. A mutant that survives must have `lives`, the reason why no test can or need find it,
+and no other may have it; exit code 1 if that is not so. With `--fast` whole runs are left out; with `--python` all but
+the bugs in Python, which take some minutes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 COPY = ROOT / "target/mutants/project"
+PYTHON = "python/roamlab"
 LONGEST_S = 900
 """Seconds; a step takes some ten, and many times that where other work shares the machine."""
 STEPS = {
@@ -35,6 +37,8 @@ STEPS = {
     "qdisc": ["test -p roamlab-qdisc --lib"],
 }
 """What cargo is asked for, by the crate that the mutant is in: scripts and unit tests."""
+FAST = "pytest -q -x -n 0 tests/python/test_small_parts.py"
+"""What has to find a bug in Python."""
 WHOLE = "test -p roamlab-world --test ns2 -- recorded"
 """All recorded runs of ns-2."""
 
@@ -48,18 +52,29 @@ class Mutant:
     old: str
     new: str
     lives: str | None = None
+    folder: str = "crates"
+
+    @property
+    def path(self) -> Path:
+        """Its file, from the project's folder."""
+        return Path(self.folder, self.file)
+
+    @property
+    def steps(self) -> list[str]:
+        """The tests that may find it."""
+        return [FAST] if self.folder == PYTHON else STEPS[self.file.split("/")[0]]
 
 
 def read() -> list[Mutant]:
     """The list, checked against the sources: each old text stands once in its file."""
-    with Path(__file__).with_name("mutants.toml").open("rb") as file:
-        mutants = [Mutant(**entry) for entry in tomllib.load(file)["mutants"]]
+    mutants = []
+    for name, folder in (("mutants.toml", "crates"), ("python.toml", PYTHON)):
+        with Path(__file__).with_name(name).open("rb") as file:
+            mutants += [Mutant(**entry, folder=folder) for entry in tomllib.load(file)["mutants"]]
     for mutant in mutants:
-        found = (ROOT / "crates" / mutant.file).read_text(encoding="utf-8").count(mutant.old)
+        found = (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old)
         if found != 1:
-            sys.exit(
-                f"mutants.toml: {mutant.name}: its old text stands {found} times in crates/{mutant.file}"
-            )
+            sys.exit(f"{mutant.name}: its old text stands {found} times in {mutant.path}")
     return mutants
 
 
@@ -71,6 +86,8 @@ def _copy_project() -> None:
         if (ROOT / name).is_file():
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, COPY / name)
+    for engine in (ROOT / PYTHON).glob("_roamlab*.so"):
+        shutil.copy(engine, COPY / PYTHON)
 
 
 class DoesNotCompileError(Exception):
@@ -85,15 +102,23 @@ def _passes(step: str, *, longest_s: float | None) -> bool:
         "CARGO_PROFILE_DEV_DEBUG": "0",
         "CARGO_INCREMENTAL": "1",
         "PROPTEST_CASES": "64",
+        "PYTHONPATH": str(COPY / "python"),
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
-    wanted, _, names = step.partition(" -- ")
-    command = ["cargo", *wanted.split(), "--locked", "--quiet"]
-    built = subprocess.run([*command, "--no-run"], cwd=COPY, env=environment, capture_output=True, text=True)
-    if built.returncode:
-        raise DoesNotCompileError(built.stderr)
+    if step == FAST:
+        command = [str(ROOT / ".venv/bin/python"), "-m", *step.split()]
+    else:
+        wanted, _, names = step.partition(" -- ")
+        command = ["cargo", *wanted.split(), "--locked", "--quiet"]
+        built = subprocess.run(
+            [*command, "--no-run"], cwd=COPY, env=environment, capture_output=True, text=True
+        )
+        if built.returncode:
+            raise DoesNotCompileError(built.stderr)
+        command += ["--", *names.split()]
     quiet = subprocess.DEVNULL
     running = subprocess.Popen(
-        [*command, "--", *names.split()],
+        command,
         cwd=COPY,
         env=environment,
         stdout=quiet,
@@ -112,12 +137,12 @@ def _passes(step: str, *, longest_s: float | None) -> bool:
 
 def _killer(mutants: list[Mutant], steps: list[str]) -> str | None:
     """The step that finds these bugs, all planted together."""
-    sound = {COPY / "crates" / mutant.file: "" for mutant in mutants}
+    sound = {COPY / mutant.path: "" for mutant in mutants}
     for path in sound:
         sound[path] = path.read_text(encoding="utf-8")
     try:
         for mutant in mutants:
-            path = COPY / "crates" / mutant.file
+            path = COPY / mutant.path
             planted = path.read_text(encoding="utf-8").replace(mutant.old, mutant.new)
             path.write_text(planted, encoding="utf-8")
         for step in steps:
@@ -134,15 +159,19 @@ def _killers(mutants: list[Mutant], *, fast: bool) -> dict[str, str | None]:
     killers: dict[str, str | None] = {}
     for mutant in mutants:
         try:
-            killer = _killer([mutant], STEPS[mutant.file.split("/")[0]])
-            if killer is None and mutant.lives is None and not fast:
+            killer = _killer([mutant], mutant.steps)
+            if killer is None and mutant.lives is None and not fast and mutant.folder != PYTHON:
                 killer = _killer([mutant], [WHOLE])
         except DoesNotCompileError as error:
             print(f"{mutant.name}: does not compile:\n{error}")
             killer = None
         killers[mutant.name] = killer
-        print(f"{mutant.name}: {'killed by cargo ' + killer if killer else 'SURVIVED'}", flush=True)
-    explained = [mutant for mutant in mutants if mutant.lives and killers[mutant.name] is None]
+        print(f"{mutant.name}: {'killed by ' + killer if killer else 'SURVIVED'}", flush=True)
+    explained = [
+        mutant
+        for mutant in mutants
+        if mutant.lives and killers[mutant.name] is None and mutant.folder != PYTHON
+    ]
     if explained and not fast and _killer(explained, [WHOLE]):
         for mutant in explained:
             killers[mutant.name] = _killer([mutant], [WHOLE])
@@ -156,13 +185,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--fast", action="store_true", help="without whole runs")
+    parser.add_argument("--python", action="store_true", help="only bugs in Python")
     arguments = parser.parse_args()
-    listed = read()
+    listed = [mutant for mutant in read() if not arguments.python or mutant.folder == PYTHON]
     mutants = [mutant for mutant in listed if not arguments.names or mutant.name in arguments.names]
     _copy_project()
-    for step in dict.fromkeys(step for mutant in mutants for step in STEPS[mutant.file.split("/")[0]]):
+    for step in dict.fromkeys(step for mutant in mutants for step in mutant.steps):
         if not _passes(step, longest_s=None):
-            sys.exit(f"without a mutant these tests fail: cargo {step}")
+            sys.exit(f"without a mutant these tests fail: {step}")
     killers = _killers(mutants, fast=arguments.fast)
     killed = sum(killer is not None for killer in killers.values())
     wrong = [

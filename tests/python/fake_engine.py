@@ -24,7 +24,7 @@ class SimulationError(Exception):
     """As the engine's."""
 
 
-def check(text: str, name: str) -> str:
+def check(text: str, name: str, _memory: int | None = None) -> str:
     try:
         data = tomli.loads(text)
     except tomli.TOMLDecodeError as error:
@@ -62,8 +62,9 @@ def tcp_profile(profile: str, variant: str) -> str | None:
     return json.dumps([row | {"differs": True}]) if (profile, variant) == ("ns2", "reno") else None
 
 
-def advise(text: str, name: str) -> tuple[list[str], int, int]:
-    return ([f"{name}: a title has no effect"] if "title" in tomli.loads(text) else []), 1000, 2_000_000
+def advise(text: str, name: str) -> tuple[list[ScenarioError], int, int]:
+    found = [ScenarioError(f"{name}: a title has no effect")] if "title" in tomli.loads(text) else []
+    return found, 1000, 2_000_000
 
 
 def run(

@@ -170,7 +170,7 @@ def test_compare_trace_has_three_exit_codes(roamlab: Roamlab) -> None:
     ("arguments", "said"),
     [
         (("compare-trace", "small.toml", "small.toml"), "small.toml:1:1: the format is not known: '[run]'"),
-        (("compare-trace", "empty.toml", "gone"), "empty.toml: it is empty, not text"),
+        (("compare-trace", "empty.toml", "gone"), "empty.toml: the file is empty"),
         (("compare-trace", "gone", "gone"), "gone: no such file or folder"),
         (("compare-trace", "small.toml", "small.toml", "--format", "pcap"), "'--format'"),
         (("compare-trace", "small.toml", "small.toml", "--format", "golden"), "is not the header"),

@@ -18,8 +18,8 @@ from roamlab.papers.runs import Batch, draws
 from roamlab.papers.spaces import Space
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.report import write
+from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.claims import Claim, Measure, at_most, greater
-from roamlab.statistics.space import Axis, Value
 from roamlab.statistics.stats import exact, largest, student
 
 if TYPE_CHECKING:

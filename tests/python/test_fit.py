@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roamlab.statistics import fit, space
-from roamlab.statistics.space import Axis, Outcome, Setting, Value
+from roamlab.statistics.axes import Axis, Outcome, Setting, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -121,6 +121,28 @@ def test_a_log_with_names_of_its_own_becomes_a_schedule_that_drives_a_run(
     assert rl.run(rl.load(folder / "drive.toml")).handovers.equals(before)
 
 
+def test_dates_of_iso_8601_are_times_of_a_log(tmp_path: Path) -> None:
+    """With and without zones, with a comma or a point, down to the nanosecond."""
+    times = ["2026-05-01T12:00:03Z", "2026-05-01 14:00:06.25+02:00", "2026-05-01T12:00:07,000000001"]
+    log = tmp_path / "log.csv"
+    rows = [f'"{time}",car,{cells}' for time, cells in zip(times, ("n,s", "s,", ",n"), strict=True)]
+    log.write_text("\n".join(["when,host,from,to", *rows]))
+    words = ["--column", "time=when", "--begin", "2026-05-01T12:00:00Z"]
+    assert _converted(log, *words).stdout.splitlines()[1:] == [
+        "3,car,n,s,",
+        "6.25,car,s,,",
+        "7.000000001,car,,n,",
+    ]
+    for wrong, said in (
+        (["--column", "time=when"], "a run begins at 0\n  expected: the time at which a run begins"),
+        (["--column", "time_s=when"], "write --column time=when"),
+        ([*words[:2], "--begin", "2026-05-01T12:00:04Z"], "not before the begin"),
+    ):
+        assert said in str(_converted(log, *wrong).exception), wrong
+    log.write_text("when,host,from,to\n2026-02-30T12:00:00Z,car,n,s\n")
+    assert "expected: a date and time in ISO 8601" in str(_converted(log, *words).exception)
+
+
 @pytest.mark.parametrize(
     ("log", "words", "said"),
     [

@@ -9,19 +9,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import COMMAND
 from roamlab import _roamlab
-from roamlab.papers import keeping
+from roamlab.base.errors import BadInput
+from roamlab.papers import keeping, runs
 from roamlab.papers.keeping import decode, encode, name_of
 from roamlab.papers.lte import measures as lte
 from roamlab.papers.mblue import evidence, experiments
 from roamlab.papers.mblue import measures as mblue
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
+from roamlab.records.shards import Shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +67,40 @@ def test_dataclasses_and_arrays_come_back() -> None:
 def test_only_the_papers_values_are_kept() -> None:
     with pytest.raises(TypeError, match="Path cannot be kept"):
         encode(keeping._PACKAGE)
-    with pytest.raises(ValueError, match="is no paper's"):
-        decode('{"kind": "subprocess.Popen", "of": [["args", "ls"]]}')
+    with pytest.raises(TypeError, match="Batch cannot be kept"):
+        encode(Batch())
+
+
+HOSTILE = [
+    '{"kind": "subprocess.Popen", "of": [["args", "ls"]]}',
+    '{"kind": "roamlab.papers.keeping.Path", "of": []}',
+    '{"kind": "roamlab.papers.index.reproduce", "of": [["out", "x"]]}',
+    '{"kind": "roamlab.papers.runs.Thread", "of": []}',
+    '{"kind": ["a", "list"], "of": []}',
+    '{"neither": 1}',
+    '{"kind": "roamlab.papers.lte.measures.Congestion", "of": [["no_such_field", 1]]}',
+    '{"array": "AAAAAAAAAAA=", "dtype": "O", "shape": [1]}',
+    '{"array": "AAAA", "dtype": "<f8", "shape": [10000000000]}',
+    '{"pairs": [[[1], 2]]}',
+    "[" * 100_000,
+    "no JSON",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_store_from_someone_else_calls_nothing_and_is_refused_by_its_file(
+    tmp_path: Path, text: str
+) -> None:
+    with pytest.raises(keeping.Damaged):
+        decode(text)
+    with Shards(tmp_path / "measures", {"value": pl.String}) as kept:
+        batch = Batch()
+        _wanted(batch)
+        for job, wanted in batch._wanted.items():
+            for name in wanted:
+                kept.add(runs._key(job, name), [(text,)])
+    with pytest.raises(BadInput, match=r"measures/shards/[0-9a-f]{32}\.parquet: .*\n  expected: values that"):
+        _made(tmp_path)
 
 
 def test_the_name_holds_what_determines_the_value(monkeypatch: pytest.MonkeyPatch) -> None:

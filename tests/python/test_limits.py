@@ -11,10 +11,10 @@ from click.testing import CliRunner
 import roamlab as rl
 from roamlab import _roamlab, cli
 from roamlab.base.errors import BadInput
+from roamlab.base.limits import LEAST, available_memory, memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.running import runprogress
 from roamlab.running.ensemble import Job, measure
-from roamlab.running.limits import LEAST, available_memory, memory_per_run
 from roamlab.running.summary import _MADE_OF, _OF_FLOW, _OF_RUN, TOTALS, Measurement
 
 HANDOVER = Path(__file__).parents[2] / "examples" / "handover.toml"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import pickle
 import subprocess
 import sys
+import types
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ import pytest
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.running import progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +59,37 @@ def test_reprs_are_short_and_pages_are_safe(base: rl.Scenario, runs: rl.Runs) ->
     assert "12 runs of 4 points" in repr(runs)
     assert "<script>" not in evil._repr_html_()
     assert "<script>" not in evil.run()._repr_html_()
+
+
+def test_a_scenario_is_shown_as_its_drawing(base: rl.Scenario) -> None:
+    image = base._repr_html_().partition("data:image/svg+xml;base64,")[2].partition('"')[0]
+    drawn = base64.b64decode(image).decode()
+    assert "<svg" in drawn
+    assert all(f"<!-- {name} -->" in drawn for name in ("ch", "fa1", "bs1", "bs2"))
+    wrong = rl.Scenario(base.text.replace('router = "fa1"', 'router = "fa9"'), "wrong.toml")._repr_html_()
+    assert "<img" not in wrong
+    assert "there is no node" in wrong
+    link = base.tables["links"][0]
+    many = [link | {"between": [f"n{n}", f"n{n + 1}"]} for n in range(120)]
+    large = rl.Scenario.from_dict({"run": {"duration": "1 s"}, "links": many})
+    assert "<img" not in large._repr_html_(), "it would take seconds"
+
+
+def test_a_notebook_shows_progress_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> str:
+        with progress.progress({"a": 3}) as advance:
+            for _ in range(3):
+                advance("a")
+        return capsys.readouterr().err
+
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    assert work() == "", "a log has a line each ten seconds"
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    shown = work()
+    assert shown.startswith("\rruns: 1 of 3")
+    assert shown.endswith(" \r"), "the line is wiped at the end"
 
 
 def test_results_survive_a_pickle(base: rl.Scenario) -> None:

@@ -11,7 +11,7 @@ import sentence_rows
 from roamlab import papers
 from roamlab.base.errors import BadInput
 from roamlab.papers import sentences
-from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.axes import Axis, Value
 
 if TYPE_CHECKING:
     from pathlib import Path

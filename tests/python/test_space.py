@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from roamlab.statistics import space
-from roamlab.statistics.space import Axis, Outcome, Setting, Value
+from roamlab.statistics.axes import Axis, Outcome, Setting, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

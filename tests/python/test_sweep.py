@@ -19,7 +19,8 @@ from roamlab.base.errors import BadInput
 from roamlab.running.summary import TOTALS, Measurement, names, unit
 from roamlab.scenarios.scenario import load
 from roamlab.sweeps.compare import compare, until
-from roamlab.sweeps.design import BadDesign
+from roamlab.sweeps.design import AS_IN_BASE, BadDesign
+from roamlab.sweeps.drawing import overview
 from roamlab.sweeps.sweepfile import load_sweep
 
 if TYPE_CHECKING:
@@ -66,6 +67,43 @@ def test_a_grid_is_all_combinations_in_order() -> None:
     assert grid.values(1) == (1, {"kind": "red", "limit": 3})
 
 
+def test_points_may_have_names_and_leave_fields_as_in_the_base() -> None:
+    points = Listed([{}, {"a": 1, "name": "small"}, {"a": 2}, {"a": 2, "b": "x"}])
+    assert points.axes == ("a", "b")
+    assert [points.name(point) for point in range(4)] == ["base", "small", "a = 2", "2, x"]
+    assert points.values(0) == (AS_IN_BASE, AS_IN_BASE)
+    assert points.values(2) == (2, AS_IN_BASE)
+
+
+def test_the_base_is_a_point_that_others_are_compared_with(
+    scenario: Scenario, tmp_path: Path, noisy: list[tuple[str, int, int]]
+) -> None:
+    points = [{}, {"name": "other queue", "cells.bs2.queue.kind": "blue"}]
+    runs = sweep(scenario, points, replications=3, metrics=METRICS, store=tmp_path)
+    assert runs.points["name"].to_list() == ["base", "other queue"]
+    assert runs.points["cells.bs2.queue.kind"].to_list() == [None, "blue"]
+    assert runs.plan.scenario(0).parameters == scenario.parameters
+    (difference,) = runs.compare("flows.moving.goodput_bps", baseline="base").iter_rows(named=True)
+    assert (difference["name"], difference["difference"]) == ("other queue", 10.0)
+    assert runs.plot("flows.moving.goodput_bps").axes[0].get_xticklabels()[0].get_text() == "base"
+    overview(runs.means(), runs.points, tmp_path)
+    alone = sweep(scenario, [{}], replications=3, metrics=METRICS, store=tmp_path)
+    assert alone.plot("flows.moving.goodput_bps").axes[0].get_ylabel() == "point"
+    file = tmp_path / "sweep.toml"
+    (tmp_path / "small.toml").write_text(scenario.text)
+    named = '[[points]]\n\n[[points]]\nname = "other queue"\n"cells.bs2.queue.kind" = "blue"\n'
+    file.write_text(f'scenario = "small.toml"\nbaseline = "other queue"\n{named}')
+    assert [load_sweep(file).plan.label(point) for point in (0, 1)] == ["base", "other queue"]
+
+
+def test_a_point_with_files_finds_them_whatever_it_is_called(tmp_path: Path) -> None:
+    """A name with a slash is no folder: files stand beside the base."""
+    base = load(ROOT / "examples/imported/drive.toml").set("run.duration", "200 ms")
+    trace = {"trace": "../imported/cell.down", "reverse": "cell.up"}
+    runs = sweep(base, {"cells.north.rate": [trace]}, replications=1, store=tmp_path)
+    assert runs.values("flows.download.delivered_pkts", 0)[0] > 0
+
+
 def test_tables_of_one_kind_are_told_apart() -> None:
     grid = Grid({"a": [{"kind": "red", "limit": 3}, {"kind": "red", "limit": 4}]})
     assert grid.labels(1) == ('{"kind": "red", "limit": 4}',)
@@ -102,8 +140,10 @@ def test_random_draws_lie_in_their_ranges_and_do_not_depend_on_their_number() ->
         (lambda: Grid({"a": [1, 1]}), "a", "twice"),
         (lambda: Grid({f"a{n}": list(range(1000)) for n in range(3)}), "grid", "1000 by 1000 by 1000 points"),
         (lambda: Grid({"a": [{"b": 1}], "a.b": [1, 2]}), "a.b", "changes what `a` sets"),
-        (lambda: Listed([]), "points", "without fields"),
-        (lambda: Listed([{"a": 1}, {"b": 1}]), 1, "point 1 has other fields"),
+        (lambda: Listed([]), "points", "there is no point"),
+        (lambda: Listed([{}, {}]), "points", "'base' stands twice"),
+        (lambda: Listed([{"name": "x", "a": 1}, {"name": "x"}]), "points", "'x' stands twice"),
+        (lambda: Listed([{"a": 1}, {"name": ""}]), "name", "the name '' of point 1"),
         (lambda: Listed([{"a": 1}, {"a": 1}]), "points", "twice"),
         (lambda: Random(0, {"a": [1]}), "points", "0 points"),
         (lambda: Random(3, {}), "random", "no axis"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.running import progress
 from roamlab.sweeps import threshold
 from roamlab.sweeps.threshold import smallest
 
@@ -57,6 +59,46 @@ def test_a_threshold_beyond_the_ends_is_said_to_be_there(monkeypatch: pytest.Mon
     found = search(monkeypatch, Coin(1, lambda _: 0.0))
     assert (found.above, found.at_most) == ("100 pkt", None)
     assert "not found among the values tried" in repr(found)
+    assert (
+        found.reason == "at 100 pkt 0 of 16 runs meet the condition: write a larger last value in `between`"
+    )
+    assert found.reason in repr(found)
+    assert found.reason in found._repr_html_()
+
+
+def test_a_threshold_that_the_budget_leaves_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(monkeypatch, Coin(1, lambda _: 0.9), budget=16)
+    assert (found.above, found.at_most) == (None, None)
+    assert "of 16 runs meet the condition, too few runs to tell: write a larger `budget`" in found.reason
+
+
+def test_a_search_that_takes_long_tells_of_each_value(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search(monkeypatch, Coin(1, lambda value: float(value >= 37)))
+    assert capsys.readouterr().err == "", "a search that is over at once is quiet"
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    found = search(monkeypatch, Coin(1, lambda value: float(value >= 37)))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == found.tried.height
+    assert lines[0].startswith(
+        "mobility.buffer.limit = 51 pkt: 128 of 128 runs meet flows.moving.timeouts == 0: meets"
+    )
+    assert "(value 1 of " in lines[0]
+
+
+def test_a_metric_over_all_flows_may_be_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = search(monkeypatch, Coin(1, lambda value: float(value >= 37)), where="max(flows.*.timeouts) == 0")
+    assert found.at_most == "37 pkt"
+    with pytest.raises(rl.BadInput, match=re.escape('write "mean(flows.*.timeouts)"')):
+        search(monkeypatch, Coin(1, lambda _: 1.0), where="flows.*.timeouts == 0")
+
+
+def test_a_condition_that_cannot_apply_says_why(tmp_path: Path) -> None:
+    base = rl.load(ROOT / "examples/handover.toml").set("run.duration", "1 s")
+    options = {"where": "flows.moving.mos > 3", "between": ("1 pkt", "9 pkt"), "budget": 16}
+    with pytest.raises(rl.BadInput, match="`mos` is about `voip`, and the flow moving is `ftp`"):
+        base.smallest("mobility.buffer.limit", store=tmp_path, **options)
 
 
 def test_the_interval_covers_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub struct BadLine {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong and was expected; what follows ": write" is what to write instead.
+    /// What is wrong and was expected, without a word of the line: a scenario may name any file that its reader can
+    /// read. What follows ": write" is what to write instead.
     pub message: String,
 }
 

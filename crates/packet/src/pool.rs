@@ -536,6 +536,27 @@ mod tests {
     }
 
     #[test]
+    fn clearing_reaches_the_inner_header_and_every_tunnel() {
+        let mut pool = PacketPool::default();
+        let packet = pool.create(datagram());
+        pool[&packet].set_inner_dscp(Dscp::FORWARDED);
+        for node in [3, 5] {
+            let outer = IpHeader::new(Addr::new(node, 0), Addr::new(4, 0), Tos(0xb8));
+            assert!(pool.encapsulate(&packet, outer));
+        }
+        pool.clear_dscp(&packet);
+        assert_eq!(pool[&packet].inner_tos().dscp(), Dscp::default(), "the inner header, in its tunnels");
+        let codes = |pool: &PacketPool| -> Vec<Dscp> {
+            pool.headers(&packet).iter().map(|header| header.tos.dscp()).collect()
+        };
+        assert_eq!(codes(&pool), [Dscp::default(); 3]);
+        for left in [2, 1] {
+            assert!(pool.decapsulate(&packet).is_some());
+            assert_eq!(codes(&pool), vec![Dscp::default(); left], "behind the end of a tunnel");
+        }
+    }
+
+    #[test]
     fn a_queue_keeps_the_order() {
         let (mut pool, mut queue) = (PacketPool::default(), PacketQueue::default());
         for _ in 0..3 {

@@ -36,6 +36,10 @@ impl Beside {
         if !about.is_file() {
             return Err("it is no regular file".into());
         }
+        // Files of `/proc` say that they have none.
+        if about.len() == 0 {
+            return Err("it is empty".into());
+        }
         if about.len() > MOST_BYTES {
             return Err(format!("it is larger than {MOST_BYTES} bytes"));
         }

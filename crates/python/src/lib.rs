@@ -8,6 +8,7 @@ use pool::{Source, Takers, each_result};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use roamlab_engine::Bytes;
 use roamlab_world::{Column, Located, Replication, Scenario, Table};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,10 +31,11 @@ pyo3::create_exception!(
     "A run would have taken more memory than it may: the text says what takes it and what to write."
 );
 
-/// The scenario with all defaults, as JSON.
+/// The scenario with all defaults, as JSON. `memory`: bytes that its network may take.
 #[pyfunction]
-fn check(text: &str, name: &str) -> PyResult<String> {
-    Ok(parsed(text, name)?.to_json())
+#[pyo3(signature = (text, name, memory=None))]
+fn check(text: &str, name: &str, memory: Option<u64>) -> PyResult<String> {
+    Ok(parsed_within(text, name, memory)?.to_json())
 }
 
 /// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
@@ -51,12 +53,18 @@ const REMEMBERED: usize = 1 << 18;
 
 /// The checked scenario in a text; `name` is for reports.
 fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
+    parsed_within(text, name, None)
+}
+
+/// The same; one whose network would take more than `memory` bytes is refused before it is generated.
+fn parsed_within(text: &str, name: &str, memory: Option<u64>) -> PyResult<Arc<Scenario>> {
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, scenario)) = last().iter().rev().find(|(known, _)| known == text) {
         return Ok(Arc::clone(scenario));
     }
     let beside = files::Beside::new(name);
-    let read = Scenario::parse_with(text, name, &|path| beside.read(path));
+    let memory = Bytes(memory.unwrap_or(u64::MAX));
+    let read = Scenario::parse_within(text, name, &|path| beside.read(path), memory);
     let scenario = Arc::new(read.map_err(|error| scenario_error(&error))?);
     // A file may change while its scenario's text does not.
     if !beside.has_read() {
@@ -95,12 +103,13 @@ fn scenario_error(error: &Located) -> PyErr {
     })
 }
 
-/// What a scenario says and hardly means, and what its run may amount to: reports with file, line and field, events, and
-/// bytes of its record.
+/// What a scenario says and hardly means, and what its run may amount to: reports as exceptions, events, and bytes of its
+/// record.
 #[pyfunction]
-fn advise(text: &str, name: &str) -> PyResult<(Vec<String>, u64, u64)> {
+fn advise<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(Vec<Bound<'py, PyAny>>, u64, u64)> {
     let scenario = parsed(text, name)?;
-    let warnings = scenario.warnings(text, name).iter().map(ToString::to_string).collect();
+    let report = |warning| scenario_error(warning).into_value(py).into_bound(py).into_any();
+    let warnings = scenario.warnings(text, name).iter().map(report).collect();
     let estimate = roamlab_world::estimate(&scenario);
     Ok((warnings, estimate.events, estimate.memory))
 }

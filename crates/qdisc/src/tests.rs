@@ -155,7 +155,7 @@ fn values_out_of_bounds_are_refused_with_advice() {
         (r#"queue = { kind = "red", max_p = 1.5 }"#, ("max_p", "1.5 is not a probability")),
         (r#"queue = { kind = "red", max_p = 0 }"#, ("max_p", "a number above 0")),
         (r#"queue = { kind = "red", queue_weight = nan }"#, ("queue_weight", "from 0 to 1")),
-        (r#"queue = { kind = "red", mark_p_max = -0.1 }"#, ("mark_p_max", "from 0 to 1")),
+        (r#"queue = { kind = "red", mark_p_max = -0.1 }"#, ("mark_p_max", "0 or more")),
         (r#"queue = { kind = "red", mean_packet = "0 B" }"#, ("mean_packet", "\"512 B\"")),
         (r#"queue = { kind = "red", limit = "0 pkt" }"#, ("limit", "at least \"1 pkt\"")),
         (r#"queue = { kind = "blue", d1 = 2 }"#, ("d1", "2 is not a probability")),

@@ -38,9 +38,9 @@ impl Recording for Opportunities {
             let number = index + 1;
             let Ok(time) = line.trim_ascii().parse::<u64>() else {
                 let what = match line.trim_ascii() {
-                    "" => "an empty line".to_owned(),
-                    text if text.starts_with('-') => format!("the time {text:?} is negative"),
-                    text => format!("{:?} is not a time", text.chars().take(40).collect::<String>()),
+                    "" => "an empty line",
+                    text if text.starts_with('-') => "the time is negative",
+                    _ => "this is not a time",
                 };
                 let expected = "expected a whole number of milliseconds from the start of the trace";
                 return wrong(number, format!("{what}; {expected}: write for example 12"));
@@ -165,9 +165,9 @@ mod tests {
             ("1\n-2\n", 2, "negative"),
             ("1\n2\n1\n", 3, "earlier than the line before, 2 ms"),
             ("0\n0\n", 2, "lasts no time"),
-            ("time\n1\n", 1, "\"time\" is not a time"),
+            ("time\n1\n", 1, "this is not a time"),
             ("1.5\n", 1, "whole number of milliseconds"),
-            ("99999999999999999999\n", 1, "is not a time"),
+            ("99999999999999999999\n", 1, "this is not a time"),
             ("9999999999999999999\n", 1, "too late"),
         ] {
             let bad = Opportunities::read(text).unwrap_err();

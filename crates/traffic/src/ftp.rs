@@ -61,7 +61,7 @@ impl Application for Ftp {
             (None, None) => Offer::Unlimited,
         };
         let stop = params.stop.map(|stop| Time::ZERO + stop);
-        let starts = stop.is_none_or(|stop| start < stop);
+        let starts = stop.is_none_or(|stop| start <= stop); // ns-2 sends the first packet of one that stops as it starts
         Ftp { start: starts.then_some(start), offer, stop: stop.filter(|_| starts) }
     }
 
@@ -108,10 +108,15 @@ mod tests {
         assert_eq!((ftp.next_wake(), ftp.wake(Time::ZERO)), (Some(Time::ZERO + second), Some(Offer::Stop)));
         assert_eq!((ftp.next_wake(), ftp.wake(Time::ZERO)), (None, None));
         let late = Params { start: second, stop: Some(second), ..Params::default() };
+        let mut ftp = Ftp::new(&late, &mut Rng::named(1, 0, "flow"));
+        let now = Time::ZERO + second;
+        assert_eq!((ftp.next_wake(), ftp.wake(now)), (Some(now), Some(Offer::Unlimited)), "as ns-2");
+        assert_eq!((ftp.next_wake(), ftp.wake(now)), (Some(now), Some(Offer::Stop)));
+        let later = Params { start: second + second, stop: Some(second), ..Params::default() };
         assert_eq!(
-            Ftp::new(&late, &mut Rng::named(1, 0, "flow")).next_wake(),
+            Ftp::new(&later, &mut Rng::named(1, 0, "flow")).next_wake(),
             None,
-            "nothing begins at its end"
+            "nothing begins behind its end"
         );
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A family of defaults: whose TCP is being run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// The RFCs: 5681, 6298, 6582, 6675, 3042, 5682.
+    /// The RFCs: 5681, 6928, 6298, 6582, 6675, 3042, 5682.
     #[default]
     #[serde(rename = "rfc")]
     Rfc,
@@ -199,7 +199,7 @@ macro_rules! tcp_knobs {
             recovery: RecoveryKind,
             /// Congestion control, if not the variant's.
             congestion_control: CongestionControlKind,
-            /// Largest number of segments in flight: the receiver's window (ns-2 `window_`).
+            /// Largest number of segments in flight: the receiver's window (ns-2 `window_`; by the RFCs 3 MiB, as Linux gives at most).
             window: Packets,
             /// Payload of a full segment (ns-2 `packetSize_`).
             segment: Bytes,
@@ -209,7 +209,7 @@ macro_rules! tcp_knobs {
             ack_size: Bytes,
             /// How the connection begins (ns-2 `syn_` and `delay_growth_`).
             handshake: Handshake,
-            /// Initial window (ns-2 `windowInit_`; RFC 5681 §3.1). One segment if the SYN was lost.
+            /// Initial window (ns-2 `windowInit_`; RFC 6928 §2). One segment if the SYN was lost.
             initial_window: Packets,
             /// Initial ssthresh (ns-2: `window_`; RFC 5681: arbitrarily high).
             initial_ssthresh: Packets,
@@ -385,6 +385,18 @@ impl TcpParams {
         self.ns2_quirks && self.recovery == RecoveryKind::Vegas
     }
 
+    /// The window of a profile: that of ns-2, or the largest that a receiver of today gives.
+    ///
+    /// Linux has 6 MiB of receive buffer at most and gives half of it as window (ip-sysctl: `tcp_rmem`,
+    /// `tcp_adv_win_scale` 1).
+    pub(crate) fn default_window(profile: Profile, segment: Bytes) -> Packets {
+        const LARGEST: u64 = 3 << 20;
+        match profile {
+            Profile::Rfc => Packets((LARGEST / segment.0.max(1)) as u32),
+            Profile::Ns2_2009 | Profile::Ns2_2003 | Profile::Ns2_2001 => Packets(20), // ns-2's window_
+        }
+    }
+
     /// What `profile` says of everything, given the knobs that others follow from.
     pub(crate) fn of(profile: Profile, variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
         match profile {
@@ -513,12 +525,8 @@ impl TcpParams {
 
     /// The RFCs' recommendations.
     fn rfc(variant: Variant, window: Packets, segment: Bytes) -> TcpParams {
-        // RFC 5681 §3.1: the upper bound of the initial window by segment size.
-        let initial_window = match segment.0 {
-            0..=1095 => Packets(4),
-            1096..=2190 => Packets(3),
-            _ => Packets(2),
-        };
+        // RFC 6928 §2: min(10 SMSS, max(2 SMSS, 14600 B)), in whole segments.
+        let initial_window = Packets((14_600 / segment.0.max(1)).clamp(2, 10) as u32);
         let base = TcpParams::ns2_2009(variant, window, segment);
         let (recovery, sack_blocks) = match base.recovery {
             RecoveryKind::Pipe => (RecoveryKind::Rfc6675, 4),

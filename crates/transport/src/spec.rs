@@ -54,8 +54,8 @@ impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
     pub fn resolve(&self, profile: Profile) -> Result<TcpParams, SpecError> {
         let variant = self.variant.unwrap_or(Variant::Reno);
-        let window = self.window.unwrap_or(Packets(20)); // ns-2's window_
         let segment = self.segment.unwrap_or(Bytes(1000)); // ns-2's packetSize_
+        let window = self.window.unwrap_or_else(|| TcpParams::default_window(profile, segment));
         let mut params = self.overlay(TcpParams::of(profile, variant, window, segment));
         if profile == Profile::Rfc && self.restart_window.is_none() {
             params.restart_window = params.initial_window; // RFC 5681 §4.1
@@ -177,7 +177,16 @@ mod tests {
         let ns2 = spec.resolve(Profile::Ns2_2009).unwrap();
         assert_eq!((ns2.initial_ssthresh, ns2.min_rto), (Packets(64), Duration::from_millis(200)));
         let rfc = spec.resolve(Profile::Rfc).unwrap();
-        assert_eq!((rfc.initial_window, rfc.min_rto), (Packets(4), Duration::from_secs(1)));
+        assert_eq!((rfc.initial_window, rfc.min_rto), (Packets(10), Duration::from_secs(1)));
+        let window = |profile, segment| {
+            let spec = TcpSpec { segment, ..TcpSpec::default() };
+            spec.resolve(profile).unwrap().window
+        };
+        assert_eq!(window(Profile::Rfc, Some(Bytes(1460))), Packets(2154), "3 MiB");
+        assert_eq!(
+            (window(Profile::Rfc, None), window(Profile::Ns2_2003, None)),
+            (Packets(3145), Packets(20))
+        );
         let old =
             TcpSpec { min_rto: Some(Duration::from_secs(1)), ..spec }.resolve(Profile::Ns2_2001).unwrap();
         assert_eq!(

@@ -63,7 +63,8 @@ impl Script {
 #[test]
 fn slow_start_from_the_initial_window() {
     // RFC 5681 §3.1: three segments for an SMSS of 1096 to 2190 bytes, and one more per ACK.
-    let mut script = Script::established(TcpSpec::default(), None);
+    let spec = TcpSpec { initial_window: Some(Packets(3)), ..TcpSpec::default() };
+    let mut script = Script::established(spec, None);
     assert_eq!(script.ack(1), [1, 2, 3]);
     script.wait(100);
     assert_eq!(script.ack(2), [4, 5]);
@@ -130,7 +131,8 @@ fn a_lost_syn_costs_the_initial_window() {
 
 #[test]
 fn an_idle_connection_restarts_with_the_restart_window() {
-    let mut script = Script::established(TcpSpec::default(), Some(8));
+    let spec = TcpSpec { initial_window: Some(Packets(3)), ..TcpSpec::default() };
+    let mut script = Script::established(spec, Some(8));
     assert_eq!(script.ack(1), [1, 2, 3]);
     script.wait(100);
     assert_eq!((2..=4).flat_map(|ack| script.ack(ack)).collect::<Vec<_>>(), [4, 5, 6, 7, 8]);

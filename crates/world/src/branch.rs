@@ -7,6 +7,7 @@
 
 use crate::build::{Shared, build_shared};
 use crate::conduct::{Conduct, Replication};
+use crate::estimate::NetworkSize;
 use crate::run::{conclude, last_instant, run};
 use crate::scenario::Scenario;
 use crate::table::Table;
@@ -92,7 +93,8 @@ fn beginning(
     draw: Replication,
     conduct: &Conduct<'_>,
 ) -> Option<(World, Vec<usize>)> {
-    if draw.trace.is_some() || !others.iter().all(|other| are_alternatives(first, other)) {
+    let fits = conduct.memory.is_none_or(|memory| NetworkSize::of(first).part().bytes <= memory.0);
+    if !fits || draw.trace.is_some() || !others.iter().all(|other| are_alternatives(first, other)) {
         return None;
     }
     let Shared { mut world, alternatives, second_visit } = build_shared(first, others, draw, conduct);

@@ -7,6 +7,7 @@ use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
 use crate::control::Agents;
 use crate::cx::Cx;
+use crate::estimate::NetworkSize;
 use crate::event::Event;
 use crate::expand;
 use crate::fault::Fault;
@@ -511,7 +512,8 @@ impl<'a> Builder<'a> {
         let special = network.mark_special(&cx);
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         let planes = Planes { cx, network, agents };
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false };
+        let size = NetworkSize::of(scenario).part();
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false, size };
         Shared { world, alternatives, second_visit }
     }
 }

@@ -158,7 +158,15 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Characters of the longest name: names are columns of tables, lanes of figures and parts of metrics' names.
+pub const LONGEST_NAME: usize = 100;
+
 pub fn check_name(name: &str, field: impl Fn() -> String) -> Result<(), Problem> {
+    let length = name.chars().count();
+    if length > LONGEST_NAME {
+        let problem = Problem::at(field(), format!("a name of {length} characters is too long"));
+        return Err(problem.help(format!("write at most {LONGEST_NAME} characters")));
+    }
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(plain) {
         return Ok(());

@@ -30,7 +30,7 @@ pub struct Progress {
 pub struct Conduct<'a> {
     /// Asked each 2^14 events; when it says no, the run ends there, with the tables so far.
     pub keep_going: &'a dyn Fn(Progress) -> bool,
-    /// What record and packets may take in memory; `None`: what there is.
+    /// What network, record and packets may take in memory; `None`: what there is.
     pub memory: Option<Bytes>,
     /// What is wanted: tables by their names, columns as `table.column`; `None`: everything. No other tables are
     /// recorded, and of those in which not all columns are wanted the others are left out.
@@ -88,7 +88,7 @@ impl Conduct<'_> {
 /// What one part of a run takes in memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The table, or "packets under way".
+    /// The table, "packets under way", or "network".
     pub name: &'static str,
     /// Its rows.
     pub rows: usize,
@@ -117,6 +117,7 @@ impl fmt::Display for MemoryLimit {
         let limit = megabytes(limit.0);
         write!(f, "at {time}: the run would take more than its {limit} of memory, most of it for {rows} ")?;
         match *name {
+            NETWORK => write!(f, "hosts, cells, links and flows")?,
             PACKETS => write!(f, "{PACKETS}")?,
             table => write!(f, "rows of the table `{table}`")?,
         }
@@ -124,9 +125,13 @@ impl fmt::Display for MemoryLimit {
     }
 }
 
-fn megabytes(bytes: u64) -> String {
+/// A number of bytes, for people.
+pub fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
 }
+
+/// The name of the network among the parts of a run.
+pub const NETWORK: &str = "network";
 
 const PACKETS: &str = "packets under way";
 
@@ -139,9 +144,9 @@ pub fn bytes_soon(length: usize, slack: usize, capacity: usize, size: usize) -> 
     (growth * capacity * size) as u64
 }
 
-/// Refuses a run whose record, by its parts, and packets, of which there are `packets`, take more than `limit`.
+/// Refuses a run whose network and record, by their parts, and packets, of which there are `packets`, take more than `limit`.
 pub fn check_memory(
-    record: impl IntoIterator<Item = Part>,
+    parts: impl IntoIterator<Item = Part>,
     packets: usize,
     limit: Bytes,
     time: Time,
@@ -152,7 +157,7 @@ pub fn check_memory(
         bytes: bytes_soon(packets, SLACK, packets, size_of::<Packet>()),
         help: "lower the limits of queues and buffers",
     };
-    let parts = record.into_iter().chain([held]);
+    let parts = parts.into_iter().chain([held]);
     let (mut total, mut largest) = (0, held);
     for part in parts {
         total += part.bytes;

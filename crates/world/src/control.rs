@@ -39,7 +39,7 @@ struct Agent {
     /// The first of its pending deadlines, which an input alone changes.
     deadline: Option<Time>,
     /// What set its pending deadlines.
-    timers: BTreeMap<Time, SetBy>,
+    timers: Vec<(Time, SetBy)>,
 }
 
 /// The agents of a node.
@@ -111,7 +111,7 @@ impl Agents {
         let agent = |(domain, machine): (DomainId, MobilityAgent)| {
             let deadline = machine.next_deadline();
             let machine = Machine::new(machine);
-            Agent { domain, machine, deadline, timers: BTreeMap::new() }
+            Agent { domain, machine, deadline, timers: Vec::new() }
         };
         let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
             agents: machines.into_iter().map(agent).collect(),
@@ -305,7 +305,7 @@ impl Agents {
         let timers = &self.agent(node, slot).timers;
         // A deadline that was there from the beginning has been set by nothing else.
         let start = SetBy { cause: CauseId::START, sent_by: CauseId::START };
-        let SetBy { cause, sent_by } = timers.first_key_value().map_or(start, |(_, set_by)| *set_by);
+        let SetBy { cause, sent_by } = timers.first().map_or(start, |(_, set_by)| *set_by);
         let missing = cx.probes.causes.missing(sent_by, place);
         (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
     }
@@ -319,16 +319,24 @@ impl Agents {
         let Agent { machine, timers, .. } = &mut at[node.0 as usize].agents[slot.0 as usize];
         deadlines.clear();
         machine.deadlines(&mut |time| deadlines.push(time));
-        let all = &*deadlines;
-        if all.len() == timers.len() && all.iter().all(|time| timers.contains_key(time)) {
+        deadlines.sort();
+        deadlines.dedup();
+        if deadlines.iter().eq(timers.iter().map(|(time, _)| time)) {
             return;
         }
-        let is_new = all.iter().any(|time| !timers.contains_key(time));
-        let sent_by = if is_new { cx.led() } else { CauseId::NONE };
-        let new = SetBy { cause: set_by.or(|| sent_by), sent_by };
-        timers.retain(|time, _| all.contains(time));
-        for &time in all {
-            timers.entry(time).or_insert(new);
+        // Both are in order: an agent may have thousands.
+        let mut before = std::mem::take(timers).into_iter().peekable();
+        let mut new = None;
+        for &time in &*deadlines {
+            while before.next_if(|(known, _)| *known < time).is_some() {}
+            let known = before.next_if(|(known, _)| *known == time);
+            timers.push(known.unwrap_or_else(|| {
+                let set_by = *new.get_or_insert_with(|| {
+                    let sent_by = cx.led();
+                    SetBy { cause: set_by.or(|| sent_by), sent_by }
+                });
+                (time, set_by)
+            }));
         }
     }
 

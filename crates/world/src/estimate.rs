@@ -1,7 +1,9 @@
 //! What a run will amount to, roughly, before it begins: events and memory, from the rates of links and sources.
 
+use crate::conduct::{NETWORK, Part, megabytes};
+use crate::locate::Problem;
 use crate::scenario::{FlowSpec, Scenario, Way};
-use roamlab_engine::Duration;
+use roamlab_engine::{Bytes, Duration};
 use roamlab_traffic::AppSpec;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -24,6 +26,88 @@ const TCP_CHANGE: f64 = 1.5 * 80.0;
 const QUEUE_SAMPLE: f64 = 1.5 * 44.0;
 const PACKET_EVENT: f64 = 1.5 * 86.0;
 const SIGNAL: f64 = 1.5 * 150.0;
+
+/// Bytes that a network takes when it is built, for each of its parts, with what the scenario holds of it: measured, and
+/// rounded up.
+const HOST: u64 = 3_000;
+const AGENT: u64 = 3_000;
+const CELL: u64 = 6_000;
+const LINK: u64 = 2_000;
+const FLOW: u64 = 5_000;
+
+/// What the parts of a network number, as a scenario says, whether it has been expanded or not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct NetworkSize {
+    hosts: u64,
+    cells: u64,
+    links: u64,
+    flows: u64,
+    protocols: u64,
+}
+
+impl NetworkSize {
+    /// Those of a scenario.
+    pub fn of(scenario: &Scenario) -> NetworkSize {
+        let count = |count: Option<u32>| u64::from(count.unwrap_or(1));
+        let flows = scenario
+            .flows
+            .iter()
+            .map(|flow| count(flow.count) * (1 + u64::from(flow.two_way)) * (1 + u64::from(flow.app.asks())));
+        let mut network = NetworkSize {
+            hosts: scenario.hosts.iter().map(|host| count(host.count)).sum(),
+            cells: scenario.cells.len() as u64,
+            links: scenario.links.len() as u64,
+            flows: flows.sum(),
+            protocols: scenario.protocols().count() as u64,
+        };
+        // Once it is expanded, links and cells are those of its topologies too.
+        if scenario.written.is_none() {
+            for topology in &scenario.topology {
+                let nodes = topology.size().unwrap_or_default();
+                let cells = topology.cells().map_or(0, |cells| u64::from(cells.per_node));
+                network.links = network.links.saturating_add(nodes);
+                network.cells = network.cells.saturating_add(nodes.saturating_mul(cells));
+            }
+        }
+        network
+    }
+
+    /// Its parts, each with its field in a scenario and the bytes that it takes.
+    fn parts(&self) -> [(&'static str, u64, u64); 4] {
+        [
+            ("hosts", self.hosts, HOST + AGENT * self.protocols),
+            ("cells", self.cells, CELL + AGENT * self.protocols),
+            ("links", self.links, LINK),
+            ("flows", self.flows, FLOW),
+        ]
+        .map(|(name, number, each)| (name, number, number.saturating_mul(each)))
+    }
+
+    /// Its part of what a run takes.
+    pub fn part(&self) -> Part {
+        let parts = self.parts();
+        let sum = |of: fn(&(&str, u64, u64)) -> u64| parts.iter().map(of).fold(0, u64::saturating_add);
+        let rows = usize::try_from(sum(|part| part.1)).unwrap_or(usize::MAX);
+        Part { name: NETWORK, rows, bytes: sum(|part| part.2), help: "write a smaller network" }
+    }
+}
+
+/// Refuses a network that takes more than `memory`, by the part that takes most.
+pub fn check_size(scenario: &Scenario, memory: Bytes) -> Result<(), Problem> {
+    let network = NetworkSize::of(scenario);
+    let total = network.part().bytes;
+    if total <= memory.0 {
+        return Ok(());
+    }
+    let parts = network.parts();
+    let (field, number, _) = parts.iter().max_by_key(|part| part.2).copied().unwrap_or(parts[0]);
+    let message = format!(
+        "the network would take about {} of memory, more than the {} there are for it, most of it for {number} {field}",
+        megabytes(total),
+        megabytes(memory.0)
+    );
+    Err(Problem::at(field, message).help(format!("write fewer {field}, or use a machine with more memory")))
+}
 
 /// One direction of a link.
 struct Edge<'a> {

@@ -7,9 +7,11 @@ use toml::de::DeTable;
 mod columns;
 mod hint;
 mod place;
+mod shown;
 mod wording;
 
 pub use place::quoted_key;
+pub use shown::shown;
 
 /// A problem with a field, before its place in the text is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,8 +53,8 @@ pub struct Located {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// The line's text.
-    pub text: String,
+    /// The line's text; `None`: it is not to be shown.
+    pub text: Option<String>,
     /// How many columns are at fault.
     pub width: usize,
     /// The problem.
@@ -62,18 +64,22 @@ pub struct Located {
 impl fmt::Display for Located {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Located { file, line, column, text, width, problem } = self;
-        let margin = " ".repeat(line.to_string().len());
-        let field =
-            if problem.field.is_empty() { String::new() } else { format!("field `{}`: ", problem.field) };
-        let (shown, column_shown) = excerpt(text, *column);
-        let before = columns::wide(shown.chars().take(column_shown - 1));
-        let carets = columns::wide(shown.chars().skip(column_shown - 1).take(*width)).max(1);
-        writeln!(f, "{file}:{line}:{column}: {field}{}", problem.message)?;
-        writeln!(f, "{margin} |")?;
-        writeln!(f, "{line} | {shown}")?;
-        write!(f, "{margin} | {}{}", " ".repeat(before), "^".repeat(carets))?;
-        if !problem.help.is_empty() {
-            write!(f, "\n{margin} = help: {}", problem.help)?;
+        let Problem { field, message, help } = &**problem;
+        let field = if field.is_empty() { String::new() } else { format!("field `{}`: ", shown(field)) };
+        let margin = if text.is_some() { " ".repeat(line.to_string().len()) } else { String::new() };
+        write!(f, "{}:{line}:{column}: {field}{}", shown(file), shown(message))?;
+        if let Some(text) = text {
+            let (excerpt, column) = excerpt(text, *column);
+            let part = |from: usize, count: usize| {
+                shown(&excerpt.chars().skip(from).take(count).collect::<String>())
+            };
+            let before = columns::wide(part(0, column - 1).chars());
+            let carets = columns::wide(part(column - 1, *width).chars()).max(1);
+            write!(f, "\n{margin} |\n{line} | {}\n", shown(&excerpt))?;
+            write!(f, "{margin} | {}{}", " ".repeat(before), "^".repeat(carets))?;
+        }
+        if !help.is_empty() {
+            write!(f, "\n{margin} = help: {}", shown(help))?;
         }
         Ok(())
     }
@@ -89,6 +95,13 @@ fn excerpt(text: &str, column: usize) -> (String, usize) {
     }
     let skipped = column.saturating_sub(BEFORE);
     (text.chars().skip(skipped).take(LONGEST).collect(), column - skipped)
+}
+
+/// The table around a field of this name, whose path may end with the name already.
+fn around(field: &str, name: &str) -> String {
+    let named = place::ends_with(field, name);
+    let rest = if named { field.strip_suffix(&quoted_key(name)).unwrap_or(field) } else { field };
+    rest.trim_end_matches('.').to_owned()
 }
 
 /// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
@@ -137,6 +150,12 @@ impl<'a> Source<'a> {
             place::push_key(&mut field, name);
             span = place::find(root, &field).map_or(span, |found| found.value);
         }
+        if let Some(wording::Part::Unknown(name)) = &told.part
+            && !told.problem.help.starts_with("did you mean")
+            && let Some(place) = hint::elsewhere(name, &around(&field, name))
+        {
+            told.problem.help = format!("{place}; here {}", told.problem.help);
+        }
         if let Some(part) = &told.part
             && !place::ends_with(&field, part.name())
         {
@@ -157,11 +176,9 @@ impl<'a> Source<'a> {
         self.place(span, told.problem)
     }
 
-    /// The place of a problem with a whole line, counted from 1.
-    pub fn locate_line(&self, line: usize, problem: Problem) -> Located {
-        let start = self.text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let length = self.text[start..].lines().next().map_or(0, str::len);
-        self.place(start..start + length, problem)
+    /// The place of a problem by its byte; the line is not shown, for it may be of any length.
+    pub fn locate_offset(&self, at: usize, problem: Problem) -> Located {
+        Located { text: None, ..self.place(at..at, problem) }
     }
 
     fn place(&self, span: Range<usize>, problem: Problem) -> Located {
@@ -175,6 +192,7 @@ impl<'a> Source<'a> {
         let columns = self.text[start..end].chars().count();
         let width = columns.min(text.chars().count().saturating_sub(column - 1));
         let line = self.text[..start].matches('\n').count() + 1;
-        Located { file: self.file.into(), line, column, text: text.into(), width, problem: problem.into() }
+        let text = Some(text.to_owned());
+        Located { file: self.file.into(), line, column, text, width, problem: problem.into() }
     }
 }

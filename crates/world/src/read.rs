@@ -9,7 +9,7 @@ use crate::conduct::Replication;
 use crate::locate::{Located, Problem, Source};
 use crate::recordings::{Files, Trouble};
 use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
-use roamlab_engine::Streams;
+use roamlab_engine::{Bytes, Streams};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -19,13 +19,81 @@ const LONG: usize = 1_000_000;
 /// Bytes of a piece, about.
 const PIECE: usize = 500_000;
 
+/// A longer text, or piece, is not read at once: the tree would take more than a gigabyte.
+const MOST_AT_ONCE: usize = 20_000_000;
+
+/// Lists and tables inside each other: no scenario has more than some ten.
+const DEEPEST: usize = 60;
+
 /// The scenario in a text.
 ///
 /// # Errors
-/// What is wrong with the text, from the reader of TOML.
-fn read(text: &str) -> Result<Scenario, toml::de::Error> {
-    let in_pieces = if text.len() < LONG { None } else { read_in_pieces(text, PIECE) };
-    in_pieces.map_or_else(|| toml::from_str(text), Ok)
+/// What is wrong with the text, with its place.
+fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
+    if let Some(at) = too_deep(text.as_bytes()) {
+        let message = format!("lists and tables stand inside each other more than {DEEPEST} times");
+        let problem = Problem::at("", message).help("write a scenario: its tables are a few levels deep");
+        return Err(Box::new(source.locate_offset(at, problem)));
+    }
+    let at_once = || toml::from_str(text).map_err(|error| Box::new(source.locate_toml(&error)));
+    if text.len() < LONG {
+        return at_once();
+    }
+    match read_in_pieces(text, PIECE) {
+        Ok(scenario) => Ok(scenario),
+        Err(_) if text.len() <= MOST_AT_ONCE => at_once(),
+        Err(at) => {
+            let message =
+                "what begins here cannot be read in pieces, and the text is too long to read it at once";
+            let help = format!(
+                "write links, hosts and flows as tables under [[links]], [[hosts]] and [[flows]], or less than \
+                 {MOST_AT_ONCE} bytes: an error then names its field"
+            );
+            Err(Box::new(source.locate_offset(at, Problem::at("", message).help(help))))
+        }
+    }
+}
+
+/// Where lists and tables begin to stand inside each other more than [`DEEPEST`] times.
+fn too_deep(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut at) = (0usize, 0);
+    while at < text.len() {
+        match text[at] {
+            b'#' => at += line_end(&text[at..]),
+            quote @ (b'"' | b'\'') => at = string_end(text, at, quote),
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > DEEPEST {
+                    return Some(at);
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+fn line_end(text: &[u8]) -> usize {
+    text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
+}
+
+/// The last byte of the string that begins at `at`; of one that does not end, that of its line or of the text.
+fn string_end(text: &[u8], at: usize, quote: u8) -> usize {
+    let long = text[at..].starts_with(&[quote; 3]);
+    let mut at = at + if long { 3 } else { 1 };
+    while at < text.len() {
+        match text[at] {
+            b'\\' if quote == b'"' => at += 1,
+            b'\n' if !long => return at,
+            _ if long && text[at..].starts_with(&[quote; 3]) => return at + 2,
+            byte if !long && byte == quote => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
 }
 
 impl Scenario {
@@ -42,8 +110,23 @@ impl Scenario {
     /// # Errors
     /// The first problem, in the scenario or in a file that it names.
     pub fn parse_with(text: &str, file: &str, files: Files<'_>) -> Result<Scenario, Box<Located>> {
+        Scenario::parse_within(text, file, files, Bytes(u64::MAX))
+    }
+
+    /// The same, unless what it describes would take more than `memory` when it is built: that is refused before it is
+    /// generated.
+    ///
+    /// # Errors
+    /// The first problem, in the scenario or in a file that it names.
+    pub fn parse_within(
+        text: &str,
+        file: &str,
+        files: Files<'_>,
+        memory: Bytes,
+    ) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
-        let mut scenario: Scenario = read(text).map_err(|error| Box::new(source.locate_toml(&error)))?;
+        let mut scenario = read(source, text)?;
+        crate::estimate::check_size(&scenario, memory).map_err(|problem| Box::new(source.locate(problem)))?;
         crate::recordings::read(&mut scenario, files).map_err(|trouble| match trouble {
             Trouble::Field(problem) => Box::new(source.locate(problem)),
             Trouble::Line(located) => located,
@@ -107,8 +190,11 @@ fn of_list(header: &str, element: bool) -> bool {
     })
 }
 
-/// The scenario, read in pieces of about `piece` bytes; `None` if it has to be read at once.
-fn read_in_pieces(text: &str, piece: usize) -> Option<Scenario> {
+/// The scenario, read in pieces of about `piece` bytes.
+///
+/// # Errors
+/// Where the text begins that cannot be read so.
+fn read_in_pieces(text: &str, piece: usize) -> Result<Scenario, usize> {
     let (mut rest, mut lists) = (String::new(), Lists::default());
     // Where the present stretch of text begins, and whether it belongs to a list.
     let (mut start, mut in_list, mut at) = (0, false, 0);
@@ -117,24 +203,27 @@ fn read_in_pieces(text: &str, piece: usize) -> Option<Scenario> {
         let ends = line.starts_with('[')
             && if in_list { !of_list(line, false) || (element && at - start >= piece) } else { element };
         if ends {
-            take(&text[start..at], in_list, &mut rest, &mut lists)?;
+            take(&text[start..at], in_list, &mut rest, &mut lists).ok_or(start)?;
             (start, in_list) = (at, element);
         }
         at += line.len();
     }
-    take(&text[start..], in_list, &mut rest, &mut lists)?;
+    take(&text[start..], in_list, &mut rest, &mut lists).ok_or(start)?;
     // A list is written in one way or in the other.
-    let tree = DeTable::parse(&rest).ok()?;
+    let tree = DeTable::parse(&rest).map_err(|_| 0usize)?;
     if LISTS.iter().any(|list| tree.get_ref().contains_key(*list)) {
-        return None;
+        return Err(0);
     }
-    let mut scenario: Scenario = toml::from_str(&rest).ok()?;
+    let mut scenario: Scenario = toml::from_str(&rest).map_err(|_| 0usize)?;
     let Lists { links, hosts, flows } = lists;
     (scenario.links, scenario.hosts, scenario.flows) = (links, hosts, flows);
-    Some(scenario)
+    Ok(scenario)
 }
 
 fn take(stretch: &str, in_list: bool, rest: &mut String, lists: &mut Lists) -> Option<()> {
+    if stretch.len() + if in_list { 0 } else { rest.len() } > MOST_AT_ONCE {
+        return None;
+    }
     if !in_list {
         rest.push_str(stretch);
         return Some(());
@@ -177,7 +266,7 @@ mod tests {
             ("a piece that is wrong", format!("{run}{link}latency = 1\n")),
         ];
         for (what, text) in cases {
-            assert!(read_in_pieces(&text, 1).is_none(), "{what}");
+            assert!(read_in_pieces(&text, 1).is_err(), "{what}");
         }
         let split = format!(
             "{link}{run}{link}[radio]\nkind = \"hard\"\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n"
@@ -185,5 +274,33 @@ mod tests {
         let read = read_in_pieces(&split, 1).unwrap();
         assert_eq!(read.links.len(), 3);
         assert_eq!(read, toml::from_str(&split).unwrap());
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_texts_and_comments() {
+        let deep = |n: usize| format!("x = {}{}", "[".repeat(n), "]".repeat(n));
+        assert_eq!(too_deep(deep(DEEPEST).as_bytes()), None);
+        assert_eq!(too_deep(deep(DEEPEST + 1).as_bytes()), Some(4 + DEEPEST));
+        let many = "[".repeat(100);
+        for text in [
+            format!("# {many}\n"),
+            format!("x = \"{many}\"\n"),
+            format!("x = \"\\\"{many}\"\n"),
+            format!("x = '{many}'\n"),
+            format!("x = \"\"\"\n{many}\"\n{many}\"\"\"\n"),
+            format!("x = \'\'\'\n{many}\'\'\'\n"),
+            "[[links]]\n".repeat(1000),
+        ] {
+            assert_eq!(too_deep(text.as_bytes()), None, "{text}");
+        }
+        let error = Scenario::parse(&"[".repeat(1_000_000), "deep.toml").unwrap_err();
+        assert!(error.to_string().starts_with("deep.toml:1:61: lists and tables stand inside"), "{error}");
+    }
+
+    #[test]
+    fn a_long_text_that_cannot_be_cut_is_refused_unread() {
+        let text = format!("[run]\nduration = \"1 s\"\nx = [{}]\n", "1,".repeat(MOST_AT_ONCE / 2));
+        let error = Scenario::parse(&text, "flat.toml").unwrap_err();
+        assert!(error.to_string().starts_with("flat.toml:1:1: what begins here cannot"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! The files that a scenario names, read before it is expanded.
 
-use crate::locate::{Located, Problem, Source, quoted_key};
+use crate::locate::{Located, Problem, quoted_key};
 use crate::scenario::Scenario;
 use crate::scenario::rate::LinkRate;
 use roamlab_engine::{InputFile, Recording, Refused};
@@ -59,8 +59,10 @@ fn take<T: Recording>(
     })?;
     file.take(&text).map_err(|refused| match refused {
         Refused::Line(bad) => {
-            let problem = Problem::told("", &bad.message);
-            Trouble::Line(Box::new(Source::new(&text, &file.path).locate_line(bad.line, problem)))
+            // The file may be any that the reader of the scenario can read: nothing of its content is shown.
+            let problem = Box::new(Problem::told("", &bad.message));
+            let (file, line) = (file.path.clone(), bad.line);
+            Trouble::Line(Box::new(Located { file, line, column: 1, text: None, width: 0, problem }))
         }
         Refused::Digest(digest) => {
             let message = format!("\"{}\" has another content: its digest is {digest}", file.path);

@@ -1,8 +1,9 @@
 //! One run: a scenario, a seed and a replication number in, tables out.
 
 use crate::build::build;
-use crate::conduct::{Conduct, Replication};
+use crate::conduct::{Conduct, Replication, check_memory};
 use crate::cx::Cx;
+use crate::estimate::NetworkSize;
 use crate::ids::NodeId;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
@@ -15,6 +16,9 @@ use roamlab_packet::DropReason;
 /// # Errors
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
 pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
+    if let Some(limit) = conduct.memory {
+        check_memory([NetworkSize::of(scenario).part()], 0, limit, Time::ZERO)?;
+    }
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
     // A trace and a capture show every stop of a packet.

@@ -4,7 +4,7 @@
 //! signatures here.
 
 use crate::cause::CauseId;
-use crate::conduct::{Conduct, MemoryLimit, Progress, check_memory};
+use crate::conduct::{Conduct, MemoryLimit, Part, Progress, check_memory};
 use crate::control::Agents;
 use crate::cx::Cx;
 use crate::event::Event;
@@ -31,6 +31,8 @@ pub struct World {
     pub(crate) packet_hops: u64,
     /// Some links may be computed ahead.
     pub(crate) fused: bool,
+    /// What the network takes in memory, estimated.
+    pub(crate) size: Part,
 }
 
 /// Data plane and control plane: all that flows see as their [`Carrier`].
@@ -174,7 +176,8 @@ impl World {
         self.settle_record(conduct);
         let packets = self.planes.cx.pool.census().inside() as usize;
         if let Some(limit) = conduct.memory {
-            check_memory(self.planes.cx.parts(), packets, limit, self.planes.cx.now)?;
+            let parts = self.planes.cx.parts().chain([self.size]);
+            check_memory(parts, packets, limit, self.planes.cx.now)?;
         }
         Ok((conduct.keep_going)(Progress { now: self.planes.cx.now, events: self.events }))
     }

@@ -51,6 +51,9 @@ const FIELDS: &[Edit] = &[
     ("unknown field of a visit", "at = \"1 s\"", "when = \"1 s\""),
     ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
     ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
+    ("a field of another table", "profile = \"rfc\"", "profile = \"rfc\"\ngap = \"30 ms\""),
+    ("a field of several other tables", "profile = \"rfc\"", "profile = \"rfc\"\nqueue = {}"),
+    ("a field that no scenario has", "profile = \"rfc\"", "profile = \"rfc\"\nseed = 3"),
     ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
     ("a rate of the way back without a unit", "delay = \"60 ms\"", "delay = \"60 ms\"\nreverse_rate = \"1\""),
     (

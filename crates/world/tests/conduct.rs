@@ -122,6 +122,23 @@ fn what_has_no_effect_is_warned_of_by_field() {
 }
 
 #[test]
+fn flows_that_start_before_their_host_enters_a_cell_are_warned_of() {
+    let text = VALID.replacen("limit = \"60 pkt\"", "limit = \"90 pkt\"", 1).replacen(
+        "cell = \"bs1\", at = \"0 s\"",
+        "cell = \"bs1\", at = \"0.9 s\"",
+        1,
+    );
+    let warnings = scenario(&text).warnings(&text, "lab.toml");
+    let fields: Vec<_> = warnings.iter().map(|warning| warning.problem.field.as_str()).collect();
+    assert_eq!(fields, ["flows[0].app.start", "flows[1].app.start"]);
+    assert!(
+        warnings[0].problem.message.contains("before its host \"mh\" enters a cell at 900 ms"),
+        "{}",
+        warnings[0]
+    );
+}
+
+#[test]
 fn a_capture_changes_no_other_table_and_has_the_bytes_of_each_packet() {
     let text = HANDOVER.replace("duration = \"40 s\"", "duration = \"12 s\"");
     let places = ["bs1/air", "fa1", "fa2->bs2"].map(str::to_owned);

@@ -139,7 +139,11 @@ fn report(text: &str) -> String {
 fn a_bad_trace_is_a_located_error_of_its_file() {
     let told = report(&PAIR.replace("walk.up", "backwards"));
     assert!(told.starts_with("backwards:3:1: 4 ms is earlier than the line before, 5 ms"), "{told}");
-    assert!(told.contains("3 | 4\n") && told.contains("= help: write a time from 5 on"), "{told}");
+    assert!(told.contains("= help: write a time from 5 on"), "{told}");
+    assert!(
+        !told.contains(" | "),
+        "the file may be any that the scenario names: its lines are not shown: {told}"
+    );
     let told = report(&PAIR.replace("walk.up", "nowhere"));
     assert!(told.starts_with("x.toml:3:"), "{told}");
     assert!(told.contains("field `links[0].rate.reverse`: the file \"nowhere\" cannot be read"), "{told}");

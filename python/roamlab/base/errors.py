@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from roamlab.base.screen import shown
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -21,7 +24,9 @@ class BadInput(RoamlabError):
 
     def __init__(self, where: str | Path, problem: str, *, expected: str, remedy: str) -> None:
         """Report `problem` at `where` (file, file:line, field or argument)."""
-        super().__init__(f"{shown(where)}: {problem}\n  expected: {expected}\n  help: {remedy}")
+        super().__init__(
+            f"{shown(where)}: {shown(problem)}\n  expected: {shown(expected)}\n  help: {shown(remedy)}"
+        )
 
 
 @contextmanager
@@ -38,13 +43,17 @@ def within(path: Path) -> Iterator[None]:
         raise
 
 
-def shown(path: str | Path) -> str:
-    """A path as text that can be printed, whatever bytes its name has."""
-    text = os.fspath(path)
-    try:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def closest(wanted: str, names: Iterable[str]) -> str:
+    """The name that was most likely meant: one that begins with it, or a slip away; empty if none is near."""
+    known = list(names)
+    begun = [name for name in known if len(wanted) > 2 and name.startswith((f"{wanted}_", f"{wanted}-"))]
+    return (begun or difflib.get_close_matches(wanted, known, 1, 0.75) or [""])[0]
+
+
+def did_you_mean(wanted: str, names: Iterable[str], otherwise: str) -> str:
+    """A remedy: the name that was most likely meant, or what else to do."""
+    meant = closest(wanted, names)
+    return f"did you mean {meant!r}?" if meant else otherwise
 
 
 _OF_PATHS = {

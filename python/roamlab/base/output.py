@@ -20,12 +20,12 @@ import os
 import re
 import secrets
 import shutil
-import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,6 +75,13 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def write_chart(path: Path, text: str) -> None:
     """Write a drawing in SVG, or a page, signed in a comment. Raises `BadInput` if another file is there."""
     place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():
+        raise BadInput(
+            path,
+            "this is no regular file",
+            expected="a new file, or what this program wrote there",
+            remedy="name another file with --out",
+        )
     if place.exists():
         before, _, _ = place.read_text(encoding="utf-8", errors="replace").rpartition("<!--")
         if place.read_bytes() != _signed_chart(before):
@@ -88,7 +95,8 @@ def write_chart(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
+    """Write a file so that it is there whole or not at all. What killed processes left beside it is deleted."""
+    sweep_drafts(path.parent)
     with _draft(path.parent, Path.touch) as draft:
         write_durably(draft, [content])
         draft.replace(path)
@@ -101,6 +109,20 @@ def write_durably(path: Path, pieces: Iterable[bytes]) -> None:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Raise errors of the system, such as a full disk, that Polars reports as its own, as `OSError`."""
+    import polars as pl
+
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from None
 
 
 def sync(path: Path) -> None:
@@ -199,7 +221,7 @@ def _put(draft: Path, place: Path, named: Path) -> None:
         # A user's file came between the last look and the exchange.
         kept = place.with_name(f"{place.name}{draft.name}")
         draft.rename(kept)
-        print(f"note: {kept} holds files of the former {place} that are not ours", file=sys.stderr)
+        say(f"note: {kept} holds files of the former {place} that are not ours", err=True)
 
 
 def _exchange(draft: Path, place: Path) -> None:

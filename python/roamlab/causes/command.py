@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput, within
+from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
 from roamlab.records import why
 from roamlab.records.store import open_run
@@ -65,4 +65,4 @@ def explain(
 
 
 def _note(text: str) -> None:
-    print(f"note: {text}", file=sys.stderr)
+    say(f"note: {text}", err=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import within
 from roamlab.base.output import write_chart
+from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
 from roamlab.explorer import page
 from roamlab.pages import run_page
@@ -29,7 +29,7 @@ def write(folders: Sequence[Path], out: Path, begin_s: float, end_s: float) -> N
         with within(folder):
             results, note = explaining.with_record(open_run(folder))
         if note:
-            print(f"note: {note}", file=sys.stderr)
+            say(f"note: {note}", err=True)
         runs.append(results)
     write_chart(out, page.html(runs, begin_s, end_s))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-from html import escape
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import polars as pl
 
 from roamlab.base.errors import BadInput
 from roamlab.base.figures import FONT
+from roamlab.base.screen import escape
 from roamlab.causes import explain as explaining
 from roamlab.explorer.packing import MOST_ROWS, TABLES, Pack
 from roamlab.pages import run_page

@@ -6,7 +6,6 @@ captured does not change what happens.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,6 +15,7 @@ import polars as pl
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import say
 from roamlab.running.run import run
 from roamlab.scenarios.scenario import Scenario
 
@@ -110,10 +110,7 @@ def capture(results: Results, places: Sequence[str] | None, network: Network) ->
     """Make the run again and capture what goes by these links and nodes; None: by all."""
     made = results.manifest
     if made.build_hash != _roamlab.build_hash():
-        print(
-            "note: another build of the engine made this run; these are the present one's packets",
-            file=sys.stderr,
-        )
+        say("note: another build of the engine made this run; these are the present one's packets", err=True)
     if places is None:
         places = [queue for link in network.links for queue in network.queues(link)] + sorted(network.nodes)
     again = run(Scenario(made.scenario_text, made.scenario_name), made.seed, made.run, capture=list(places))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput, within
-from roamlab.base.output import refuse_foreign, whole_folder
+from roamlab.base.output import disk_errors, refuse_foreign, whole_folder
 from roamlab.exports import ns2_trace, pcapng
 from roamlab.records.store import open_run
 
@@ -74,7 +74,8 @@ def _write(results: Results, request: Request, draft: Path) -> dict[str, int]:
     for name in dict.fromkeys(request.tables or results.loaders):
         table = results.table(name)
         file = draft / f"{name}.{request.form}"
-        _write_table(table, file, request.form)
+        with disk_errors():
+            _write_table(table, file, request.form)
         written[file.name] = table.height
     return written
 

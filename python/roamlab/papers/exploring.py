@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
+from roamlab.base.screen import say
 from roamlab.papers import sentences
 from roamlab.papers.keeping import code
 from roamlab.papers.reporting import write_csv
@@ -16,8 +16,9 @@ from roamlab.papers.robustness import Known
 from roamlab.papers.runs import SEED, Batch
 from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Report
+from roamlab.statistics.axes import Outcome, Setting
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import Outcome, Setting, beside, explore, judge, turned
+from roamlab.statistics.space import beside, explore, judge, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -112,9 +113,7 @@ class Decider:
             if now - said >= LOG_SECONDS:
                 said = now
                 left = round((now - began) * max(0, budget - tried) / tried)
-                print(
-                    f"{what}: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", file=sys.stderr
-                )
+                say(f"{what}: {tried} of {budget} settings, {left // 60}:{left % 60:02} left", err=True)
 
         return tell
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from roamlab.papers import Session
     from roamlab.papers.spaces import Space
+    from roamlab.statistics.axes import Outcome, Setting, Tried
     from roamlab.statistics.claims import Claim
-    from roamlab.statistics.space import Outcome, Robustness, Setting, Tried
+    from roamlab.statistics.space import Robustness
 
 FURTHER = 0.5
 """Settings tried for the joint fit, as a part of those that the exploration before it tries."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from roamlab import papers
 from roamlab.base.output import refuse_foreign, whole_folder
+from roamlab.base.screen import say
 from roamlab.papers import reproducing
 from roamlab.papers.robustness import known
 from roamlab.showing import report
@@ -58,7 +58,7 @@ def reproduce(
 
 
 def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool]) -> Chapter:
-    print(f"paper: {name}", file=sys.stderr)
+    say(f"paper: {name}", err=True)
     store, runs, threads, thorough = how
     folder.mkdir()
     session = papers.Session(

@@ -6,11 +6,10 @@ import ast
 import base64
 import hashlib
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,15 +20,38 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 
+_C = TypeVar("_C", bound=type)
+
+_KINDS: dict[str, Any] = {}
+"""The dataclasses that values may be made of, by module and name. Nothing else in a store is ever called."""
+
+_NUMBERS = "biuf"
+"""Kinds of the elements of arrays: truth values and numbers."""
+
+
+class Damaged(ValueError):
+    """A text that `encode` has not written."""
+
+
+def kept(kind: _C) -> _C:
+    """Mark a dataclass as one that values may be made of: only these are encoded, and only these are decoded."""
+    _KINDS[f"{kind.__module__}.{kind.__qualname__}"] = kind
+    return kind
+
 
 def encode(value: Any) -> str:
-    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays and the papers' dataclasses."""
+    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, dataclasses with `kept`."""
     return json.dumps(_tagged(value), separators=(",", ":"))
 
 
 def decode(text: str) -> Any:
-    """The value again, to the last bit; numbers of NumPy are Python's."""
-    return json.loads(text, object_hook=_untagged)
+    """The value again, to the last bit; numbers of NumPy are Python's. Raises `Damaged`."""
+    try:
+        return json.loads(text, object_hook=_untagged)
+    except Damaged:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Damaged(f"the value cannot be read ({error})") from None
 
 
 def name_of(take: Callable[[Results], Any]) -> str:
@@ -85,10 +107,10 @@ def _tagged(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
         return {"array": content, "dtype": value.dtype.str, "shape": value.shape}
-    if is_dataclass(value):
-        kind = type(value)
-        of = {field.name: _tagged(getattr(value, field.name)) for field in fields(value)}
-        return {"kind": f"{kind.__module__}.{kind.__qualname__}", "of": list(of.items())}
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if (known := _KINDS.get(kind)) is type(value):
+        of = {field.name: _tagged(getattr(value, field.name)) for field in fields(known)}
+        return {"kind": kind, "of": list(of.items())}
     raise TypeError(f"a {type(value).__name__} cannot be kept")
 
 
@@ -98,9 +120,12 @@ def _untagged(found: dict[str, Any]) -> Any:
     if "pairs" in found:
         return dict(found["pairs"])
     if "array" in found:
-        content = np.frombuffer(base64.b64decode(found["array"]), dtype=found["dtype"])
+        dtype = np.dtype(str(found["dtype"]))
+        if dtype.kind not in _NUMBERS:
+            raise Damaged(f"{found['dtype']!r} is no type of numbers")
+        content = np.frombuffer(base64.b64decode(found["array"]), dtype=dtype)
         return content.reshape(found["shape"]).copy()
-    module, _, name = found["kind"].rpartition(".")
-    if not module.startswith("roamlab.papers."):
-        raise ValueError(f"{found['kind']} is no paper's")
-    return getattr(import_module(module), name)(**dict(found["of"]))
+    kind = _KINDS.get(str(found.get("kind")))
+    if kind is None:
+        raise Damaged(f"{str(found.get('kind'))[:80]!r} is no kind of value that papers keep")
+    return kind(**dict(found["of"]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.records import metrics
 from roamlab.records.metrics import seconds
 
@@ -57,6 +58,7 @@ def total(results: Results, flow: str, column: str) -> int:
     return int(metrics.total(results, flow, column))
 
 
+@kept
 @dataclass(frozen=True)
 class QueueTrace:
     """A queue over time: step functions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from contextlib import suppress
 from threading import Thread
@@ -12,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from roamlab import _roamlab
-from roamlab.papers.keeping import decode, encode, name_of
+from roamlab.base.errors import BadInput
+from roamlab.base.screen import say
+from roamlab.papers.keeping import Damaged, decode, encode, name_of
 from roamlab.papers.records import read_by
 from roamlab.records.manifest import hash_text, schema_hash
 from roamlab.records.shards import Mended, Shards
@@ -73,7 +74,10 @@ class Batch:
         return found
 
     def make(self, store: Path, threads: int, *, say_found: bool = True) -> None:
-        """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends."""
+        """Make the runs, and measure them. What the store holds is not made again; each run is kept as it ends.
+
+        Raises `BadInput` if the store holds what no measure of these papers has given.
+        """
         keys = {job: {name: _key(job, name) for name in wanted} for job, wanted in self._wanted.items()}
         with Shards(store / KEPT, _COLUMNS) as kept:
             while True:
@@ -82,10 +86,10 @@ class Batch:
                     kept.flush()
                     texts = _read(kept, [key for of_job in keys.values() for key in of_job.values()])
                     break
-        for job, wanted in self._wanted.items():
-            for name, (_, lists) in wanted.items():
-                for found, at in lists:
-                    found[at] = decode(texts[keys[job][name]])
+            for job, wanted in self._wanted.items():
+                for name, (_, lists) in wanted.items():
+                    for found, at in lists:
+                        found[at] = _value(kept, keys[job][name], texts)
 
     def _make_missing(
         self, keys: Mapping[Job, Mapping[str, str]], kept: Shards, threads: int, say_found: bool
@@ -96,7 +100,7 @@ class Batch:
             if takes:
                 missing[job] = takes
         if say_found and len(missing) < len(keys):
-            print(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", file=sys.stderr)
+            say(f"runs: {len(keys) - len(missing)} of {len(keys)} found in the store", err=True)
 
         def keep(job: Job, results: Results) -> None:
             for key, take in missing[job].items():
@@ -130,6 +134,19 @@ def _key(job: Job, name: str) -> str:
 
 def _read(kept: Shards, keys: list[str]) -> dict[str, str]:
     return {key: value for _, rows in kept.read(dict.fromkeys(keys)) for key, value in rows.iter_rows()}
+
+
+def _value(kept: Shards, key: str, texts: Mapping[str, str]) -> Any:
+    """What a measure gave of a run; a new object each time. Raises `BadInput` with the file that holds it."""
+    try:
+        return decode(texts[key])
+    except Damaged as error:
+        raise BadInput(
+            kept.file(key),
+            str(error),
+            expected="values that `roamlab reproduce` has kept",
+            remedy="delete the file: what it held is made again",
+        ) from None
 
 
 def draws(name: str, run: int) -> np.random.Generator:

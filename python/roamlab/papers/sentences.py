@@ -24,7 +24,7 @@ from roamlab.showing.page import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from roamlab.statistics.space import Axis
+    from roamlab.statistics.axes import Axis
 
 DATA = "sentences.toml"
 HEADINGS = ("the paper", "where", "ours", "value", "the text")

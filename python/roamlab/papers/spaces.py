@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.claims import too_few
-from roamlab.statistics.space import Axis, Value
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from roamlab.papers.runs import Batch
+    from roamlab.statistics.axes import Setting
     from roamlab.statistics.claims import Claim
-    from roamlab.statistics.space import Setting
 
 R = TypeVar("R")
 

@@ -166,10 +166,10 @@ def silence_s(times: Values, handover: float, end: float, settle: float = 1.0) -
 
 def flow_handovers(results: Results, flow: str) -> list[float]:
     """When a host at either end of `flow` left a cell, in s, in order of time."""
-    return sorted(float(at) for host in _ends(results, flow) for at in handover_times(results, host))
+    return sorted(float(at) for host in ends(results, flow) for at in handover_times(results, host))
 
 
-def _ends(results: Results, flow: str) -> list[str]:
+def ends(results: Results, flow: str) -> list[str]:
     """The nodes at the two ends of a flow."""
     flows = results.columns("flows")
     row = flows.where("flow", flow)
@@ -192,10 +192,10 @@ def handover_timeouts(results: Results, flow: str) -> float:
         return math.nan
     events, causes = results.columns("tcp"), results.columns("causes")
     expired = events["cause"][events.where("flow", flow) & events.where("event", "timeout")]
-    return float(np.count_nonzero(_of_handovers(results, flow, causes)[_roots(causes["cause"], expired)]))
+    return float(np.count_nonzero(_of_handovers(results, flow, causes)[roots(causes["cause"], expired)]))
 
 
-def _roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.integer]:
+def roots(causes: NDArray[np.integer], rows: NDArray[np.integer]) -> NDArray[np.integer]:
     """Where the chains of these rows of the table `causes` end."""
     at = np.asarray(rows, dtype=np.int64)
     while (further := causes[at] >= 0).any():
@@ -207,7 +207,7 @@ def _of_handovers(results: Results, flow: str, causes: Columns) -> NDArray[np.bo
     """Which rows of the table `causes` are the root of a handover of a host at the flow's ends."""
     phases = results.columns("handovers")
     found = np.zeros(causes.height, dtype=np.bool_)
-    for host in _ends(results, flow):
+    for host in ends(results, flow):
         entered = phases["time_ns"][phases.where("host", host) & phases.where("phase", "link-up")]
         if entered.size:
             found |= causes.where("host", host) & (causes["time_ns"] > entered.min())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from roamlab.base.errors import BadInput
+import roamlab
+from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.screen import escape
+from roamlab.records import remarks
 from roamlab.records.columns import Columns
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Results:
                 f"table {name!r}",
                 "the run has no such table",
                 expected=f"one of {', '.join(sorted(self.loaders))}",
-                remedy="see docs/tables.md",
+                remedy=did_you_mean(name, self.loaders, "see docs/tables.md"),
             )
         if name not in self.frames:
             self.frames[name] = self.loaders[name](name)
@@ -65,13 +67,28 @@ class Results:
             return Columns.of(self.table(name))
         return Columns.from_engine(self.tables, name)
 
+    def metric(self, name: str) -> float:
+        """A metric by its name, such as "flows.moving.goodput_bps"; see `roamlab.metric`."""
+        return roamlab.metric(self, name)
+
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means, and that no host changed cells though hosts visit more than one."""
+        """What the scenario says and hardly means; hosts that never changed cells; flows that their windows limited."""
         found = list(self.manifest.warnings)
         if self.manifest.outline.moves and "link-down" not in set(self.handovers["phase"].cast(pl.String)):
             found.append("no host left a cell: the run has no handover, though hosts visit several cells")
-        return found
+        return found + self._window_limited()
+
+    def _window_limited(self) -> list[str]:
+        recorded = {"deliveries", "tcp"} <= {*self.loaders} & {*self.manifest.outline.recorded}
+        if not recorded or self.flows["delivered_pkts"].sum() > remarks.MOST_ROWS:
+            return []
+        windows = remarks.greedy_windows(
+            self.manifest.parameters, self.flows["flow"].cast(pl.String).to_list()
+        )
+        if not windows:
+            return []
+        return remarks.window_limited(self.columns("deliveries"), self.columns("tcp"), windows)
 
     @property
     def flows(self) -> pl.DataFrame:

@@ -141,6 +141,10 @@ class Shards:
                 raise Mended
             yield held, rows.filter(pl.nth(1) != _NOTHING)
 
+    def file(self, key: str) -> Path:
+        """The file that holds what a run gave."""
+        return self._folder / (self._shard(key) or "")
+
     def _shard(self, key: str) -> str | None:
         """The shard that a run is in, as far as the index knows."""
         row = self._ask(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from roamlab import _roamlab
+from roamlab.base.limits import memory_per_run
 from roamlab.base.output import sweep_drafts
 from roamlab.records.manifest import Manifest, describe
 from roamlab.records.results import Results, from_engine
-from roamlab.running.limits import memory_per_run
 from roamlab.running.progress import progress, weight
 from roamlab.running.runprogress import simulated_time
 

@@ -5,7 +5,6 @@ An executor is anything with `execute`; both give the same summaries, whichever 
 
 from __future__ import annotations
 
-import sys
 import time
 from concurrent.futures import CancelledError
 from itertools import islice
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput, RoamlabError
+from roamlab.base.limits import memory_per_run
+from roamlab.base.screen import say
 from roamlab.running.ensemble import Job, processors
-from roamlab.running.limits import memory_per_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -81,7 +81,7 @@ class DaskCluster:
         distributed = _distributed()
         waiting = iter(enumerate(jobs))
         batches = iter(lambda: list(islice(waiting, self.batch)), [])
-        with distributed.Client(self.address, timeout="30 s", security=self.security) as client:
+        with self._client(distributed) as client:
             ahead = 2 * max(1, sum(client.nthreads().values()))
 
             def submit() -> Iterator[Any]:
@@ -95,6 +95,18 @@ class DaskCluster:
                     pending.remove(future)
                     _give(self._outcome(future), sink)
                     pending.update(islice(futures, 1))
+
+    def _client(self, distributed: Any) -> Any:
+        """A connection to the scheduler. Raises `BadInput` for what is no address."""
+        try:
+            return distributed.Client(self.address, timeout="30 s", security=self.security)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadInput(
+                f"--cluster {self.address}",
+                f"this is no address of a scheduler ({error})",
+                expected="the protocol, the host and the port of a Dask scheduler",
+                remedy="write --cluster tcp://127.0.0.1:8786, for example",
+            ) from None
 
     def _ended(self, client: Any, pending: set[Any]) -> list[Any]:
         """Those of `pending` that have ended, at least one. While there is no worker, it says so, up to the limit."""
@@ -118,10 +130,9 @@ class DaskCluster:
                 raise RoamlabError(
                     f"the cluster {self.address} has had no worker for {alone:.0f} s\n  help: {_AGAIN}"
                 )
-            print(
+            say(
                 f"the cluster {self.address} has no worker: waited {alone:.0f} s of {self.patience_s:.0f} s",
-                file=sys.stderr,
-                flush=True,
+                err=True,
             )
 
     def _outcome(self, future: Any) -> Outcome:

@@ -8,8 +8,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from roamlab.base.screen import console, say
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from roamlab.scenarios.scenario import Scenario
 
@@ -89,7 +92,7 @@ class Estimate:
 def progress(wanted: Mapping[Any, int], weights: Mapping[Any, float] | None = None) -> Iterator[Advance]:
     """Counts the runs that are wanted of each kind; a bar appears once the work has taken `QUIET_SECONDS`."""
     estimate = Estimate(wanted, weights or {})
-    with _bar(estimate) if sys.stderr.isatty() else _log(estimate) as show:
+    with _shown(estimate) as show:
         last = time.monotonic()
 
         def advance(kind: Hashable, *, made: bool = True) -> None:
@@ -102,10 +105,53 @@ def progress(wanted: Mapping[Any, int], weights: Mapping[Any, float] | None = No
         yield advance
 
 
+def _shown(estimate: Estimate) -> AbstractContextManager[Show]:
+    if in_notebook():
+        return _line(estimate)
+    return _bar(estimate) if sys.stderr.isatty() else _log(estimate)
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what is printed: its kernel is loaded, and standard error is no terminal."""
+    return "ipykernel" in sys.modules and not sys.stderr.isatty()
+
+
+@contextmanager
+def _line(estimate: Estimate) -> Iterator[Show]:
+    """A line that is written over, as notebooks show a bar: from `QUIET_SECONDS` on, twice a second at most."""
+    due, width = time.monotonic() + QUIET_SECONDS, 0
+
+    def show() -> None:
+        nonlocal due, width
+        if (now := time.monotonic()) >= due:
+            due = now + 0.5
+            text = f"runs: {estimate.done} of {estimate.total}{pace(estimate)}"
+            width = max(width, len(text))
+            print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)
+
+    yield show
+    if width:
+        print(f"\r{' ' * width}\r", end="", file=sys.stderr, flush=True)
+
+
+class Steps:
+    """Tells of the steps of a search, each in a line, once it has taken `QUIET_SECONDS`: those before come with it."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._untold: list[str] = []
+
+    def tell(self, step: str) -> None:
+        """A step was made."""
+        self._untold.append(step)
+        if time.monotonic() - self._start >= QUIET_SECONDS:
+            print(*self._untold, sep="\n", file=sys.stderr, flush=True)
+            self._untold.clear()
+
+
 @contextmanager
 def _bar(estimate: Estimate) -> Iterator[Show]:
     """A bar of time: what has passed, of that and what is left."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -115,7 +161,7 @@ def _bar(estimate: Estimate) -> Iterator[Show]:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console(err=True),
         transient=True,
     )
     start = time.monotonic()
@@ -150,7 +196,7 @@ def _log(estimate: Estimate) -> Iterator[Show]:
         nonlocal due
         if time.monotonic() >= due:
             due += LOG_SECONDS
-            print(f"runs: {estimate.done} of {estimate.total}{pace(estimate)}", file=sys.stderr, flush=True)
+            say(f"runs: {estimate.done} of {estimate.total}{pace(estimate)}", err=True)
 
     yield show
 

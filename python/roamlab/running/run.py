@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
+from roamlab.base.limits import memory_per_run
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
-from roamlab.running.limits import memory_per_run
 from roamlab.running.runprogress import simulated_time
 from roamlab.scenarios.scenario import check_number, of
 

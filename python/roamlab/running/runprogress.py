@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from roamlab.base.screen import console, say
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -24,7 +26,6 @@ def simulated_time(total_ns: int) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield _log_lines(total_ns, start)
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -33,7 +34,7 @@ def simulated_time(total_ns: int) -> Iterator[Callable[[int, int], None]]:
         TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
         TextColumn("left"),
-        console=Console(stderr=True),
+        console=console(err=True),
         transient=True,
     )
     task = bar.add_task("run", total=total_ns, state="")
@@ -71,6 +72,6 @@ def _log_lines(total_ns: int, start: float) -> Callable[[int, int], None]:
             left = round((total_ns - now_ns) * (now - start) / max(now_ns, 1))
             state = describe(now_ns, total_ns, events, now - start)
             clock = f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}"
-            print(f"simulated: {state}, {clock} left", file=sys.stderr, flush=True)
+            say(f"simulated: {state}, {clock} left", err=True)
 
     return tell

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
+import statistics
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from roamlab.base.errors import BadInput
-from roamlab.records import experience, metrics, slow
+from roamlab.base.errors import BadInput, closest
+from roamlab.records import experience, handovers, metrics, slow
+from roamlab.records.columns import Columns
 from roamlab.records.manifest import describe
 from roamlab.records.results import from_engine
 from roamlab.records.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from roamlab._roamlab import Tables
     from roamlab.records.results import Results
@@ -40,6 +43,7 @@ _MADE_OF: dict[str, tuple[str, ...]] = {
     "reordered_ratio": ("deliveries",),
     "rfc4737_extent_pkts": ("deliveries",),
     "handover_timeouts": ("causes", "handovers", "tcp"),
+    "handovers_without_timeout_ratio": ("causes", "handovers", "tcp"),
     "disruption_s": ("deliveries", "handovers"),
     "completion_s": (),
     "frame_loss_ratio": ("units",),
@@ -62,6 +66,7 @@ _OF_FLOW: dict[str, tuple[str, Callable[[Results, str], float]]] = {
     "reordered_ratio": ("1", metrics.reordered_ratio),
     "rfc4737_extent_pkts": ("pkt", metrics.reordering_extent),
     "handover_timeouts": ("1", metrics.handover_timeouts),
+    "handovers_without_timeout_ratio": ("1", handovers.without_timeout_ratio),
     "disruption_s": ("s", lambda results, flow: _largest(metrics.flow_disruptions_s(results, flow))),
     "completion_s": ("s", experience.completion_s),
     "frame_loss_ratio": ("1", experience.frame_loss_ratio),
@@ -100,6 +105,24 @@ _OF_RUN: dict[str, tuple[str, Callable[[Results], float]]] = {
     ),
 }
 
+_APPLICATIONS: dict[str, tuple[str, ...]] = {
+    "completion_s": ("ftp",),
+    "frame_loss_ratio": ("video", "video-trace", "conference"),
+    "freeze_s": ("video", "video-trace", "conference"),
+    "mos": ("voip",),
+    "page_load_s": ("web",),
+    "rebuffering_ratio": ("dash",),
+}
+"""Applications that a metric is about; the others do not define it."""
+
+_OVER: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean,
+    "min": min,
+    "max": max,
+    "sum": math.fsum,
+}
+"""What makes one number of the flows that a pattern matches."""
+
 _UNITS = {"ns": "ns", "bps": "bit/s", "bytes": "B", "pkts": "pkt", "timeouts": "1", "retransmits": "1"}
 
 
@@ -109,20 +132,66 @@ def names() -> list[str]:
     return [*per_flow, *_OF_RUN, "census.NAME"]
 
 
+class Name(NamedTuple):
+    """The parts of a metric's name: `mean(flows.*.mos)`, `flows.moving.mos`, `jain`, `census.created`."""
+
+    over: str
+    """What is made of several flows: a key of `_OVER`, or empty."""
+    family: str
+    """`flows`, `census`, or empty for a metric of the run."""
+    flow: str
+    """The flow's name, or a pattern with `*`."""
+    what: str
+    """The last part."""
+
+    @classmethod
+    def of(cls, metric: str) -> Name:
+        """The parts of a name, whatever they say."""
+        over, inner = "", metric
+        if (head := metric.partition("("))[1] and metric.endswith(")"):
+            over, inner = head[0], head[2][:-1]
+        family, dot, rest = inner.partition(".")
+        if not dot:
+            return cls(over, "", "", inner)
+        flow, _, what = rest.rpartition(".")
+        return cls(over, family, flow, what)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is such a metric, whatever flows there are."""
+        if self.family == "flows":
+            return self.over in ("", *_OVER) and bool(self.flow) and self.what in (*TOTALS, *_OF_FLOW)
+        plain = not self.over and not self.flow
+        return plain and (
+            bool(self.what) if self.family == "census" else not self.family and self.what in _OF_RUN
+        )
+
+    def covers(self, other: Name) -> bool:
+        """Whether a run that keeps this metric keeps the other one, flow by flow."""
+        alike = (self.over, self.family, self.what) == ("", "flows", other.what)
+        return alike and not other.over and other.family == "flows" and self.matches(other.flow)
+
+    def matches(self, flow: str) -> bool:
+        """Whether the name means this flow; `*` stands for any characters."""
+        pattern = ".*".join(map(re.escape, self.flow.split("*")))
+        return re.fullmatch(pattern, flow, re.DOTALL) is not None
+
+
 def unit(metric: str) -> str:
     """The unit of a metric; "1" for counts and ratios."""
-    last = metric.rpartition(".")[2]
-    if metric in _OF_RUN:
-        return _OF_RUN[metric][0]
-    if last in _OF_FLOW:
-        return _OF_FLOW[last][0]
-    return "pkt" if metric.startswith("census.") else _UNITS[last.rpartition("_")[2]]
+    name = Name.of(metric)
+    if name.family == "census":
+        return "pkt"
+    if not name.family:
+        return _OF_RUN[name.what][0]
+    return _OF_FLOW[name.what][0] if name.what in _OF_FLOW else _UNITS[name.what.rpartition("_")[2]]
 
 
 _SHARES = (
     "loss_ratio",
     "reordered_ratio",
     "frame_loss_ratio",
+    "handovers_without_timeout_ratio",
     "rebuffering_ratio",
     "jain",
     "synchronisation",
@@ -137,24 +206,41 @@ _BOUNDS = {
 
 def bounds(metric: str) -> tuple[float, float]:
     """The smallest and the largest value that a metric can have; most are never negative."""
-    return _BOUNDS.get(metric.rpartition(".")[2], (0.0, math.inf))
+    name = Name.of(metric)
+    least, most = _BOUNDS.get(name.what, (0.0, math.inf))
+    if name.over == "sum":
+        return (-math.inf if least < 0 else 0.0), math.inf
+    return least, most
 
 
 def check(metric: str, where: str) -> None:
     """Refuse what is no metric; `where` names the field for the report."""
-    parts = metric.split(".")
-    known = (
-        metric in _OF_RUN
-        or (len(parts) == 3 and parts[0] == "flows" and parts[2] in (*TOTALS, *_OF_FLOW))
-        or (len(parts) == 2 and parts[0] == "census")
+    name = Name.of(metric)
+    if name.known:
+        return
+    remedy = 'write for example "flows.moving.goodput_bps", or "flows.*.goodput_bps" for all flows'
+    if name.over not in ("", *_OVER):
+        remedy = f"write one of {', '.join(f'{over}(flows.*.mos)' for over in _OVER)}"
+    elif meant := "" if name.family or name.over else closest(name.what, _OF_RUN):
+        remedy = f'did you mean "{meant}"?'
+    elif meant := closest(name.what, (*TOTALS, *_OF_FLOW)):
+        inner = f"flows.{name.flow or '*'}.{meant}"
+        remedy = f'did you mean "{f"{name.over}({inner})" if name.over else inner}"?'
+    raise BadInput(
+        where, f"there is no metric {metric!r}", expected=f"one of {', '.join(names())}", remedy=remedy
     )
-    if not known:
-        raise BadInput(
-            where,
-            f"there is no metric {metric!r}",
-            expected=f"one of {', '.join(names())}",
-            remedy='write for example "flows.moving.goodput_bps", or "flows.*.goodput_bps" for all flows',
-        )
+
+
+def inapplicable(metric: str, flows: Iterable[Mapping[str, Any]]) -> str:
+    """Why none of a scenario's flows that a metric names can define it, by its application; empty if one may."""
+    name = Name.of(metric)
+    wanted = _APPLICATIONS.get(name.what)
+    kinds = {flow["name"]: flow.get("app", {}).get("kind", "") for flow in flows}
+    meant = {flow: kind for flow, kind in kinds.items() if name.matches(flow)}
+    if wanted is None or not meant or any(kind in wanted for kind in meant.values()):
+        return ""
+    flow, kind = next(iter(meant.items()))
+    return f"`{name.what}` is about {' and '.join(f'`{one}`' for one in wanted)}, and the flow {flow} is `{kind}`"
 
 
 @dataclass(frozen=True)
@@ -168,10 +254,8 @@ class Measurement:
         """The tables that the metrics are made of. A run records no others, which saves its memory."""
         found = {"flows"}
         for metric in self.metrics:
-            if metric.startswith("census."):
-                found.add("census")
-            else:
-                found.update(_MADE_OF.get(metric.rpartition(".")[2], ()))
+            name = Name.of(metric)
+            found.update(("census",) if name.family == "census" else _MADE_OF.get(name.what, ()))
         return sorted(found)
 
     @property
@@ -181,66 +265,152 @@ class Measurement:
 
     def of(self, job: Job, tables: Tables) -> Summary:
         """The metrics of one run."""
-        totals = _Totals(tables)
+        return self._measure(_Run(tables, job))
+
+    def of_results(self, results: Results) -> Summary:
+        """The metrics of a run that was made."""
+        return self._measure(_Made(results))
+
+    def _measure(self, run: _Made) -> Summary:
         found: Summary = []
         for metric in self.metrics:
-            family, _, rest = metric.partition(".")
-            if family == "flows":
-                flow, _, what = rest.rpartition(".")
-                for name in totals.flows if flow == "*" else [flow]:
-                    found.append((f"flows.{name}.{what}", self._of_flow(job, tables, totals, name, what)))
-            elif family == "census":
-                found.append((metric, _census(tables, rest, job.scenario.name)))
+            name = Name.of(metric)
+            if name.family == "flows":
+                values = {flow: _of_flow(run, flow, name.what) for flow in run.matching(metric, name)}
+                if name.over:
+                    found.append((metric, _aggregate(name.over, list(values.values()))))
+                else:
+                    found += [(f"flows.{flow}.{name.what}", value) for flow, value in values.items()]
+            elif name.family == "census":
+                found.append((metric, _census(run, name.what)))
             else:
-                found.append((metric, float(_OF_RUN[metric][1](totals.results(job)))))
+                found.append((metric, float(_OF_RUN[metric][1](run.results))))
         return found
 
-    def _of_flow(self, job: Job, tables: Tables, totals: _Totals, flow: str, what: str) -> float:
-        at = totals.places.get(flow)
-        if at is None:
-            raise BadInput(
-                f"metric flows.{flow}.{what}",
-                f"there is no flow {flow!r} in {job.scenario.name}",
-                expected=f"one of {', '.join(totals.flows)}",
-                remedy="name a flow of the scenario, or * for all",
-            )
-        if what in TOTALS:
-            return float(tables["flows"][what][at])
-        return float(_OF_FLOW[what][1](totals.results(job), flow))
+
+def metric(results: Results, name: str) -> float:
+    """A metric of one run by its name, such as "flows.moving.mos" or "mean(flows.*.goodput_bps)".
+
+    It has the unit in `docs/metrics.md`, and is NaN if the run does not define it, such as a disruption without a
+    handover. Raises `BadInput` if there is no such metric or flow, if the name stands for several flows, or if it is
+    about another application than the flow's.
+    """
+    check(name, "metric")
+    found = Measurement((name,)).of_results(results)
+    if len(found) > 1:
+        raise BadInput(
+            f"metric {name!r}",
+            f"it stands for {len(found)} flows",
+            expected="one number",
+            remedy=f"name one of {', '.join(each for each, _ in found[:8])}, or write mean({name})",
+        )
+    ((_, value),) = found
+    flows = results.manifest.network.get("flows", []) if math.isnan(value) else []
+    if reason := inapplicable(name, flows):
+        raise BadInput(
+            f"metric {name!r}",
+            f"it does not apply: {reason}",
+            expected="a metric of the flow's application",
+            remedy="see docs/metrics.md for what each needs",
+        )
+    return value
 
 
-class _Totals:
-    """A run's flows by name; its frames only if a metric needs them."""
+def _aggregate(over: str, values: Sequence[float]) -> float:
+    """One number of several flows; those that do not define it are left out."""
+    defined = [value for value in values if not math.isnan(value)]
+    return _OVER[over](defined) if defined else math.nan
 
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._results: Results | None = None
-        listed = tables.get("names", {}).get("flows.flow", [])
-        self.flows = [str(listed[int(code)]) for code in tables["flows"]["flow"]]
-        self.places = {name: at for at, name in enumerate(self.flows)}
 
-    def results(self, job: Job) -> Results:
-        if self._results is None:
-            self._results = from_engine(self._tables, describe(job.scenario, job.seed, job.run))
+def _of_flow(run: _Made, flow: str, what: str) -> float:
+    if what in TOTALS:
+        return float(run.flows[what][run.places[flow]])
+    return float(_OF_FLOW[what][1](run.results, flow))
+
+
+class _Made:
+    """A run whose tables can be read."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    @property
+    def name(self) -> str:
+        """The scenario's."""
+        return self._results.manifest.scenario_name
+
+    @property
+    def results(self) -> Results:
+        """All tables."""
         return self._results
 
+    @cached_property
+    def flows(self) -> Columns:
+        """The table of that name."""
+        return self.columns("flows")
 
-def _census(tables: Tables, name: str, scenario: str) -> float:
-    listed = list(tables["names"]["census.name"])
-    if name not in listed:
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The row of each flow."""
+        return {name: at for at, name in enumerate(self.flows.words("flow"))}
+
+    def columns(self, table: str) -> Columns:
+        """A table as arrays."""
+        return self._results.columns(table)
+
+    def matching(self, metric: str, name: Name) -> list[str]:
+        """The flows that a metric names. Raises `BadInput` if there are none."""
+        found = [flow for flow in self.places if name.matches(flow)]
+        if found or name.flow == "*":
+            return found
+        raise BadInput(
+            f"metric {metric}",
+            f"there is no flow {name.flow!r} in {self.name}",
+            expected=f"one of {', '.join(self.places)}",
+            remedy="name a flow of the scenario, or * for all",
+        )
+
+
+class _Run(_Made):
+    """A run that has just ended: its frames are only made if a metric needs them."""
+
+    def __init__(self, tables: Tables, job: Job) -> None:
+        self._tables, self._job = tables, job
+
+    @property
+    def name(self) -> str:
+        """The scenario's."""
+        return self._job.scenario.name
+
+    @cached_property
+    def results(self) -> Results:
+        """All tables that were recorded."""
+        return from_engine(self._tables, describe(self._job.scenario, self._job.seed, self._job.run))
+
+    def columns(self, table: str) -> Columns:
+        """A table as arrays."""
+        return Columns.from_engine(self._tables, table)
+
+
+def _census(run: _Made, name: str) -> float:
+    rows = run.columns("census")
+    values = dict(zip(rows.words("name"), rows["value"], strict=True))
+    if name not in values:
         raise BadInput(
             f"metric census.{name}",
-            f"the census of {scenario} has no such line",
-            expected=f"one of {', '.join(map(str, listed))}",
+            f"the census of {run.name} has no such line",
+            expected=f"one of {', '.join(values)}",
             remedy="correct the name",
         )
-    codes = tables["census"]["name"]
-    return float(next(tables["census"]["value"][at] for at, code in enumerate(codes) if listed[code] == name))
+    return float(values[name])
 
 
 @cache
 def _definitions() -> str:
     """The metrics' code: another definition is another result."""
     folder = Path(metrics.__file__).parent
-    paths = (Path(__file__), *(folder / f"{name}.py" for name in ("metrics", "experience", "slow")))
+    paths = (
+        Path(__file__),
+        *(folder / f"{name}.py" for name in ("metrics", "experience", "handovers", "slow")),
+    )
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,13 +15,16 @@ import tomli_w
 
 import roamlab
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, shown
+from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.inputs import read_text
+from roamlab.base.limits import memory_per_run
+from roamlab.base.screen import escape, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-MAX_BYTES = 100_000_000
-"""A larger scenario file is refused before it is read."""
+_DRAWN = 100
+"""A notebook draws networks of so many links and cells."""
 
 _A_SCENARIO = "a scenario: TOML text in UTF-8"
 
@@ -60,13 +63,18 @@ class Scenario:
     def resolved(self) -> str:
         """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
         try:
-            return _roamlab.check(self.text, self.name)
+            return _roamlab.check(self.text, self.name, memory_per_run())
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
-            if not error.field:  # a line of a file that the scenario names
-                raise
-            raise _roamlab.ScenarioError(f"{self.name}{self.changes}: {told(error)}") from None
+            raise _roamlab.ScenarioError(self._told(error)) from None
+
+    def _told(self, error: _roamlab.ScenarioError) -> str:
+        """A report of the engine; of a text that no file holds by its field, not by its line.
+
+        Without a field it is about a line of a file that the scenario names.
+        """
+        return f"{self.name}{self.changes}: {told(error)}" if self.changed and error.field else str(error)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -89,11 +97,12 @@ class Scenario:
     @cached_property
     def advice(self) -> tuple[list[str], int, int]:
         """`warnings`; and what a run may amount to, estimated from rates: events, and bytes of its record."""
-        return _roamlab.advise(self.text, self.name)
+        reports, events, memory = _roamlab.advise(self.text, self.name)
+        return [self._told(report) for report in reports], events, memory
 
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means, each with file, line and field: parts without effect."""
+        """What the scenario says and hardly means, each with file, line and field."""
         return self.advice[0]
 
     @cached_property
@@ -145,7 +154,17 @@ class Scenario:
         return f"Scenario({self.name}: {self._outline})"
 
     def _repr_html_(self) -> str:
-        return f"<b>{escape(self.name)}</b>: {escape(self._outline)}<pre>{escape(self.text)}</pre>"
+        title = f"<b>{escape(self.name)}</b>: {escape(self._outline)}"
+        return f"{title}{self._drawing()}<details><summary>text</summary><pre>{escape(self.text)}</pre></details>"
+
+    def _drawing(self) -> str:
+        """Its network as an image, whose ids cannot clash; empty if it cannot be used, or is too large for now."""
+        with suppress(_roamlab.ScenarioError, BadInput):
+            network = self.expanded()
+            if len(network.get("links", [])) + len(network.get("cells", {})) <= _DRAWN:
+                data = base64.b64encode(roamlab.drawing(self).encode()).decode("ascii")
+                return f'<br><img alt="network" src="data:image/svg+xml;base64,{data}">'
+        return ""
 
     @property
     def _outline(self) -> str:
@@ -198,7 +217,7 @@ class Scenario:
             f"{self.name}, field {path}",
             f"no element {step!r}",
             expected=" or ".join(filter(None, (numbered, named))) or "an element, of which there are none",
-            remedy="name an element that stands in the scenario",
+            remedy=did_you_mean(step, known, "name an element that stands in the scenario"),
         )
 
 
@@ -246,6 +265,41 @@ def _no_path(given: object) -> BadInput:
     )
 
 
+def assigned(given: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """The changes that `PATH=VALUE` says, each. Raises `BadInput`.
+
+    A value is one of TOML (`5`, `true`, `["a"]`), or else text (`14 s`).
+    """
+    changes: dict[str, Any] = {}
+    for each in given:
+        path, equals, value = (part.strip() for part in each.partition("="))
+        if not equals or not all(path.split(".")):
+            raise BadInput(
+                f"{option} {each}",
+                "this is no path and value" if equals else "there is no `=`",
+                expected="PATH=VALUE",
+                remedy=f"write {option} 'run.duration=14 s', for example",
+            )
+        if path in changes:
+            raise BadInput(
+                f"{option} {each}",
+                "the field is set twice",
+                expected="one value",
+                remedy="leave one of them out",
+            )
+        changes[path] = _toml_value(value)
+    return changes
+
+
+def _toml_value(text: str) -> Any:
+    """What TOML takes a text for, if it is a value of a scenario; else the text itself."""
+    with suppress(tomli.TOMLDecodeError, RecursionError):
+        read = tomli.loads(f"value = {text}")
+        if read.keys() == {"value"} and isinstance(read["value"], bool | int | float | str | list | dict):
+            return read["value"]
+    return text
+
+
 def check_number(name: str, value: object) -> None:
     """Refuse what is no whole number from 0 to 2^64 - 1, as a seed and the number of a run are."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
@@ -288,15 +342,18 @@ def assignments(changes: Mapping[str, Any]) -> str:
 
 def told(error: _roamlab.ScenarioError) -> str:
     """A refusal by its field: without a line, for a text that no file holds."""
-    where = f"field `{error.field}`: " if error.field else ""
-    return f"{where}{error.problem}" + (f"\n  help: {error.help}" if error.help else "")
+    where = f"field `{shown(error.field)}`: " if error.field else ""
+    return f"{where}{shown(error.problem)}" + (f"\n  help: {shown(error.help)}" if error.help else "")
 
 
+_LONGEST_SWEEP = 1_000_000
 _OF_SWEEPS = ("grid", "points", "random", "scenario")
 
 
 def _refuse_sweep(path: Path, text: str) -> None:
-    """Raise `BadInput` for a sweep in a scenario's place."""
+    """Raise `BadInput` for a sweep in a scenario's place; no sweep is long."""
+    if len(text) > _LONGEST_SWEEP:
+        return
     try:
         data = tomli.loads(text)
     except (tomli.TOMLDecodeError, RecursionError):
@@ -309,44 +366,3 @@ def _refuse_sweep(path: Path, text: str) -> None:
             expected=_A_SCENARIO,
             remedy=f"run it with `roamlab sweep {shown(path)}`",
         )
-
-
-def read_text(path: Path, expected: str) -> str:
-    """The text of a file that is not empty, in UTF-8 and not too large; `expected` says what it should be."""
-    text = _decode(_read(path, expected), path, expected)
-    if not text.strip():
-        raise BadInput(path, "the file is empty", expected=expected, remedy="see the examples")
-    return text
-
-
-def _read(path: Path, expected: str) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise BadInput(path, "not a regular file", expected=expected, remedy="give the path of a file")
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(path, reason, expected=expected, remedy="check the path") from None
-    if len(raw) > MAX_BYTES:
-        raise BadInput(
-            path,
-            f"the file is larger than {MAX_BYTES} bytes",
-            expected=expected,
-            remedy="is this a trace or a result? A scenario names such files, it does not hold them",
-        )
-    return raw
-
-
-def _decode(raw: bytes, path: Path, expected: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise BadInput(
-            f"{path}:{line}:{column}",
-            f"byte 0x{raw[error.start]:02x} is not UTF-8",
-            expected=expected,
-            remedy="save the file in UTF-8",
-        ) from None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
+from roamlab.base.screen import escape
 from roamlab.showing import page
 from roamlab.statistics.claims import (
     KINDS,

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from roamlab.base.figures import FONT
+from roamlab.base.screen import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

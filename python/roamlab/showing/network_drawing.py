@@ -37,8 +37,8 @@ _RINGS: dict[str, dict[str, Any]] = {
 """Around the nodes with a role in the mobility protocol."""
 
 
-def svg(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
-    """The drawing, as SVG: nodes with their roles, links, cells, hosts and their ways.
+def drawing(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
+    """The network of a scenario as a drawing, in SVG: nodes with their roles, links, cells, hosts and their ways.
 
     Random plans are those of the run with this seed and number.
 

@@ -7,11 +7,11 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.base.figures import FONT
+from roamlab.base.screen import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

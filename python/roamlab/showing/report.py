@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
 from roamlab.base.figures import SavedFigure
+from roamlab.base.screen import escape
 from roamlab.showing import cards, page
 from roamlab.showing.chart import outcome
 from roamlab.showing.chart_svg import svg

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from roamlab.statistics.space import Axis, Outcome, Setting, Tried
+    from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
 
 Score: TypeAlias = tuple[int, float]
 """How many claims hold, and the sum of all margins, each bounded to `MARGIN` half-widths."""

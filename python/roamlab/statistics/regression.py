@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from roamlab.statistics.space import Axis, Setting, Tried
+    from roamlab.statistics.axes import Axis, Setting, Tried
 
 MARGIN = 5.0
 """Beyond so many half widths it does not matter how far."""

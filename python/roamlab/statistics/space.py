@@ -8,11 +8,10 @@ needed for it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +21,8 @@ from roamlab.statistics.stats import Interval, share_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from roamlab.statistics.axes import Axis, Outcome, Setting, Tried
     from roamlab.statistics.claims import Verdict
-
-Setting: TypeAlias = tuple[int, ...]
-"""The position of a value on each axis. Of all zeros: the default."""
 
 BATCH = 12
 """Settings that are tried together, between two looks at what they gave."""
@@ -35,68 +30,6 @@ DRAWN = 0.35
 """Part of the settings that are drawn by weight."""
 FEW_VALUES = 5_000
 """A space of no more settings is listed whole."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value on an axis. `weight` is how plausible it is beside the others, before anything was run."""
-
-    label: str
-    value: Any
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One choice that a paper leaves open; the first value is the default."""
-
-    field: str
-    """The field of the paper's reading."""
-    what: str
-    values: tuple[Value, ...]
-    source: str
-    """Why it is open: what the paper says, and where."""
-
-    def __post_init__(self) -> None:
-        if len(self.values) < 2 or any(value.weight <= 0 for value in self.values):
-            raise ValueError(f"axis {self.field} needs two values or more, each with a weight above 0")
-
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """Of its values, with the sum 1."""
-        found = np.array([value.weight for value in self.values], dtype=np.float64)
-        share: NDArray[np.float64] = found / found.sum()
-        return share
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one setting gave for one claim.
-
-    `margin` is the distance of the deciding measure from the border of the claimed range, positive inside, in half
-    widths of its interval: from 1 the claim holds, up to -1 it is contradicted.
-    """
-
-    verdict: Verdict
-    margin: float
-    measured: str
-    distance: float = 0.0
-    """Of the deciding measure from the claimed range, in its unit; 0 within it."""
-    unit: str = ""
-
-    @property
-    def far(self) -> str:
-        """How far the deciding measure is from the claimed range, for people."""
-        if self.distance == 0.0:
-            return (
-                "within the claimed range, which the interval crosses" if self.margin < 1.0 else "within it"
-            )
-        unit = "" if self.unit == "1" else f" {self.unit}"
-        widths = f" or {-self.margin:.2g} half-widths" if math.isfinite(self.margin) else ""
-        return f"{self.distance:.3g}{unit}{widths} outside the claimed range"
-
-
-Tried: TypeAlias = dict[Setting, dict[str, Outcome]]
 
 
 @dataclass(frozen=True)

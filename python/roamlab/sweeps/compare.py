@@ -13,7 +13,7 @@ from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.quantities import named, number, scale
 from roamlab.running.executor import LocalPool
-from roamlab.running.summary import Measurement
+from roamlab.running.summary import Measurement, Name
 from roamlab.showing import terminal
 from roamlab.statistics.stats import LEAST
 from roamlab.statistics.stopping import Until
@@ -112,9 +112,9 @@ def _check_pairs(first: Scenario, second: Scenario, metrics: Sequence[str]) -> N
     ours, theirs = _flows(first), _flows(second)
     both = [name for name in ours if name in theirs]
     for metric in metrics:
-        family, _, rest = metric.partition(".")
-        flow = rest.rpartition(".")[0]
-        if family != "flows" or (both and flow == "*") or flow in both:
+        name = Name.of(metric)
+        flow = name.flow
+        if name.family != "flows" or any(map(name.matches, both)):
             continue
         lacking = first if flow in theirs else second
         line = None if lacking.changed else _roamlab.line_of(lacking.text, "flows[0].name")
@@ -147,7 +147,7 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
     def refuse(option: str, problem: str, expected: str, remedy: str) -> BadInput:
         return BadInput(option, problem, expected=expected, remedy=remedy)
 
-    if len(metrics) != 1 or "*" in metrics[0]:
+    if len(metrics) != 1 or ("*" in metrics[0] and not Name.of(metrics[0]).over):
         problem = f"with {', '.join(metrics) or 'no --metric'} it is not clear which interval is meant"
         remedy = "write --metric flows.NAME.goodput_bps, for example"
         raise refuse("--half-width", problem, "one metric", remedy)

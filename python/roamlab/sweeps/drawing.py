@@ -41,8 +41,10 @@ def overview(means: pl.DataFrame, points: pl.DataFrame, folder: Path) -> SavedFi
     """The first metrics of a sweep over its first axis or, with too many lines for that, point by point."""
     names = means["metric"].unique(maintain_order=True).to_list()
     of = names[:METRICS]
-    others = points.columns[4:]
-    over_axis = not others or points.select(others).unique().height <= LINES
+    axes_named, others = points.columns[3:], points.columns[4:]
+    # Points that leave a field as in the base stand on no axis.
+    whole = bool(axes_named) and points.select(axes_named).null_count().sum_horizontal().item() == 0
+    over_axis = whole and (not others or points.select(others).unique().height <= LINES)
     left = f" {len(names) - len(of)} more metrics are in the tables." if len(names) > len(of) else ""
     inches = 2.6 if over_axis else 0.9 + 0.2 * min(points.height, POINTS)
     with figures.new_figure(len(of), share_x=False, row_inches=inches) as (figure, axes):
@@ -64,6 +66,9 @@ def overview(means: pl.DataFrame, points: pl.DataFrame, folder: Path) -> SavedFi
 
 def _over_axis(axes: Axes, named: str, means: pl.DataFrame, points: pl.DataFrame) -> None:
     """One metric; `named` is the name of the vertical axis."""
+    if len(points.columns) == 3:
+        _by_point(axes, named, means)
+        return
     axis, *others = points.columns[3:]
     factor, unit = scale(means["mean"], means["unit"][0]) if means.height else (1.0, "1")
     rows = means.join(points.drop("name", "runs"), on="point", maintain_order="left")
@@ -76,7 +81,7 @@ def _over_axis(axes: Axes, named: str, means: pl.DataFrame, points: pl.DataFrame
         label = ", ".join(map(str, name))
         axes.errorbar(at, *_spans(line, factor), fmt=style, capsize=3, label=label)
     if numbers is None:
-        axes.set_xticks(range(len(values)), [str(value) for value in values])
+        axes.set_xticks(range(len(values)), ["base" if value is None else str(value) for value in values])
     if others:
         axes.legend(title=", ".join(others))
     figures.label(axes, (axis, axis_unit), (named, unit))

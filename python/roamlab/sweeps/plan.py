@@ -13,7 +13,7 @@ import tomli_w
 from roamlab import _roamlab
 from roamlab.base.errors import BadInput
 from roamlab.records.manifest import hash_text, schema_hash
-from roamlab.running.summary import Measurement, check
+from roamlab.running.summary import Measurement, Name, check
 from roamlab.scenarios.scenario import Scenario, assignments
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import AS_IN_BASE, BadDesign, Design, Grid, Listed, Whole, pairs
@@ -183,7 +183,7 @@ def measurement_of(metrics: Sequence[str] | None, replications: int | Until) -> 
     wanted = Measurement().metrics if metrics is None else tuple(dict.fromkeys(metrics))
     if isinstance(replications, Until):
         metric = replications.metric
-        family, _, rest = metric.partition(".")
-        if metric not in wanted and f"{family}.*.{rest.rpartition('.')[2]}" not in wanted:
+        name = Name.of(metric)
+        if metric not in wanted and not any(Name.of(other).covers(name) for other in wanted):
             wanted += (metric,)
     return Measurement(wanted)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from roamlab.base.errors import BadInput
+from roamlab.base.screen import escape
 from roamlab.records.manifest import describe
 from roamlab.records.store import Store
 from roamlab.running.run import run as simulate
-from roamlab.running.summary import bounds, unit
+from roamlab.running.summary import Name, bounds, inapplicable, unit
 from roamlab.statistics.stats import clipped, holm, p_value, student
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import AS_IN_BASE, pairs
@@ -241,15 +241,35 @@ class Runs:
         frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
         return frame.with_columns(pl.Series("p_holm", holm(frame["p"].to_list()), dtype=pl.Float64))
 
-    def _matching(self, metrics: Sequence[str]) -> list[str]:
+    @property
+    def warnings(self) -> list[str]:
+        """What the runs do not say: metrics that none of them defines, and points whose runs are all equal."""
         found = []
+        defined = set(self.kept.filter(~pl.col("value").is_nan())["metric"].unique())
+        for metric in self.plan.measurement.metrics:
+            kept = self._matching([metric])
+            if kept and not defined & set(kept):
+                reason = (
+                    inapplicable(metric, self.plan.base.expanded().get("flows", []))
+                    or "see docs/metrics.md for what it needs"
+                )
+                found.append(f"metric {metric}: no run defines it; {reason}")
+        spread = self.kept.group_by("point", "metric").agg(pl.col("value").n_unique())
+        if max(self.counts, default=0) > 1 and spread["value"].max() == 1:
+            found.append(
+                f"all runs of a point are equal, and one says as much as {max(self.counts)}: nothing that was measured "
+                "depends on chance; let it, for example with `start_within` in a flow's `app`"
+            )
+        return found
+
+    def _matching(self, metrics: Sequence[str]) -> list[str]:
+        found: list[str] = []
         for metric in metrics or self.metrics:
-            head, star, tail = metric.partition("*")
-            found += [
-                name
-                for name in (self.metrics if star else [metric])
-                if not star or (name.startswith(head) and name.endswith(tail))
-            ]
+            name = Name.of(metric)
+            if metric in self.metrics or "*" not in name.flow:
+                found.append(metric)
+            else:
+                found += [other for other in self.metrics if name.covers(Name.of(other))]
         return list(dict.fromkeys(found))
 
 

@@ -7,14 +7,17 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import tomli
 
 from roamlab import _roamlab
-from roamlab.base.errors import BadInput, shown
-from roamlab.running.summary import check
-from roamlab.scenarios.scenario import load, read_text
+from roamlab.base.errors import BadInput, did_you_mean
+from roamlab.base.inputs import read_text
+from roamlab.base.screen import shown
+from roamlab.running.summary import Name, check
+from roamlab.scenarios.scenario import load
 from roamlab.statistics.stopping import Until, seed
 from roamlab.sweeps.design import BadDesign, Design, Grid, Listed, Random, pairs
 from roamlab.sweeps.plan import Plan, measurement_of
@@ -87,8 +90,8 @@ def _path(field: tuple[str | int, ...]) -> str:
     return path
 
 
-def load_sweep(path: str | Path) -> SweepFile:
-    """The sweep in a file, checked, with its scenario."""
+def load_sweep(path: str | Path, changes: Mapping[str, Any] = MappingProxyType({})) -> SweepFile:
+    """The sweep in a file, checked, with its scenario; `changes` of it come after those of the file's `set`."""
     path = Path(path)
     text = read_text(path, "a sweep: TOML text in UTF-8")
     try:
@@ -114,7 +117,7 @@ def load_sweep(path: str | Path) -> SweepFile:
     baseline = _typed(source, data, "baseline", str, None)
     of_rule = replications.baseline if isinstance(replications, Until) else None
     try:
-        base, design = _base(source, data), _design(source, data)
+        base, design = _base(source, data, changes), _design(source, data)
         named: list[tuple[tuple[str | int, ...], str]] = [
             (("metrics", number), metric) for number, metric in enumerate(metrics or [])
         ]
@@ -150,9 +153,8 @@ def _check_fields(source: _Source, data: Mapping[str, Any]) -> None:
         )
     for name in data:
         if name not in _FIELDS:
-            raise source.refuse(
-                (name,), "unknown field", f"one of {', '.join(_FIELDS)}", "correct or delete it"
-            )
+            remedy = did_you_mean(name, _FIELDS, "correct or delete it")
+            raise source.refuse((name,), "unknown field", f"one of {', '.join(_FIELDS)}", remedy)
     designs = [name for name in ("grid", "points", "random") if name in data]
     if len(designs) != 1:
         problem = f"{' and '.join(designs)} stand side by side" if designs else "the sweep varies nothing"
@@ -168,7 +170,7 @@ def _typed(source: _Source, data: Mapping[str, Any], name: str, kind: type, defa
     return value
 
 
-def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
+def _base(source: _Source, data: Mapping[str, Any], more: Mapping[str, Any]) -> Scenario:
     named = data.get("scenario")
     if not isinstance(named, str):
         problem = "no scenario is named" if named is None else f"{named!r} is not text"
@@ -182,7 +184,7 @@ def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
     changes = _typed(source, data, "set", dict, {})
     for path in changes:
         for axis in _axes(data):
-            if (axis + ".").startswith(path + ".") or (path + ".").startswith(axis + "."):
+            if _touches(axis, path):
                 table = next(name for name in ("grid", "points", "random") if name in data)
                 raise source.refuse(
                     ("set", path),
@@ -199,7 +201,20 @@ def _base(source: _Source, data: Mapping[str, Any]) -> Scenario:
                 "a field and a value that it takes",
                 "correct it",
             ) from None
-    return base
+    for path in more:
+        if touched := [axis for axis in _axes(data) if _touches(axis, path)]:
+            raise BadInput(
+                f"--set {path}",
+                f"the sweep varies {touched[0]}",
+                expected="fields that the sweep does not vary",
+                remedy=f"leave it out, or change {shown(source.path)}",
+            )
+    return base.set_all(more) if more else base
+
+
+def _touches(axis: str, path: str) -> bool:
+    """Whether one of two paths leads to, or through, the other."""
+    return (axis + ".").startswith(path + ".") or (path + ".").startswith(axis + ".")
 
 
 def _axes(data: Mapping[str, Any]) -> list[str]:
@@ -282,14 +297,13 @@ def _check_flows(
         return
     known = [flow["name"] for flow in base.expanded().get("flows", [])]
     for field, metric in metrics:
-        family, _, rest = metric.partition(".")
-        flow = rest.rpartition(".")[0]
-        if family == "flows" and flow not in ("*", *known):
+        name = Name.of(metric)
+        if name.family == "flows" and name.flow != "*" and not any(map(name.matches, known)):
             raise source.refuse(
                 field,
-                f"there is no flow {flow!r} in {base.name}",
+                f"there is no flow {name.flow!r} in {base.name}",
                 f"one of {', '.join(known)}",
-                "name a flow of the scenario, or * for all",
+                did_you_mean(name.flow, known, "name a flow of the scenario, or * for all"),
             )
 
 

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
+from roamlab.base.output import disk_errors
 from roamlab.base.quantities import named, number, scale
 from roamlab.records.manifest import package_version, schema_hash
 from roamlab.showing import report
@@ -34,10 +35,11 @@ SHOWN = 40
 
 def write(source: SweepFile, runs: Runs, folder: Path) -> pl.DataFrame | None:
     """Write everything; the differences, if there is a baseline."""
-    runs.kept.write_parquet(folder / "runs.parquet", compression="zstd")
-    runs.points.write_csv(folder / "points.csv")
     means = runs.means()
-    means.write_csv(folder / "means.csv")
+    with disk_errors():
+        runs.kept.write_parquet(folder / "runs.parquet", compression="zstd")
+        runs.points.write_csv(folder / "points.csv")
+        means.write_csv(folder / "means.csv")
     differences = None
     drawn: list[SavedFigure] = []
     if source.baseline is not None:

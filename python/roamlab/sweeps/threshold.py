@@ -6,15 +6,16 @@ import math
 import operator
 import re
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 from scipy import stats as scipy_stats
 
 from roamlab.base.errors import BadInput
-from roamlab.running.summary import check
-from roamlab.scenarios.scenario import of
+from roamlab.base.screen import escape
+from roamlab.running.progress import Steps
+from roamlab.running.summary import Name, check, inapplicable
+from roamlab.scenarios.scenario import check_number, of
 from roamlab.statistics.stats import CONFIDENCE
 from roamlab.sweeps.design import DECIMALS
 from roamlab.sweeps.sweep import STORE, sweep
@@ -62,10 +63,29 @@ class Threshold:
             f"above {self.above}" if self.above is not None else "",
             f"at most {self.at_most}" if self.at_most is not None else "not found among the values tried",
         ]
-        return (
+        found = (
             f"smallest {self.path} with {self.where} in {self.share:.0%} of runs: "
             f"{', '.join(filter(None, bounds))} ({CONFIDENCE:.0%} confidence)"
         )
+        return f"{found}; {self.reason}" if self.reason else found
+
+    @property
+    def reason(self) -> str:
+        """Why an end of the interval is missing; empty if both were found."""
+        said = []
+        for missing, row, wanted, say in (
+            (self.at_most is None, -1, "meets", "write a larger last value in `between`"),
+            (self.above is None, 0, "fails", "write a smaller first value in `between` to look below it"),
+        ):
+            if not missing or self.tried.is_empty():
+                continue
+            value, runs, met, verdict = self.tried.select("value", "runs", "met", "verdict").row(row)
+            at = f"at {value} {met} of {runs} runs meet the condition"
+            if verdict == "open":
+                said.append(f"{at}, too few runs to tell: write a larger `budget`")
+            elif verdict != wanted:
+                said.append(f"{at}: {say}")
+        return "; ".join(said)
 
     def _repr_html_(self) -> str:
         return f"{escape(repr(self))}{self.tried._repr_html_()}"
@@ -98,6 +118,7 @@ def smallest(
     Raises `BadInput` if an argument cannot be used, or a run does not define the metric.
     """
     base = of(scenario)
+    check_number("seed", seed)
     values = _values(between, step)
     condition = _condition(where)
     if not 0 < share < 1:
@@ -162,6 +183,7 @@ class _Search:
         most_tried = min(len(values), 2 * math.ceil(math.log2(len(values) + 1)))
         self._error = (1 - CONFIDENCE) / (most_tried * len(self._sizes))
         self._rows: dict[int, tuple[int, int, float, float, float, Verdict]] = {}
+        self._most_tried, self._steps = most_tried, Steps()
 
     def verdict(self, at: int) -> Verdict:
         """What the runs of a value say."""
@@ -173,6 +195,10 @@ class _Search:
             verdict: Verdict = "meets" if low >= self._share else "fails" if high < self._share else "open"
             if verdict != "open" or size == self._sizes[-1]:
                 self._rows[at] = (size, met, met / size, low, high, verdict)
+                self._steps.tell(
+                    f"{self._path} = {self._values(at)}: {met} of {size} runs meet {self._condition.text}: {verdict} "
+                    f"(value {len(self._rows)} of {self._most_tried} at most)"
+                )
         return self._rows[at][-1]
 
     def _runs(self, at: int, size: int) -> list[float]:
@@ -189,10 +215,12 @@ class _Search:
         found = runs.values(metric, 0)
         undefined = sum(map(math.isnan, found))
         if undefined:
+            reason = inapplicable(metric, self._base.expanded().get("flows", []))
             raise _refuse(
                 "where",
                 self._condition.text,
-                f"a metric that every run defines; {undefined} of {size} runs do not at {self._path} = {value}",
+                f"a metric that every run defines; {undefined} of {size} runs do not at {self._path} = {value}"
+                + (f": {reason}" if reason else ""),
                 "name another, such as the flow's goodput_bps",
             )
         return found
@@ -234,9 +262,9 @@ def _condition(where: str) -> _Condition:
         raise _refuse(
             "where", where, "a metric, a comparison and a number", 'write "flows.moving.timeouts == 0"'
         ) from None
-    if "*" in metric:
-        raise _refuse("where", where, "one metric", "name the flow")
     check(metric, "where")
+    if "*" in metric and not Name.of(metric).over:
+        raise _refuse("where", where, "one metric", f'name the flow, or write "mean({metric})"')
     return _Condition(metric, where, _COMPARISONS[sign], bound)
 
 

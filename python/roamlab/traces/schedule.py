@@ -5,18 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import read_text
 from roamlab.showing.chart import seconds
+from roamlab.traces.text import LATEST_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+_QUOTED = 40
+"""So many characters of a value are quoted in an error."""
+
+_LONGEST_NUMBER, _MOST_DIGITS = 100, 30
+"""Characters of a number, and digits before its point: a time of the log in ns since 1970 has 19."""
+
 _LINES = (".jsonl", ".ndjson", ".json")
 
 
@@ -31,11 +41,19 @@ class Fields:
     new: str
     gap: str | None
     gap_unit: str
+    dated: bool = False
+    """Times are ISO 8601: date and time of day."""
 
     @staticmethod
     def of(named: Mapping[str, str]) -> Fields:
         """From `{"time_ms": "timestamp", ...}`; what is not named is called as in a schedule. Raises `BadInput`."""
-        known = {*(f"{what}_{unit}" for what in ("time", "gap") for unit in UNITS), "host", "from", "to"}
+        known = {
+            *(f"{what}_{unit}" for what in ("time", "gap") for unit in UNITS),
+            "time",
+            "host",
+            "from",
+            "to",
+        }
         for ours in named:
             if ours not in known:
                 raise BadInput(
@@ -44,7 +62,7 @@ class Fields:
                     expected=f"one of {', '.join(sorted(known))}",
                     remedy="write --column time_ms=timestamp, for a field `timestamp` in milliseconds",
                 )
-        times = [ours for ours in named if ours.startswith("time_")] or ["time_s"]
+        times = [ours for ours in named if ours == "time" or ours.startswith("time_")] or ["time_s"]
         gaps = [ours for ours in named if ours.startswith("gap_")]
         if len(times) > 1 or len(gaps) > 1:
             raise BadInput(
@@ -57,12 +75,13 @@ class Fields:
         gap = gaps[0] if gaps else None
         return Fields(
             named.get(time, time),
-            time.partition("_")[2],
+            time.partition("_")[2] or "s",
             named.get("host", "host"),
             named.get("from", "from"),
             named.get("to", "to"),
             named[gap] if gap else None,
             gap.partition("_")[2] if gap else "s",
+            dated=time == "time",
         )
 
 
@@ -79,17 +98,45 @@ def pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (each.partition("=") for each in given)}
 
 
-def number(option: str, given: str) -> Decimal:
-    """A number of an option. Raises `BadInput`."""
+def instant(text: str) -> str | None:
+    """The seconds since 1970 of a date and time in ISO 8601, as text; None if it is none. Without a zone it is UTC."""
+    parts = _DATED.fullmatch(text)
+    if parts is None:
+        return None
     try:
-        found = Decimal(given)
-    except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite():
+        time = datetime.fromisoformat(parts[1] + (parts[3] or "Z"))
+    except ValueError:
+        return None
+    whole = (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    return str(Decimal(whole) + Decimal(f"0.{(parts[2] or '0')}"))
+
+
+_DATED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,12}))?(Z|[+-]\d\d(?::?\d\d)?)?")
+
+
+def number(option: str, given: str) -> Decimal:
+    """A number of an option, or the seconds of a date and time. Raises `BadInput`."""
+    given = instant(given) or given
+    found = _decimal(given)
+    if found is None:
         raise BadInput(
-            f"{option} {given}", "this is no number", expected="a number", remedy=f"{option} 1700000000"
+            f"{option} {given[:_QUOTED]}",
+            "this is no number, or one that no time in ns can be",
+            expected="a number",
+            remedy=f"{option} 1700000000",
         )
     return found
+
+
+def _decimal(text: str) -> Decimal | None:
+    """A number whose every unit of time fits what a schedule may hold, with some room; None for any other text."""
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found) < 10**_MOST_DIGITS else None
 
 
 def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) -> tuple[str, int]:
@@ -120,12 +167,7 @@ def convert(log: Path, fields: Fields, only: Mapping[str, str], begin: Decimal) 
 
 def _records(log: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each record with its line."""
-    try:
-        text = log.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            log, f"it cannot be read: {error}", expected="a text file in UTF-8", remedy="name another file"
-        ) from None
+    text = read_text(log, "a log of handovers: a text file in UTF-8").removeprefix("\ufeff")
     if log.suffix.lower() not in _LINES:
         reader = csv.DictReader(io.StringIO(text), strict=True)
         try:
@@ -161,30 +203,40 @@ def _row(
                 log, line, f"the record has no field {field!r}", f"one of: {known}", "name it with --column"
             )
     host, old, new = (_text(record[field]) for field in (fields.host, fields.old, fields.new))
-    time = _nanoseconds(log, line, fields.time, record[fields.time], fields.unit, begin)
+    when = _text(record[fields.time])
+    dated = instant(when)
+    if (dated is not None) != fields.dated:
+        expected = "a date and time in ISO 8601" if fields.dated else "a number"
+        remedy = "write 2026-05-01T12:00:00.5Z" if fields.dated else f"write --column time={fields.time}"
+        raise _bad(log, line, f"{fields.time} is {when!r}", expected, remedy)
+    if dated is not None and begin == 0:
+        problem = f"{fields.time} is {when!r}, and a run begins at 0"
+        raise _bad(log, line, problem, "the time at which a run begins", f"write --begin {when}")
+    time = _nanoseconds(log, line, fields.time, dated or when, fields.unit, begin)
     if not host or old == new:
         wrong = f"from {old!r} to {new!r}" if host else "no host"
         raise _bad(log, line, wrong, "a host, and two cells that differ", "choose records with --where")
     for name in (host, old, new):
-        if any(letter in name for letter in ',"\n\r'):
-            raise _bad(
-                log, line, f"the name {name!r}", "one without commas, quotes and line breaks", "rename it"
-            )
+        if any(letter in ',"' for letter in name) or not name.isprintable():
+            expected = "one without commas, quotes, line breaks and characters that cannot be printed"
+            raise _bad(log, line, f"the name {name[:_QUOTED]!r}", expected, "rename it")
     given = _text(record.get(fields.gap)) if fields.gap else ""
     gap = _nanoseconds(log, line, str(fields.gap), given, fields.gap_unit, Decimal(0)) if given else None
     return time, host, old, new, gap
 
 
 def _nanoseconds(log: Path, line: int, field: str, value: Any, unit: str, begin: Decimal) -> int:
-    try:
-        time = (Decimal(_text(value)) - begin) * (10**9 // UNITS[unit])
-        if time.is_finite() and time >= 0:
-            return int(time.to_integral_value())
-    except InvalidOperation:
-        pass
-    raise _bad(
-        log, line, f"{field} is {_text(value)!r}", f"a number of {unit}, not before the begin", "see --begin"
-    )
+    found = _decimal(_text(value))
+    time = None if found is None else (found - begin) * (10**9 // UNITS[unit])
+    if time is None or not 0 <= time < LATEST_S * 10**9:
+        raise _bad(
+            log,
+            line,
+            f"{field} is {_text(value)[:_QUOTED]!r}",
+            f"a number of {unit}, not before the begin and at most {LATEST_S} s behind it",
+            "see --begin",
+        )
+    return int(time.to_integral_value())
 
 
 def _text(value: Any) -> str:

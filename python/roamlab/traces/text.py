@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from roamlab.base.errors import BadInput
+from roamlab.base.inputs import open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +26,15 @@ LATEST_S = 2**63 // 10**9
 
 def is_text(path: Path) -> bool:
     """Whether a path is a file to be read as text; a Parquet table is not."""
-    if not path.is_file():
+    if path.is_dir():
         return False
-    with path.open("rb") as file:
+    with open_file(path, "a trace") as file:
         return file.read(4) != _PARQUET
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1."""
-    with path.open("rb") as file:
+    with open_file(path, "a trace") as file:
         zipped = file.read(2) == _GZIP
     number = 0
     try:

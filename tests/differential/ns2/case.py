@@ -128,6 +128,8 @@ class Case:
     """The rate and the delay of the bottleneck's way back, if they are others."""
     late: list[list[int]] = field(default_factory=list)
     """Ordinals of packets that are held back before the bottleneck, and how long, if none are lost there."""
+    late_acks: list[list[int]] = field(default_factory=list)
+    """The same of packets on the way back, so that later ACKs overtake them."""
     second: Hop | None = None
 
     @classmethod
@@ -169,7 +171,7 @@ def _rate(rng: random.Random, low: int, high: int, sizes: list[int]) -> int:
     return rng.choice([rate for rate in _RATES if low <= rate <= high and rate_of_ns2(rate, sizes)])
 
 
-def _losses(rng: random.Random, most: int) -> list[int]:
+def losses(rng: random.Random, most: int) -> list[int]:
     """Ordinals in bursts: neighbours are lost together, and with luck retransmissions too."""
     lost: set[int] = set()
     for _ in range(rng.choice([0, 1, 1, 2, 3])):
@@ -222,13 +224,13 @@ def draw(seed: int) -> Case:
         delay=delay,
         queue=rng.choice([3, 5, 8, 12, 20, 40, 100]),
         duration=duration,
-        losses=_losses(rng, 200),
-        ack_losses=_losses(rng, 150) if rng.random() < 0.25 else [],
+        losses=losses(rng, 200),
+        ack_losses=losses(rng, 150) if rng.random() < 0.25 else [],
         outage=outage,
         change=change,
     )
     if rng.random() < 0.4:
-        red = _red(rng, case)
+        red = draw_red(rng, case)
         case = replace(case, red=red, ecn=red.setbit or rng.random() < 0.1)
     return replace(case, flows=[replace(flow, thresholds=_thresholds(rng, flow)) for flow in flows])
 
@@ -240,7 +242,7 @@ def _thresholds(rng: random.Random, flow: Flow) -> list[int] | None:
     return [alpha, alpha + rng.randint(0, 4), rng.randint(0, 4)]
 
 
-def _red(rng: random.Random, case: Case) -> Red:
+def draw_red(rng: random.Random, case: Case) -> Red:
     sizes = case.sizes()
     means = [size for size in range(100, 1501) if counts_idle_packets(case.rate, sizes, size)]
     wanted = rng.choice([500, case.segment, case.segment + 40])
@@ -277,7 +279,7 @@ def draw_wide(seed: int) -> Case:
         if case.change:
             case = replace(case, change=None)
     if not case.losses and rng.random() < 0.5:
-        ordinals = _losses(rng, 200) or [rng.randrange(200)]
+        ordinals = losses(rng, 200) or [rng.randrange(200)]
         case = replace(case, late=[ordinals, [rng.randint(MILLISECOND, 300 * MILLISECOND)]])
     if rng.random() < 0.35:
         rate = _rate(rng, 300_000, 4_000_000, sizes)

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import case as cases
+import corners
 import ours
 import reference
 from case import Case
@@ -76,6 +77,9 @@ def traits(case: Case) -> list[str]:
         "more than one variant": len({flow.variant for flow in case.flows}) > 1,
         "another rate and delay back": case.back is not None,
         "packets held back": bool(case.late),
+        "ACKs held back": bool(case.late_acks),
+        "an application that stops as it starts": any(flow.stop == flow.start for flow in case.flows),
+        "mark_p_ above 1": case.red is not None and case.red.mark_p > 1.0,
         "RED": case.red is not None,
         "RED and ECN": case.red is not None and case.ecn,
         "lost packets or ACKs by number": bool(case.losses or case.ack_losses),
@@ -118,7 +122,7 @@ def main() -> int:
         print("ns-2 is not installed: there is no `ns` in the path", file=sys.stderr)
         return 2
     classic = cases.classic()
-    draw = cases.draw_wide if arguments.wide else cases.draw
+    draw = corners.draw if arguments.wide else cases.draw
     drawn = (draw(seed) for seed in itertools.count(arguments.seed))
     todo, count = (iter(classic), len(classic)) if arguments.classic else (drawn, arguments.count)
     agree: collections.Counter[str] = collections.Counter()

@@ -85,6 +85,9 @@ def _bottleneck(case: Case) -> dict[str, Any]:
     if case.late:
         ordinals, [delay] = case.late
         link["drops"] = [{"packets": ordinals, "delay": _time(delay)}]
+    if case.late_acks:
+        ordinals, [delay] = case.late_acks
+        link["reverse_drops"] = [{"packets": ordinals, "delay": _time(delay)}]
     if case.back:
         rate, delay = case.back
         link |= {"reverse_rate": f"{rate} bit/s", "reverse_delay": _time(delay)}

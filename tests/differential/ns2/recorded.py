@@ -1,6 +1,6 @@
 """Runs of ns-2 kept in `recorded.json.xz`, for where ns-2 is not installed.
 
-`python tests/differential/ns2/recorded.py` records them anew: the classic cases and 84 random ones, of them 23 that
+`python tests/differential/ns2/recorded.py` records them anew: the classic cases and 92 random ones, of them 31 that
 once differed.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import reference
 from case import Case, classic, draw, draw_wide
+from corners import draw_corner
 from events import KINDS, Event
 
 if TYPE_CHECKING:
@@ -25,10 +26,22 @@ SEEDS = (*range(1, 41), 76, 501, 620, 663, 727, 1200, 2100, 2783, 2851, 4406)
 
 WIDE_SEEDS = (14, 17, 38, 68, 147, 194, *range(201, 222), 295, 648, 734, 1044, 1600, 1799, 1932)
 
+CORNERS = (
+    (21, "the first segment lost, bugfix_ss_ off"),
+    (23, "the first segment lost, bugfix_ss_ off"),
+    (5, "overtaken ACKs, maxburst_ 1 to 3"),
+    (13, "overtaken ACKs, maxburst_ 1 to 3"),
+    (21, "overtaken ACKs, maxburst_ 1 to 3"),
+    (23, "overtaken ACKs, maxburst_ 1 to 3"),
+    (19, "stop as start"),
+    (1, "mark_p_ 2"),
+)
+
 
 def cases() -> list[Case]:
     """The cases that are kept."""
-    return [*classic(), *map(draw, SEEDS), *map(draw_wide, WIDE_SEEDS)]
+    corners = [draw_corner(*corner) for corner in CORNERS]
+    return [*classic(), *map(draw, SEEDS), *map(draw_wide, WIDE_SEEDS), *corners]
 
 
 def _pack(events: Events) -> dict[str, list[list[int | str]]]:

@@ -163,9 +163,10 @@ def script(case: Case, trace: Path) -> str:
     for ends, ordinals in (("$r1 $r2", case.losses), ("$r2 $r1", case.ack_losses)):
         if ordinals:
             text += f"lose_some {ends} {{{' '.join(map(str, ordinals))}}}\n"
-    if case.late:
-        ordinals, [delay] = case.late
-        text += f"hold_some $r1 $r2 {{{' '.join(map(str, ordinals))}}} {_seconds(delay)}\n"
+    for ends, late in (("$r1 $r2", case.late), ("$r2 $r1", case.late_acks)):
+        if late:
+            ordinals, [delay] = late
+            text += f"hold_some {ends} {{{' '.join(map(str, ordinals))}}} {_seconds(delay)}\n"
     if case.second:
         hop = case.second
         text += _SECOND.format(rate=_rate(case, hop.rate), delay=_seconds(hop.delay), queue=hop.queue)

@@ -146,7 +146,11 @@ impl Parameters for Params {
                 return Err((field, "with 0 RED never drops: write a number above 0, up to 1".into()));
             }
         }
-        crate::validate_probability("mark_p_max", self.mark_p_max)
+        if !(0.0..=f64::MAX).contains(&self.mark_p_max) {
+            let message = format!("{} is no bound of a probability: write 0 or more", self.mark_p_max);
+            return Err(("mark_p_max", message));
+        }
+        Ok(())
     }
 
     /// A threshold that the queue never reaches has no effect.
@@ -202,7 +206,7 @@ macro_rules! red_params {
                 /// Whether an average beyond the last threshold leads to a test with `p_b` = 1 instead of a drop outright,
                 /// and `mark_p_max` holds (ns-2: `use_mark_p_`). Default false; ns2: true.
                 use_mark_p: bool = false, true;
-                /// With `use_mark_p`, the `p_b` from which ECN-capable packets are dropped like others, 0 to 1 (ns-2:
+                /// With `use_mark_p`, the `p_b` from which ECN-capable packets are dropped like others; above 1 none is (ns-2:
                 /// `mark_p_`). Default 0.1.
                 mark_p_max: f64 = 0.1, 0.1;
                 /// Whether an ECN-capable packet is marked instead of dropped (ns-2: `setbit_`). Default false.

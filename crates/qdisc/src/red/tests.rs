@@ -413,7 +413,10 @@ fn ecn_capable_packets_are_marked_up_to_mark_p_max() {
         mark_p_max: 0.25,
         ..ns2
     };
-    assert_eq!(outcome(bound, Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = mark_p_max");
+    assert_eq!(outcome(bound.clone(), Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = mark_p_max");
+    let certain = Params { mark_p_max: 1.0, max_threshold: Packets(50), gentle: false, ..bound };
+    assert_eq!(outcome(certain.clone(), Ecn::Ect0), Err(DropReason::EarlyDrop), "p_b = mark_p_max = 1");
+    assert_eq!(outcome(Params { mark_p_max: 2.0, ..certain }, Ecn::Ect0), Ok(Ecn::Ce), "ns-2's mark_p_ 2");
 }
 
 #[test]

@@ -62,18 +62,16 @@ impl Recording for VideoTrace {
             };
             layout = words.len();
             let Some(time) = time.parse::<f64>().ok().filter(|time| (0.0..=LATEST_MS).contains(time)) else {
-                return wrong(format!("{time:?} is not a time in ms from 0 on: write for example 40"));
+                return wrong("this is not a time in ms from 0 on: write for example 40".into());
             };
             let kind = match kind {
                 "I" => UnitKind::I,
                 "P" | "PB" => UnitKind::P,
                 "B" => UnitKind::B,
-                _ => return wrong(format!("{kind:?} is not a type of frame: write I, P, B or PB")),
+                _ => return wrong("this is not a type of frame: write I, P, B or PB".into()),
             };
             let Some(bytes) = bytes.parse::<u64>().ok().filter(|bytes| (1..=LARGEST).contains(bytes)) else {
-                return wrong(format!(
-                    "{bytes:?} is not a frame's size in bytes: write a whole number from 1 on"
-                ));
+                return wrong("this is not a frame's size in bytes: write a whole number from 1 on".into());
             };
             let time = libm::round(time * 1e6) as u64;
             times.push(times.last().map_or(time, |last| time.max(*last)));
@@ -188,10 +186,10 @@ mod tests {
         for (text, line, part) in [
             ("", 1, "no frames"),
             ("# nothing\n", 1, "no frames"),
-            ("0 I 900\n40 Q 10\n", 2, "\"Q\" is not a type"),
-            ("0 I 900\n-40 P 10\n", 2, "\"-40\" is not a time"),
-            ("0 I 900\n40 P -3\n", 2, "\"-3\" is not a frame's size"),
-            ("0 I 900\n40 P 0\n", 2, "\"0\" is not a frame's size"),
+            ("0 I 900\n40 Q 10\n", 2, "this is not a type"),
+            ("0 I 900\n-40 P 10\n", 2, "this is not a time"),
+            ("0 I 900\n40 P -3\n", 2, "this is not a frame's size"),
+            ("0 I 900\n40 P 0\n", 2, "this is not a frame's size"),
             ("0 I 900\n2 P 40 10\n", 2, "4 words; expected time in ms, type, bytes"),
             ("1 I 0 900\n40 P\n", 2, "2 words; expected number"),
             ("some words\nof a\nletter to\n", 3, "2 words"),

@@ -109,6 +109,18 @@ mod tests {
         assert_eq!((board.contains(13), board.contains(15), board.contains(9)), (true, false, true));
     }
 
+    /// Two hundred thousand questions over as many holes: a question that goes through the holes below takes hours.
+    #[test]
+    fn the_next_hole_is_found_without_those_below() {
+        const HOLES: u32 = 200_000;
+        let mut board = Scoreboard::default();
+        for hole in 0..HOLES {
+            board.update(0, 2 * HOLES + 1, &blocks(&[(2 * hole + 1, 2 * hole + 2)]));
+            assert_eq!(board.next_hole(2 * hole + 1), 2 * hole + 2);
+        }
+        assert_eq!((board.next_hole(0), board.count()), (0, HOLES));
+    }
+
     #[test]
     fn a_hole_is_lost_with_three_segments_above_it() {
         let mut board = Scoreboard::default();

@@ -123,7 +123,9 @@ impl TcpSender {
         let window_changed = state.take_window(header, now);
         state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
         let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
-        state.ece = echoes && !state.answers_syn(header.ack);
+        // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
+        let agrees = state.answers_syn(header.ack) || state.params.ns2_quirks && state.una == 0;
+        state.ece = echoes && !agrees;
         let before = (state.window.cwnd, state.window.ssthresh);
         if echoes {
             state.ecn_echo(header.ack, now);

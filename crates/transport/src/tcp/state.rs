@@ -62,6 +62,8 @@ pub(crate) struct SendState {
     pub dup_acks: u32,
     /// Segments sent by limited transmit since the last new ACK.
     pub limited_transmits: u32,
+    /// When a segment was sent last.
+    last_sent: Time,
     pub timer: Timer,
     /// Goes off to probe a closed window.
     pub persist: Timer,
@@ -113,12 +115,13 @@ impl SendState {
             quota: SendQuota::Nothing,
             dup_acks: 0,
             limited_transmits: 0,
+            last_sent: Time::ZERO,
             timer: Timer::default(),
             persist: Timer::default(),
             timed: None,
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
-            recovery_point: 0,
+            recovery_point: u32::from(params.ns2_quirks), // ns-2's `recover_` is 0, the number of the first segment
             last_reduction: LastReduction::None,
             echo: None,
             cwr: false,
@@ -175,6 +178,15 @@ impl SendState {
         let burst = self.params.max_burst.0;
         let left = self.params.ns2_quirks && burst > 0 && self.nxt < self.window_end();
         left.then_some(burst)
+    }
+
+    /// An ACK that others have overtaken: ns-2 sends on it what a limit on bursts has left of the window, as on any other ACK
+    /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
+    pub fn permit_late(&mut self) {
+        self.quota = SendQuota::Nothing;
+        if self.params.ns2_quirks && (self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold) {
+            self.permit_window();
+        }
     }
 
     /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
@@ -264,6 +276,7 @@ impl SendState {
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
+        self.last_sent = now;
         let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
         if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
@@ -312,10 +325,23 @@ impl SendState {
         if !self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
         }
-        // RFC 6298 (5.2): all data acknowledged. What runs on is the idle clock of the restart after idle.
-        // ns-2's Vegas lets it run: it may be the timer of what is sent next.
-        if self.flight_size() == 0 && !self.params.slow_start_restart && !self.params.times_out_idle() {
-            self.timer.stop();
+        if self.flight_size() == 0 {
+            self.start_idle_clock(now);
+        }
+    }
+
+    /// RFC 6298 (5.2): all data is acknowledged. The timer becomes the clock of the restart after idle, if there is one.
+    fn start_idle_clock(&mut self, now: Time) {
+        if !self.params.slow_start_restart {
+            // ns-2's Vegas lets it run: it may be the timer of what is sent next.
+            if !self.params.times_out_idle() {
+                self.timer.stop();
+            }
+        } else if !self.params.ns2_quirks && self.params.rearm_when_idle {
+            // RFC 5681 §4.1: idle since the last segment was sent. ns-2 counts from the last ACK. So does a sender whose
+            // next segment does not restart the timer: it needs the whole RTO.
+            let idle = now.since(self.last_sent);
+            self.timer.start(now, self.rtt.rto().saturating_sub(idle));
         }
     }
 

@@ -2,9 +2,10 @@
 
 use super::mobility::problem;
 use crate::locate::{Problem, quoted_key};
-use crate::scenario::Scenario;
+use crate::scenario::{HostSpec, Scenario};
 use roamlab_engine::Duration;
 use roamlab_qdisc::Parameters;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// All that is doubtful, in the order of the fields.
@@ -15,6 +16,7 @@ pub fn doubts(scenario: &Scenario) -> Vec<Problem> {
     });
     let mut doubts = never_happens(scenario);
     doubts.extend(queues);
+    doubts.extend(out_of_reach(scenario));
     doubts.extend(unvisited_cells(scenario));
     for (table, spec) in scenario.protocols() {
         doubts.extend(spec.doubts(scenario.run.duration).into_iter().map(|doubt| problem(&table, doubt)));
@@ -46,6 +48,32 @@ fn never_happens(scenario: &Scenario) -> Vec<Problem> {
     }
     for (index, flow) in scenario.flows.iter().enumerate() {
         due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
+    }
+    doubts
+}
+
+/// Flows that start before the host at an end of theirs enters its first cell.
+fn out_of_reach(scenario: &Scenario) -> Vec<Problem> {
+    let entry = |host: &HostSpec| match (&host.walk, &host.plan) {
+        // The first visit is not drawn.
+        (Some(walk), Some(plan)) => walk.visits(plan, Duration::ZERO, None).first().map(|visit| visit.at),
+        _ => host.stays().first().map(|visit| visit.at),
+    };
+    let entries: FxHashMap<&str, Duration> =
+        scenario.hosts.iter().filter_map(|host| Some((host.name.as_str(), entry(host)?))).collect();
+    let mut doubts = Vec::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let start = flow.app.start();
+        let mut ends = flow.path.iter().filter_map(|end| entries.get_key_value(end.as_str()));
+        let late = ends.find(|(_, entered)| start < **entered && start < scenario.run.duration);
+        if let Some((host, entered)) = late {
+            let message =
+                format!("this flow starts at {start}, before its host \"{host}\" enters a cell at {entered}");
+            let help = format!(
+                "start it at \"{entered}\" or later; a group of flows has a `stagger`, as its hosts have"
+            );
+            doubts.push(Problem::at(format!("flows[{index}].app.start"), message).help(help));
+        }
     }
     doubts
 }

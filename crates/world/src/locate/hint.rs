@@ -3,6 +3,7 @@
 use super::place::names;
 use crate::scenario::schema;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// What to write in `field`; `missing`: it is not there yet.
 pub fn hint(field: &str, missing: bool) -> Option<String> {
@@ -28,6 +29,38 @@ pub fn has(field: &str) -> bool {
     let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
     let schema = Schema { root: &root };
     names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
+}
+
+/// What the schema does not have, and who does.
+const OUTSIDE: &[(&str, &str)] = &[
+    (
+        "seed",
+        "a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep",
+    ),
+    ("replications", "`replications` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+    ("metrics", "`metrics` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+];
+
+/// Where a field of this name belongs, if not in the table `within`: "`gap` is a field of `[radio]`".
+pub fn elsewhere(name: &str, within: &str) -> Option<String> {
+    const LISTED: usize = 4;
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let found = Schema { root: &root }.sections(name);
+    let own = header(&names(within));
+    let listed: Vec<_> =
+        found.iter().filter(|section| **section != own).take(LISTED).map(|it| format!("`{it}`")).collect();
+    match listed.split_last() {
+        Some((last, [])) => Some(format!("`{name}` is a field of {last}")),
+        Some((last, rest)) => Some(format!("`{name}` is a field of {} and {last}", rest.join(", "))),
+        None => OUTSIDE.iter().find(|(other, _)| *other == name).map(|(_, where_)| (*where_).to_owned()),
+    }
+}
+
+/// The header of a table as TOML has it; `None` stands for an item of a list, and a list's own header is double.
+fn header(path: &[Option<String>]) -> String {
+    let names: Vec<_> = path.iter().flatten().map(String::as_str).collect();
+    let inner = names.join(".");
+    if path.last() == Some(&None) { format!("[[{inner}]]") } else { format!("[{inner}]") }
 }
 
 struct Schema<'a> {
@@ -58,6 +91,42 @@ impl<'a> Schema<'a> {
             None => schema.get("items"),
         };
         own.or_else(|| self.branches(schema).find_map(|branch| self.step(branch, name)))
+    }
+
+    /// The headers of the tables that have a field of this name, those nearest to the root first.
+    fn sections(&self, name: &str) -> Vec<String> {
+        const DEPTH: usize = 4;
+        let mut found = Vec::new();
+        let mut level: Vec<(Vec<Option<String>>, &'a Value)> = vec![(Vec::new(), self.root)];
+        for _ in 0..DEPTH {
+            let mut next = Vec::new();
+            for (path, schema) in level {
+                self.below(schema, &mut |step, inner| {
+                    if step == Some(name) && !path.is_empty() {
+                        found.push(header(&path));
+                    }
+                    next.push((path.iter().cloned().chain([step.map(str::to_owned)]).collect(), inner));
+                });
+            }
+            level = next;
+        }
+        let mut seen = BTreeSet::new();
+        // One table, or a list of several: said once.
+        found.retain(|section| seen.insert(section.trim_matches(['[', ']']).to_owned()));
+        found
+    }
+
+    /// Calls `each` with every field of a table, the fields of a table of names as `NAME`, and the items of a list.
+    fn below(&self, schema: &'a Value, each: &mut dyn FnMut(Option<&str>, &'a Value)) {
+        let fields = schema.get("properties").and_then(Value::as_object);
+        fields.into_iter().flatten().for_each(|(name, inner)| each(Some(name.as_str()), inner));
+        if let Some(inner) = schema.get("additionalProperties").filter(|inner| inner.is_object()) {
+            each(Some("NAME"), inner);
+        }
+        if let Some(inner) = schema.get("items") {
+            each(None, inner);
+        }
+        self.branches(schema).for_each(|branch| self.below(branch, each));
     }
 
     /// What could be written: the schema's own example or default, or something made of what it requires.

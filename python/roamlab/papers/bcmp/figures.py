@@ -13,7 +13,7 @@ from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOL
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
 from roamlab.papers.drawing import draw_all
 from roamlab.scenarios.scenario import Scenario
-from roamlab.showing.network_drawing import svg
+from roamlab.showing.network_drawing import drawing
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def draw(
 def _network(topology: str, folder: Path) -> SavedFigure:
     tables = network(topology, "planned").tables
     walkers = [host for host in tables["hosts"] if host["name"] == "walker"]
-    drawn = svg(Scenario.from_dict(tables | {"hosts": walkers, "flows": []}, f"bcmp/{topology}"))
+    drawn = drawing(Scenario.from_dict(tables | {"hosts": walkers, "flows": []}, f"bcmp/{topology}"))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"network-{topology}.svg"
     path.write_text(drawn, encoding="utf-8")

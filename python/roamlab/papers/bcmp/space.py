@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.papers.bcmp import claims, evidence
 from roamlab.papers.bcmp.experiments import DEFAULT, Reading
 from roamlab.papers.spaces import Space
-from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:

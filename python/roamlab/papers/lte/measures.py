@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.lte.experiments import DEFAULT, HANDOVER_S, REF, WATCH_S, WINDOW_PKTS
 from roamlab.papers.records import reads
 from roamlab.records import metrics
@@ -55,6 +56,7 @@ def _where(rows: Columns, **names: str) -> Mask:
     return chosen
 
 
+@kept
 @dataclass(frozen=True)
 class Transfer:
     """What `ref` received: arrays with one entry per segment, in order of arrival."""
@@ -109,6 +111,7 @@ def attachment(results: Results) -> float:
     return float(confirmed[-1] if confirmed.size else phases(results, "link-up")[-1])
 
 
+@kept
 @dataclass(frozen=True)
 class Congestion:
     """What `ref`'s sender went through from the command on, as long as is watched."""
@@ -148,6 +151,7 @@ def window_at(results: Results, at: float, largest: int = WINDOW_PKTS) -> float:
     return min(float(windows[-1]), float(largest)) if windows.size else 1.0
 
 
+@kept
 @dataclass(frozen=True)
 class Interval:
     """The model's interval in a run: from `cwnd_max` / 2 to `cwnd_max` had nothing happened."""
@@ -187,6 +191,7 @@ def interval(results: Results, received: Transfer, start: float, largest: int) -
     )
 
 
+@kept
 @dataclass(frozen=True)
 class Handover:
     """A run with a handover, or one in which it was predicted and did not come."""
@@ -279,6 +284,7 @@ def chart_in_order(results: Results) -> bool:
     return True
 
 
+@kept
 @dataclass(frozen=True)
 class Forwarded:
     """How forwarded packets fared in a run."""
@@ -325,6 +331,7 @@ def forwarded(results: Results) -> Forwarded:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class Drops:
     """Table IV in a run, and the ends of the tunnels."""
@@ -349,6 +356,7 @@ def drops(results: Results) -> Drops:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class Active:
     """A run of tables III and IV and fig. 12."""
@@ -369,6 +377,7 @@ def active(
     return Active(handover(results, largest, watch_s, ack_s, count_s), drops(results))
 
 
+@kept
 @dataclass(frozen=True)
 class Trace:
     """Figs. 9 and 10 in a run."""

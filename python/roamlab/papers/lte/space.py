@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.papers.lte import claims, evidence
 from roamlab.papers.lte.experiments import DEFAULT, Reading
 from roamlab.papers.spaces import PROFILE, Space
-from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.axes import Axis, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.mblue.experiments import (
     DEFAULT,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@kept
 @dataclass(frozen=True)
 class Transfer:
     """A run of fig. 4."""
@@ -45,6 +47,7 @@ class Transfer:
     fast_retransmits: int
 
 
+@kept
 @dataclass(frozen=True)
 class ManyFlows:
     """A run with three flows of one host."""

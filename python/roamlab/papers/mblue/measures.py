@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.mblue.experiments import ALONE_S, FLOWS, RESIDENTS, WINDOW_PKTS
 from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
@@ -102,6 +103,7 @@ def backing_off_together(results: Results, flows: Sequence[str], start: float) -
     return round(share * len(flows))
 
 
+@kept
 @dataclass(frozen=True)
 class OneHandoff:
     """A run of figs. 11 and 12."""
@@ -158,6 +160,7 @@ def one_handoff(results: Results, handoff: float) -> OneHandoff:
     )
 
 
+@kept
 @dataclass(frozen=True)
 class ThreeHandoffs:
     """A run of figs. 13 to 15. Tuples have one entry for each handoff."""
@@ -251,6 +254,7 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     return int(sizes.max(initial=0))
 
 
+@kept
 @dataclass(frozen=True)
 class Outage:
     """The run of equation 1, after the lone host has moved."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from roamlab.papers.keeping import kept
 from roamlab.papers.records import NS, reads, total
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ SEGMENT_BITS = 8000
 SPAN_S = 100
 
 
+@kept
 @dataclass(frozen=True)
 class Run:
     """A run of 100 s."""

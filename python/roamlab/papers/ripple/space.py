@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from roamlab.papers.ripple import claims, evidence
 from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, RANDOM_TIMES, Reading
 from roamlab.papers.spaces import Space
-from roamlab.statistics.space import Axis, Value
+from roamlab.statistics.axes import Axis, Value
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:

@@ -73,6 +73,13 @@ impl LossRecovery for NewReno {
         }
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
+        state.permit_late();
+        if state.permits_window() && state.dup_acks > 0 {
+            permit_burst(state);
+        }
+    }
+
     fn is_plain(&self, state: &SendState) -> bool {
         // Without inflation only the RFC's reading knows a recovery that is yet to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;

@@ -54,7 +54,7 @@ impl LossRecovery for Ns2Fack {
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // DEVIATION: in ns-2 what is acknowledged goes back with it, until the next ACK.
+        // DEVIATION: in ns-2 what is acknowledged goes back with it, until the next ACK; outside a recovery that begins one.
         if self.recovering {
             state.ece = false;
             self.on_old_ack(state, &TcpHeader { ack: state.una, ..*header }, now);

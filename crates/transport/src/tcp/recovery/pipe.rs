@@ -64,6 +64,19 @@ impl LossRecovery for Pipe {
         }
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, _now: Time) {
+        if !self.recovering {
+            state.quota = SendQuota::Nothing;
+            if state.params.ns2_quirks && state.dup_acks == 0 {
+                state.permit_window();
+            }
+        } else if state.params.ns2_quirks {
+            self.pipe -= 1; // for each ACK, whatever it expects
+            self.board.update(state.una, state.snd_max, &header.sacks);
+            state.permit_window();
+        }
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         self.recovering = false;

@@ -59,6 +59,10 @@ impl LossRecovery for Reno {
         }
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
+        state.permit_late();
+    }
+
     fn is_plain(&self, _state: &SendState) -> bool {
         true
     }

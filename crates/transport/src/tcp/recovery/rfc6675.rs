@@ -18,8 +18,8 @@ pub(crate) struct Rfc6675 {
     recovering: bool,
     /// One above HighRxt: every hole below has been retransmitted in this recovery.
     high_rxt: u32,
-    /// RescueRxt; `None` before the rescue retransmission of this recovery.
-    rescue: Option<u32>,
+    /// RescueRxt: no rescue retransmission before a segment above it is acknowledged.
+    rescue_rxt: u32,
     /// After a timeout: what is to be sent again lies below, without what the receiver holds.
     resend_below: u32,
 }
@@ -109,7 +109,7 @@ impl Rfc6675 {
             state.fast_retransmit(now); // (4.1) to (4.3)
             self.recovering = true;
             self.high_rxt = state.una + 1;
-            self.rescue = None;
+            self.rescue_rxt = state.una; // (4.3): no premature rescue retransmission
             state.permit_window(); // (4.5)
         } else if state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
@@ -150,11 +150,12 @@ impl Rfc6675 {
         if hole < self.board.highest_end() {
             return Some(self.retransmit(hole)); // (3)
         }
-        // (4) Once per recovery, the highest outstanding segment that was not reported; HighRxt stays.
-        if self.rescue.is_some_and(|rescue| state.una <= rescue) {
+        // (4) Once per recovery, the highest outstanding segment that was not reported, if HighACK (`una - 1`) is above
+        // RescueRxt; HighRxt stays.
+        if state.una <= self.rescue_rxt + 1 {
             return None;
         }
-        self.rescue = Some(state.recovery_point);
+        self.rescue_rxt = state.recovery_point; // above every HighACK of this recovery
         self.board.last_hole(state.snd_max)
     }
 

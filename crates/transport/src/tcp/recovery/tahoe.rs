@@ -45,6 +45,10 @@ impl LossRecovery for Tahoe {
         }
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
+        state.quota = state.left_by_burst().map_or(SendQuota::Nothing, SendQuota::Window);
+    }
+
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
         let next = state.next_segment();
         if next.is_some() || !std::mem::take(&mut self.then_window) {

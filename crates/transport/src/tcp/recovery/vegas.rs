@@ -101,6 +101,10 @@ impl LossRecovery for Vegas {
         }
     }
 
+    fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
+        state.permit_late();
+    }
+
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
         if state.params.ns2_quirks {

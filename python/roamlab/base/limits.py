@@ -31,6 +31,17 @@ def memory_per_run(at_a_time: int = 1, given: int | None = None) -> int:
     return given
 
 
+def beyond_memory(record_bytes: int) -> str:
+    """A line on a run whose record, as it is estimated, is larger than the memory that is left; else empty."""
+    available = available_memory()
+    if record_bytes <= available:
+        return ""
+    return (
+        f"the record may come to {record_bytes / 1e9:.1f} GB, more than the {available / 1e9:.1f} GB of memory "
+        "that are free here: switch tables off in `[record]`, or shorten the run"
+    )
+
+
 def available_memory() -> int:
     """Bytes that processes can still have: what the system counts as available, within a container's limit."""
     return min(_of_system(), _of_container())

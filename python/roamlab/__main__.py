@@ -1,0 +1,60 @@
+"""Where the program begins. From here on an interrupt (Ctrl-C) ends it with exit code 130 and without a traceback."""
+
+import os
+import signal
+import sys
+
+_interrupted = False
+
+
+def _leave(*_: object) -> None:
+    """While modules are imported nothing has begun that would have to be ended."""
+    os.write(2, b"interrupted\n")
+    os._exit(130)
+
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _leave)
+
+
+def _interrupt(*_: object) -> None:
+    global _interrupted
+    _interrupted = True
+    raise KeyboardInterrupt
+
+
+def _unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
+    """An interrupt in a callback of the interpreter, which cannot pass it on, comes again a moment later."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    from _thread import interrupt_main
+    from threading import Timer
+
+    again = Timer(0.05, interrupt_main)
+    again.daemon = True
+    again.start()
+
+
+def main() -> None:
+    """Run the command line. What a module makes of an interrupt, such as an `ImportError`, is an interrupt."""
+    from roamlab import cli
+
+    if signal.getsignal(signal.SIGINT) is _leave:
+        sys.unraisablehook = _unraisable
+        signal.signal(signal.SIGINT, _interrupt)
+    try:
+        cli.main()
+    except SystemExit:
+        raise
+    except BaseException:
+        if not _interrupted:
+            raise
+        sys.exit(cli.INTERRUPTED)
+    finally:
+        # The result is there, or the failure reported: only the end of the process is left.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+if __name__ == "__main__":
+    main()

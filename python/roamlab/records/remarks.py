@@ -1,0 +1,101 @@
+"""What a run's tables say that a user should know before trusting its numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roamlab.scenarios import profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from roamlab.records.columns import Columns
+
+MOST_ROWS = 2_000_000
+"""Runs with more deliveries are not looked at: the tables would be read whole."""
+
+_LEAST = 50
+"""A flow with fewer deliveries says too little."""
+_NAMED = 3
+_WAITING, _BUSY, _MOST = 0.25, 0.9, 0.5
+
+
+def window_limited(deliveries: Columns, tcp: Columns, windows: Mapping[str, float]) -> list[str]:
+    """One line on the flows whose data was sent at the pace of the window and not of the network; none without such.
+
+    `windows` are the largest windows, in segments, of the flows that always have data to send. A packet is limited by
+    the window if cwnd was at least that large when it was sent, and the packet waited less than a quarter of the
+    smallest round trip (twice the smallest one-way delay). A flow is if more than half of its data is, and the
+    narrowest link, judged by the spacing of arrivals, was idle for more than a tenth of that time.
+    """
+    found = {}
+    cwnds = dict(_by_flow(tcp))
+    for flow, rows in _by_flow(deliveries):
+        if flow in windows and flow in cwnds:
+            share = _limited(deliveries, rows[deliveries["fresh"][rows]], tcp, cwnds[flow], windows[flow])
+            if share > _MOST:
+                found[flow] = share
+    if not found:
+        return []
+    listed = [f"{flow} ({windows[flow]:g} pkt, {share:.0%} of its data)" for flow, share in found.items()]
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return [
+        f"limited by the TCP window and not by the network: {', '.join(listed[:_NAMED])}{more}; a larger "
+        "`transport.window` carries more"
+    ]
+
+
+def _limited(
+    deliveries: Columns, rows: NDArray[np.integer], tcp: Columns, events: NDArray[np.integer], window: float
+) -> float:
+    """The share of a flow's data that its window limited; 0 if the path was busy all the same."""
+    if rows.size < _LEAST:
+        return 0.0
+    arrived, sent = (deliveries[column][rows].astype(np.int64) for column in ("time_ns", "sent_ns"))
+    delays = arrived - sent
+    at = np.searchsorted(tcp["time_ns"][events].astype(np.int64), sent, side="right")
+    cwnd = np.concatenate([[1.0], tcp["cwnd"][events]])[at]
+    limited = (cwnd >= window) & (delays - delays.min() <= _WAITING * 2 * delays.min())
+    gaps = np.diff(arrived)
+    among = gaps[limited[1:] & limited[:-1]]
+    apart = gaps[gaps > 0]
+    if among.sum() == 0 or np.percentile(apart, 5) * among.size > _BUSY * among.sum():
+        return 0.0
+    return float(limited.mean())
+
+
+def _by_flow(table: Columns) -> Iterator[tuple[str, NDArray[np.integer]]]:
+    """The rows of each flow in their order, with one pass over the table."""
+    codes = table["flow"]
+    order = np.argsort(codes, kind="stable")
+    ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
+    for rows in np.split(order, ends[:-1]) if order.size else ():
+        yield table.words("flow", rows[:1])[0], rows
+
+
+def greedy_windows(parameters: Mapping[str, Any], flows: Sequence[str]) -> dict[str, float]:
+    """The largest windows, in segments, of the flows that send a file over TCP.
+
+    `parameters` is the scenario with every default; the name of a group stands for its members.
+    """
+    profile = parameters.get("run", {}).get("profile", "rfc")
+    written = {}
+    for spec in parameters.get("flows", []):
+        transport = spec.get("transport", {})
+        if spec.get("app", {}).get("kind") == "ftp" and transport.get("kind") == "tcp":
+            window = transport.get("window") or _default_window(profile, transport.get("variant") or "reno")
+            written[spec["name"]] = float(str(window).split()[0])
+    members = {flow: flow if flow in written else flow.rpartition("-")[0] for flow in flows}
+    return {flow: written[name] for flow, name in members.items() if name in written}
+
+
+@cache
+def _default_window(profile: str, variant: str) -> str:
+    """The largest window of a flow that leaves it to the profile; "inf" if the profile has none."""
+    knobs = {row["parameter"]: row["value"] for row in profiles.profile(profile, variant)}
+    return str(knobs.get("window", "inf"))

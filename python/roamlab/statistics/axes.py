@@ -1,0 +1,79 @@
+"""The choices that a paper leaves open as axes, a setting of them, and what a setting gives for a claim."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from roamlab.statistics.claims import Verdict
+
+Setting: TypeAlias = tuple[int, ...]
+"""The position of a value on each axis. Of all zeros: the default."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value on an axis. `weight` is how plausible it is beside the others, before anything was run."""
+
+    label: str
+    value: Any
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice that a paper leaves open; the first value is the default."""
+
+    field: str
+    """The field of the paper's reading."""
+    what: str
+    values: tuple[Value, ...]
+    source: str
+    """Why it is open: what the paper says, and where."""
+
+    def __post_init__(self) -> None:
+        if len(self.values) < 2 or any(value.weight <= 0 for value in self.values):
+            raise ValueError(f"axis {self.field} needs two values or more, each with a weight above 0")
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Of its values, with the sum 1."""
+        found = np.array([value.weight for value in self.values], dtype=np.float64)
+        share: NDArray[np.float64] = found / found.sum()
+        return share
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one setting gave for one claim.
+
+    `margin` is the distance of the deciding measure from the border of the claimed range, positive inside, in half
+    widths of its interval: from 1 the claim holds, up to -1 it is contradicted.
+    """
+
+    verdict: Verdict
+    margin: float
+    measured: str
+    distance: float = 0.0
+    """Of the deciding measure from the claimed range, in its unit; 0 within it."""
+    unit: str = ""
+
+    @property
+    def far(self) -> str:
+        """How far the deciding measure is from the claimed range, for people."""
+        if self.distance == 0.0:
+            return (
+                "within the claimed range, which the interval crosses" if self.margin < 1.0 else "within it"
+            )
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        widths = f" or {-self.margin:.2g} half-widths" if math.isfinite(self.margin) else ""
+        return f"{self.distance:.3g}{unit}{widths} outside the claimed range"
+
+
+Tried: TypeAlias = dict[Setting, dict[str, Outcome]]
