@@ -377,6 +377,7 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "peak.csv",
         "holm.csv",
         "printed.csv",
+        "sentences.csv",
         "named.csv",
         "by-reading.csv",
         "readings.csv",
