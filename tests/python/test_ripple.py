@@ -383,5 +383,4 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "readings.csv",
         "explained.csv",
         "causes.csv",
-        "sentences.csv",
     }
