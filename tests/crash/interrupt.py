@@ -41,7 +41,7 @@ COMMANDS = [
     ["report"],
     ["export", "--format", "parquet"],
     ["sweep", "sweep.toml", "--threads", "2"],
-    ["compare", "lab.toml", "lab.toml", "--runs", "2", "--metric", "flows.*.goodput_bps"],
+    ["compare", "lab.toml", "other.toml", "--runs", "2", "--metric", "flows.*.goodput_bps"],
 ]
 
 
@@ -69,7 +69,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root)
         text = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
-        (folder / "lab.toml").write_text(text.replace('duration = "20 s"', 'duration = "11 s"'))
+        for name, duration in (("lab", "11 s"), ("other", "12 s")):
+            (folder / f"{name}.toml").write_text(text.replace('"40 s"', f'"{duration}"'))
         (folder / "sweep.toml").write_text(SWEEP)
         seconds = {}
         for arguments in COMMANDS:
