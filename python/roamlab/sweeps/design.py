@@ -77,7 +77,8 @@ class Design(Protocol):
         """The same for people."""
 
     def name(self, point: int) -> str:
-        """What the point is called; different points have different names."""
+        """What the point is called: its values, unless it has a name. Different points have different names."""
+        return ", ".join(self.labels(point))
 
 
 def labels_of(values: Sequence[Any]) -> list[str]:
@@ -94,20 +95,8 @@ def labels_of(values: Sequence[Any]) -> list[str]:
     return [label(value) for value in values]
 
 
-class _Joined:
-    """A design whose points are called by their values, joined."""
-
-    def labels(self, point: int) -> tuple[str, ...]:
-        """The value on each axis as text."""
-        raise NotImplementedError
-
-    def name(self, point: int) -> str:
-        """The values as one text."""
-        return ", ".join(self.labels(point))
-
-
 @dataclass(frozen=True)
-class Grid(_Joined):
+class Grid(Design):
     """All combinations; the last axis changes fastest. Values are a list, a range or an array."""
 
     choices: Mapping[str, Sequence[Any]]
@@ -182,7 +171,7 @@ NAME = "name"
 
 
 @dataclass(frozen=True)
-class Listed(_Joined):
+class Listed(Design):
     """Points that are written out: fields and values, and a `name` if the point shall be called by one.
 
     What a point does not name is as in the base; `{}` is the base itself.
@@ -253,7 +242,7 @@ def _exact(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Random(_Joined):
+class Random(Design):
     """`points` independent draws: from a list, or uniform between two numbers or quantities, also on a log scale.
 
     Draw n of a seed is the same however many there are.
@@ -297,7 +286,7 @@ class Random(_Joined):
 
 
 @dataclass(frozen=True)
-class Whole(_Joined):
+class Whole(Design):
     """Whole scenarios, by name."""
 
     scenarios: Mapping[str, Scenario]
