@@ -125,6 +125,10 @@ def test_a_comparison_begins_with_the_clearest_difference_that_stands() -> None:
         "The goodput of x is 1.5 Mbit/s with b and 1 Mbit/s with a, 0.4 to 0.6 Mbit/s more (95 % interval). "
         "1 of 2 differences is significant after Holm's correction."
     )
+    same = frame.with_columns(p_holm=pl.Series([0.4, None], dtype=pl.Float64))
+    assert page.headline(same, "a.toml").endswith("1 of 2 differences is the same in all runs.")
+    zero = same.with_columns(difference=pl.Series([1.0, 0.0]))
+    assert page.headline(zero, "a.toml").startswith("No difference to a is significant")
     none = frame.with_columns(p_holm=pl.lit(0.2))
     assert page.headline(none, "a.toml").startswith("No difference to a is significant")
 

@@ -131,7 +131,9 @@ def student(values: Sequence[float]) -> Interval:
 
 
 def _student_test(sample: NDArray[np.float64], truth: float) -> float:
-    return p_value((sample - truth).tolist())
+    p = p_value((sample - truth).tolist())
+    assert p is not None, "an interval with a test has a spread"
+    return p
 
 
 @cache
@@ -216,13 +218,13 @@ def share_interval(successes: int, n: int, runs: int | None = None) -> Interval:
     )
 
 
-def p_value(values: Sequence[float]) -> float:
-    """Student's two-sided test of a mean of 0. One value alone says nothing: 1."""
+def p_value(values: Sequence[float]) -> float | None:
+    """Student's two-sided test of a mean of 0. `None` if all values are equal: their spread is then unknown."""
     from scipy import stats as scipy_stats
 
     sample = _sample(values)
     if np.ptp(sample) == 0.0:
-        return 1.0 if len(sample) == 1 or sample[0] == 0.0 else 0.0
+        return None
     return float(scipy_stats.ttest_1samp(sample, 0.0).pvalue)
 
 

@@ -82,8 +82,8 @@ class Until:
         error = _error(values[: self.minimum]) / math.sqrt(len(values))
         return Interval(mean, mean - error, mean + error, len(values))
 
-    def p_value(self, values: Sequence[float]) -> float:
-        """The two-sided test of a mean of 0 that says what the interval says."""
+    def p_value(self, values: Sequence[float]) -> float | None:
+        """The two-sided test of a mean of 0 that says what the interval says. `None` if all values are equal."""
         from scipy import stats as scipy_stats
 
         pilot = values[: self.minimum]

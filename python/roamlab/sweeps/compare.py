@@ -18,6 +18,7 @@ from roamlab.showing import terminal
 from roamlab.statistics.stats import LEAST
 from roamlab.statistics.stopping import Until
 from roamlab.sweeps.design import Whole
+from roamlab.sweeps.page import p_text, tells
 from roamlab.sweeps.plan import Plan
 from roamlab.sweeps.sweep import execute
 
@@ -161,7 +162,7 @@ def until(metrics: Sequence[str], half_width: float, runs: int, budget: int) -> 
 
 
 def tables(frame: pl.DataFrame) -> Iterator[Table]:
-    """The differences for the terminal, a table for each metric. In bold: p below 0.05 after Holm's correction."""
+    """The differences for the terminal, a table for each metric. In bold: what `page.tells`."""
     from rich.table import Table
     from rich.text import Text
 
@@ -175,10 +176,10 @@ def tables(frame: pl.DataFrame) -> Iterator[Table]:
             shown.add_row(
                 Text(row["name"]),
                 number(row["reference"] / factor),
-                Text(_signed(row["difference"] / factor), "bold" if row["p_holm"] < 0.05 else ""),
+                Text(_signed(row["difference"] / factor), "bold" if tells(row) else ""),
                 f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
                 str(row["runs"]),
-                f"{row['p_holm']:.2g}",
+                p_text(row),
             )
         yield shown
 

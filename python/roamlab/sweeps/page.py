@@ -14,7 +14,7 @@ from roamlab.showing.page import Table
 from roamlab.showing.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from roamlab.base.figures import SavedFigure
 
@@ -58,13 +58,13 @@ def swept(
 
 def headline(frame: pl.DataFrame, baseline: str) -> str:
     """The clearest difference in words, and how many are significant."""
-    stand = frame.filter(pl.col("p_holm") < _LEAST_P)
+    stand = frame.filter([tells(row) for row in frame.iter_rows(named=True)])
     if stand.is_empty():
         return f"No difference to {_called(baseline)} is significant: these runs do not tell the scenarios apart."
     verb = "is" if stand.height == 1 else "are"
     count = f"{stand.height} of {frame.height} differences" if frame.height > 1 else "The one difference"
     ratio = (pl.col("difference") / pl.col("reference")).abs().fill_nan(0.0)
-    row = stand.sort("p_holm", -ratio, maintain_order=True).row(0, named=True)
+    row = stand.sort(pl.col("p_holm").fill_null(0.0), -ratio, maintain_order=True).row(0, named=True)
     factor, unit = scale([row["reference"], row["difference"]], row["unit"])
     values = (row["reference"] + row["difference"], row["reference"])
     shown = "" if unit == "1" else f" {unit}"
@@ -73,10 +73,25 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
     more = "more" if row["difference"] > 0 else "less"
     known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
     spread = f", {number(ends[0])} to {number(ends[1])}{shown} {more} (95 % interval)" if known else ""
-    return (
-        f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
-        f"{spread}. {count} {verb} significant after Holm's correction."
-    )
+    first = f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    same = stand["p_holm"].null_count()
+    how = ["significant after Holm's correction"] if same < stand.height else []
+    if same:
+        how.append("the same in all runs")
+    return f"{first}{spread}. {count} {verb} {' or '.join(how)}."
+
+
+def tells(row: Mapping[str, Any]) -> bool:
+    """Whether a difference is significant after Holm's correction, or not 0 and the same in all of several runs."""
+    p: float | None = row["p_holm"]
+    return p < _LEAST_P if p is not None else row["runs"] > 1 and row["difference"] != 0.0
+
+
+def p_text(row: Mapping[str, Any]) -> str:
+    """The adjusted p-value of a difference, or why it has none."""
+    if row["p_holm"] is not None:
+        return f"{row['p_holm']:.2g}"
+    return "one run" if row["runs"] == 1 else "the same in all runs"
 
 
 _WORDS = {
@@ -142,7 +157,7 @@ def _difference_tables(frame: pl.DataFrame) -> list[Table]:
                 *(number(row[column] / factor) for column in ("reference", "difference")),
                 f"{number(row['low'] / factor)} … {number(row['high'] / factor)}",
                 str(row["runs"]),
-                f"{row['p_holm']:.2g}",
+                p_text(row),
             )
             for row in rows.iter_rows(named=True)
         ]

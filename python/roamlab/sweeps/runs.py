@@ -194,7 +194,8 @@ class Runs:
         `baseline` is the name of a point, or a value on one axis: then each point is compared with the one that
         differs from it on that axis alone. With common random numbers run n of both had the same streams, which
         makes the intervals narrow; without, they are as valid. A metric
-        may have `*` for the flow. Runs that do not define the metric in both are left out.
+        may have `*` for the flow. Runs that do not define the metric in both are left out. A difference that is the
+        same in all runs has no p-value: the column is null.
         """
         rows: list[tuple[Any, ...]] = []
         references = pairs(self.plan.design, baseline)
@@ -239,7 +240,9 @@ class Runs:
             "p",
         )
         frame = pl.DataFrame(rows, schema=_schema(columns), orient="row")
-        return frame.with_columns(pl.Series("p_holm", holm(frame["p"].to_list()), dtype=pl.Float64))
+        adjusted = iter(holm(frame["p"].drop_nulls().to_list()))
+        p_holm = [None if p is None else next(adjusted) for p in frame["p"]]
+        return frame.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64))
 
     @property
     def warnings(self) -> list[str]:

@@ -239,7 +239,7 @@ _ASSUMPTIONS = (
     Assumption(
         "TCP, RTO floor",
         "profile ns2-2009, 1 s; 200 ms run too",
-        "no simulator is named; the manuscript is of February 2004, when ns-2's floor was 1 s",
+        "no simulator is named; the manuscript is of February 2004; ns-2's floor was 1 s from May 2001 to October 2004",
     ),
     Assumption(
         "RED",

@@ -39,7 +39,8 @@ class Reading:
     """R6: TH_min and TH_max of figs. 10 to 17 in packets; section IV-C repeats none."""
     thresholds_fig9: tuple[int, int] = (80, 160)
     min_rto: str = "1 s"
-    """Floor of TCP's retransmission timeout: 1 s in ns-2 before October 2004 and in RFC 2988; 200 ms in ns-2 since."""
+    """Floor of TCP's retransmission timeout: 1 s in ns-2 from May 2001 to October 2004 and in RFC
+    2988; 200 ms in ns-2 since."""
     gap: str = "together"
     """A10: how far apart the hosts come, of `GAPS`; "evenly apart" over the time between two visits of one of them."""
     stay: float = 0.5

@@ -84,7 +84,7 @@ AXES = (
         "min_rto",
         "RTO floor",
         (Value("1 s", "1 s"), Value("200 ms", "200 ms")),
-        "1 s in ns-2 before October 2004 and in RFC 2988; the manuscript is of February 2004",
+        "1 s in ns-2 from May 2001 to October 2004 and in RFC 2988; the manuscript is of February 2004",
     ),
     PROFILE,
     Axis(
