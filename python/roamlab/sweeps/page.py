@@ -73,7 +73,9 @@ def headline(frame: pl.DataFrame, baseline: str) -> str:
     more = "more" if row["difference"] > 0 else "less"
     known = all(map(math.isfinite, ends)) and ends[0] != ends[1] and row["low"] * row["high"] > 0
     spread = f", {number(ends[0])} to {number(ends[1])}{shown} {more} (95 % interval)" if known else ""
-    first = f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    first = (
+        f"{_words(row['metric'])} is {theirs} with {_called(row['name'])} and {ours} with {_called(baseline)}"
+    )
     same = stand["p_holm"].null_count()
     how = ["significant after Holm's correction"] if same < stand.height else []
     if same:
