@@ -11,7 +11,7 @@ from roamlab.papers.lte.experiments import TARGETS, WINDOW_PKTS
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from roamlab.papers.lte.evidence import Anatomy, Evidence
     from roamlab.papers.lte.measures import Handover
@@ -94,15 +94,21 @@ def _climb(cwnd_ho: float) -> float:
 
 def normalised(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
     """Fig. 4 as simulated: data in the model's interval over those of the same run without a handover, by case."""
-    found: dict[Case, list[float]] = {case: [] for case in model.CASES}
-    for moved, stayed in zip(anatomy.peaks[window, True], anatomy.peaks[window, False], strict=True):
-        found[moved.congestion.outcome].append(moved.interval.delivered / stayed.interval.delivered)
-    return found
+    return _ratios(anatomy, window, lambda run: run.interval.delivered)
 
 
 def after_command(anatomy: Anatomy, window: int) -> dict[Case, list[float]]:
     """Data in the round trips that a handover in mid-interval has left over those without a handover, by case."""
+    return _ratios(anatomy, window, lambda run: run.interval.rounds)
+
+
+def _ratios(anatomy: Anatomy, window: int, data: Callable[[Handover], int]) -> dict[Case, list[float]]:
+    """`data` of each run with a handover over those of the same run without, by case.
+
+    Left out: runs that deliver nothing without a handover, because the window was cut before it.
+    """
     found: dict[Case, list[float]] = {case: [] for case in model.CASES}
     for moved, stayed in zip(anatomy.peaks[window, True], anatomy.peaks[window, False], strict=True):
-        found[moved.congestion.outcome].append(moved.interval.rounds / stayed.interval.rounds)
+        if data(stayed):
+            found[moved.congestion.outcome].append(data(moved) / data(stayed))
     return found

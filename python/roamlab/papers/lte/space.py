@@ -9,6 +9,7 @@ from roamlab.papers.lte import claims, evidence
 from roamlab.papers.lte.experiments import DEFAULT, Reading
 from roamlab.papers.spaces import PROFILE, Space
 from roamlab.statistics.axes import Axis, Value
+from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,4 +134,4 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return partial(claims.beside, standard, evidence.anatomy(batch, runs, reading))
 
 
-SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40, beside=beside, few=4)
+SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40, beside=beside, few=LEAST)

@@ -330,11 +330,11 @@ def _fig13(found: Evidence) -> Claim:
     few = [
         Measure(
             f"{queue.upper()}: packets lost at the first handoff minus at later ones",
-            paired([run.drops[0] for run in three[queue]], _later(three[queue], lambda run: run.drops)),
+            paired([run.drops[0] for run in runs], _later(runs, lambda run: run.drops)),
             "pkt",
             less(),
         )
-        for queue in ("red", "blue")
+        for queue, runs in (("red", three["red"] + found.more_red), ("blue", three["blue"]))
     ]
     cut = [
         Measure(
