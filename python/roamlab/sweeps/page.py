@@ -93,7 +93,7 @@ def p_text(row: Mapping[str, Any]) -> str:
     """The adjusted p-value of a difference, or why it has none."""
     if row["p_holm"] is not None:
         return f"{row['p_holm']:.2g}"
-    return "one run" if row["runs"] == 1 else "the same in all runs"
+    return "one run" if row["runs"] == 1 else "no spread"
 
 
 _WORDS = {
