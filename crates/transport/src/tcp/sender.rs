@@ -113,7 +113,11 @@ impl TcpSender {
         if !header.flags.has(TcpFlags::ACK) || header.ack > state.snd_max {
             return;
         }
+        let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         if header.ack < state.una {
+            if echoes && state.params.ns2_quirks {
+                state.ecn_echo(header.ack, now);
+            }
             return self.recovery.on_late_ack(state, header, now);
         }
         self.answer |= header.flags.has(TcpFlags::FIN) || (header.flags.has(TcpFlags::SYN) && state.una > 0);
@@ -122,7 +126,6 @@ impl TcpSender {
         self.recent = header.timestamps.map_or(self.recent, |timestamps| timestamps.value);
         let window_changed = state.take_window(header, now);
         state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
-        let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
         let agrees = state.answers_syn(header.ack) || state.params.ns2_quirks && state.una == 0;
         state.ece = echoes && !agrees;

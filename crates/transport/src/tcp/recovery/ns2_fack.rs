@@ -1,11 +1,12 @@
 //! Forward acknowledgement as ns-2's `Agent/TCP/Fack` has it, which differs from Mathis & Mahdavi 1996 in much.
 //!
 //! Recovery begins when fack, the forward-most segment reported, is a threshold above the first hole, whatever was cut
-//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, even one that others have
-//! overtaken, and lasts until an ACK without blocks covers one segment more than had been sent when it began; a timeout
-//! does not end it. Outside a recovery an ACK with blocks lets nothing go, even if it advances. Whatever is no plain new
-//! ACK is measured by the time it echoes, and restarts the timer with the RTO from before that. A retransmission
-//! overtaken by what was sent after it stops all sending until the timer.
+//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, and lasts until an ACK without
+//! blocks covers one segment more than had been sent when it began; a timeout does not end it. An ACK of the recovery that
+//! others have overtaken takes back what they acknowledged, until the next one. Outside a recovery such an ACK lets go
+//! what a limit on bursts has left, and an ACK with blocks nothing, even if it advances. Whatever is no plain new ACK is
+//! measured by the time it echoes, and restarts the timer with the RTO from before that. A retransmission overtaken by
+//! what was sent after it stops all sending until the timer.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
@@ -21,6 +22,8 @@ pub(crate) struct Ns2Fack {
     board: Scoreboard,
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
+    /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK lets segments go.
+    above: i64,
     recovering: bool,
     /// A retransmission was lost again: nothing is sent (`timeout_`).
     stuck: bool,
@@ -42,22 +45,22 @@ impl LossRecovery for Ns2Fack {
         }
         state.advance(header.ack, now);
         state.open_window(now);
-        self.fack = header.ack;
+        (self.fack, self.above) = (header.ack, 0);
         self.forget(header.ack);
         state.permit_window();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        state.dup_acks += 1;
         state.ece = false;
         self.on_old_ack(state, header, now);
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // DEVIATION: in ns-2 what is acknowledged goes back with it, until the next ACK; outside a recovery that begins one.
+        state.ece = false;
         if self.recovering {
-            state.ece = false;
-            self.on_old_ack(state, &TcpHeader { ack: state.una, ..*header }, now);
+            self.on_old_ack(state, header, now);
+        } else {
+            self.permit_outside(state);
         }
     }
 
@@ -67,6 +70,7 @@ impl LossRecovery for Ns2Fack {
         state.recovery_point = recovery_point;
         self.forget(state.una);
         (self.fack, self.trim) = (state.una, trim);
+        state.quota = SendQuota::Window(u32::MAX); // no limit on bursts
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
@@ -81,9 +85,8 @@ impl LossRecovery for Ns2Fack {
             state.use_quota();
             return Some(hole);
         }
-        // Outside a recovery fack is one above una at most, unless the receiver takes back what it has reported.
-        let window = state.params.window.0.saturating_add(u32::from(!self.recovering));
-        if state.nxt >= state.una.saturating_add(window) || state.nxt >= state.end {
+        let window_end = state.una.saturating_add(state.params.window.0);
+        if (self.recovering && state.nxt >= window_end) || state.nxt >= state.end {
             return None;
         }
         state.nxt += 1;
@@ -106,7 +109,6 @@ impl Ns2Fack {
         self.fack = before.max(forward_most);
         state.nxt = state.nxt.max(self.fack);
         self.take_blocks(state, header);
-        state.quota = SendQuota::Nothing;
         if !self.recovering {
             return self.outside(state, now);
         }
@@ -114,7 +116,7 @@ impl Ns2Fack {
         self.stuck |= self.lost_again(header);
         state.open_window(now);
         if header.sacks.as_slice().is_empty() && header.ack >= state.recovery_point {
-            self.recovering = false;
+            (self.recovering, self.above) = (false, 0);
             self.forget(header.ack);
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
@@ -123,11 +125,9 @@ impl Ns2Fack {
 
     /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
     fn outside(&mut self, state: &mut SendState, now: Time) {
-        let above = i64::from(self.fack) - i64::from(state.una) - 1;
-        if above == 0 {
-            state.permit_window();
-        }
-        if above < i64::from(state.params.dupack_threshold) {
+        self.above = i64::from(self.fack) - i64::from(state.una) - 1;
+        self.permit_outside(state);
+        if self.above < i64::from(state.params.dupack_threshold) {
             return;
         }
         self.recovering = true;
@@ -143,6 +143,13 @@ impl Ns2Fack {
             self.trim = f64::from(state.nxt - self.fack) * self.trim_step;
         }
         self.mark_retransmitted(state, state.una);
+    }
+
+    fn permit_outside(&self, state: &mut SendState) {
+        state.quota = SendQuota::Nothing;
+        if self.above == 0 {
+            state.permit_window();
+        }
     }
 
     /// Whether the estimate of what is in the network leaves room in the window.
@@ -166,6 +173,9 @@ impl Ns2Fack {
     }
 
     fn take_blocks(&mut self, state: &SendState, header: &TcpHeader) {
+        if self.board.count() == 0 && !header.sacks.as_slice().is_empty() {
+            self.board.clear(state.una); // an overtaken ACK may have taken back some of what an empty one begins with
+        }
         self.board.update(state.una, state.snd_max, &header.sacks);
         let before = self.retransmitted.len();
         let board = &self.board;

@@ -65,8 +65,9 @@ impl SendState {
         self.ecn_backoff = narrow;
         self.waits_for_timer = !self.params.ns2_quirks && self.window.cwnd <= 1.0;
         self.reduce(Loss::Echo);
-        // DEVIATION: behind a window below a segment, with no timer that could open it, ns-2 stays silent for ever.
-        if ack >= self.snd_max && !self.params.slow_start_restart {
+        // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
+        let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
+        if ack >= self.snd_max && !self.params.slow_start_restart && !opens {
             self.window.cwnd = self.window.cwnd.max(1.0);
         }
         self.recovery_point = self.snd_max;
