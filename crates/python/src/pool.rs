@@ -2,6 +2,7 @@
 //! that memory holds a few runs, however many there are.
 
 use crate::{MemoryLimitError, SimulationError, parsed, scenario_error, tables_to_python};
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
@@ -157,6 +158,7 @@ pub fn each_result<'py>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.detach(|| pool.install(|| Python::attach(load_numpy)))?;
     let stop = AtomicBool::new(false);
     let watch = Watch::default();
     let ahead = 2 * threads;
@@ -175,6 +177,14 @@ pub fn each_result<'py>(
         py.detach(|| while next(&arriving, None).is_ok() {});
         outcome
     })
+}
+
+/// Loads NumPy and what its first array needs. The first array would do so too, and panics where it is interrupted. Python
+/// interrupts its main thread alone, so this is for another one.
+fn load_numpy(py: Python<'_>) -> PyResult<()> {
+    py.import("numpy")?;
+    Vec::<u8>::new().into_pyarray(py);
+    Ok(())
 }
 
 /// The threads' side.
