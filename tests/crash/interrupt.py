@@ -2,9 +2,9 @@
 
     python tests/crash/interrupt.py [--count 1000] [--seed N]
 
-Each command ends by itself or with exit code 130, without a traceback or a panic, and leaves no draft. The moment is drawn from
-the beginning of the program, imports included, to a little behind its end. Prints the counts; exit code 1 if anything
-was otherwise.
+Each command ends by itself or with exit code 130, without a traceback or a panic, and leaves no draft. The moment is
+drawn from the beginning of the program, imports included, to a little behind its end. Prints the counts; exit code 1 if
+anything was otherwise.
 """
 
 from __future__ import annotations
