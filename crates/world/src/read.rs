@@ -276,17 +276,16 @@ impl Pieces<'_> {
 
     /// Names the largest section of a stretch that is too long.
     fn too_long(&self, range: Range<usize>) -> Box<Located> {
-        let (mut at, mut sections) = (range.start, vec![range.start..range.start]);
+        let (mut at, mut begin, mut largest) = (range.start, range.start, 0..0);
         for line in self.text[range].split_inclusive('\n') {
             if is_header(line) {
-                sections.push(at..at);
+                begin = at;
             }
             at += line.len();
-            if let Some(section) = sections.last_mut() {
-                section.end = at;
+            if at - begin > largest.len() {
+                largest = begin..at;
             }
         }
-        let largest = sections.into_iter().max_by_key(|section| section.len()).unwrap_or_default();
         let section = &self.text[largest.clone()];
         let header = section.lines().next().unwrap_or_default();
         let name = header.trim_start_matches('[').split(']').next().filter(|_| header.starts_with('['));
