@@ -69,8 +69,8 @@ def run(
     `capture` names nodes and links: packets that go by there are in the table `frames`, the bytes of their headers in
     `frame_bytes`.
 
-    Raises `MemoryLimitError` before the record takes more than `memory` bytes. `tell(now_ns, events)` is called some
-    times a second.
+    Raises `ScenarioError` before the network is generated if that takes more than `memory` bytes, and
+    `MemoryLimitError` before the record does. `tell(now_ns, events)` is called some times a second.
     """
 
 def run_many(

@@ -702,18 +702,31 @@ def trace(run_folder: Path | None, packet: int) -> None:
 @click.option("--flow", metavar="NAME", help="Only the stalls of this flow.")
 @click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
 @click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
+@_SET
 @_JSON
-def why_(words: tuple[str, ...], flow: str | None, stall: int | None, *, check: bool, as_json: bool) -> None:
+def why_(
+    words: tuple[str, ...],
+    flow: str | None,
+    stall: int | None,
+    changes: tuple[str, ...],
+    *,
+    check: bool,
+    as_json: bool,
+) -> None:
     """Print why flows stalled, or what led to a row of a table, step by step to the root.
 
     Without TABLE and ROW: every stall of the run, longest first, with its chain of causes. A run that lacks the tables
     for that is made again with them from its manifest. TABLE is drops, tcp, packets, handovers, releases, signalling or
-    causes; ROW its number from 0. The tables are those in the run folder RUN; without one it is the newest in out/runs.
+    causes; ROW its number from 0. RUN is a run folder, or the file of a scenario (.toml), which is simulated with
+    seed 1; without one it is the newest in out/runs. With --set a run is made again with the change, from its seed.
+    Runs that are made for this are not kept.
     """
     from roamlab.causes import command
+    from roamlab.scenarios.scenario import assigned
 
+    wanted = assigned(changes)
     table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
-    found = command.explain(_run_folder(folder), table, flow, stall, check=check, as_json=as_json)
+    found = command.explain(_run_folder(folder), wanted, table, flow, stall, check=check, as_json=as_json)
     if as_json:
         _print_json(found)
     else:

@@ -2,9 +2,9 @@
 
     python tests/crash/interrupt.py [--count 1000] [--seed N]
 
-Each command ends by itself or with exit code 130, without a traceback, and leaves no draft. The moment is drawn from
-the beginning of the program, imports included, to a little behind its end. Prints the counts; exit code 1 if anything
-was otherwise.
+Each command ends by itself or with exit code 130, without a traceback or a panic, and leaves no draft. The moment is
+drawn from the beginning of the program, imports included, to a little behind its end. Prints the counts; exit code 1 if
+anything was otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BEGIN = "import roamlab.__main__ as program, sys; print(flush=True); program.main()"
 """Until `roamlab.__main__` is there, an interrupt is the interpreter's."""
+
+FAULTS = ("Traceback", "Exception ignored", "panicked")
+"""What is printed of an interrupt that was not foreseen."""
 
 SWEEP = """
 scenario = "lab.toml"
@@ -87,9 +90,7 @@ def main() -> int:
             _, errors = running.communicate(timeout=300)
             ended[running.returncode] += 1
             left = [str(path) for path in folder.rglob(".roamlab-*")]
-            wrong = (
-                running.returncode not in (0, 130) or "Traceback" in errors or "Exception ignored" in errors
-            )
+            wrong = running.returncode not in (0, 130) or any(word in errors for word in FAULTS)
             if wrong or left:
                 faults += 1
                 print(

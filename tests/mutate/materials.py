@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -246,5 +247,5 @@ def _mutate_json(rng: random.Random, content: Any) -> None:
         if rng.random() < 0.3:
             del content[key]
         else:
-            content[key] = rng.choice(_JSON)
+            content[key] = deepcopy(rng.choice(_JSON))
         return

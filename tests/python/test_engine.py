@@ -7,6 +7,7 @@ import inspect
 import json
 import signal
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -178,3 +179,28 @@ def test_an_interrupt_stops_an_endless_run_and_leaves_nothing(tmp_path: Path, la
             running.kill()
     assert (running.returncode, said.splitlines()[-1]) == (130, "interrupted")
     assert list(tmp_path.glob("out/runs/*")) == []
+
+
+_WHILE_NUMPY_IS_IMPORTED = """
+import os, signal, sys
+from roamlab import _roamlab
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[2]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+assert "numpy" not in sys.modules
+sys.meta_path.insert(0, Interrupts())
+try:
+    _roamlab.run(open(sys.argv[1]).read(), "example", 1, 0)
+except KeyboardInterrupt:
+    print("interrupted", "numpy" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "numpy._core.multiarray", "numpy.linalg"])
+def test_an_interrupt_while_numpy_is_imported_is_no_panic(module: str) -> None:
+    command = [sys.executable, "-c", _WHILE_NUMPY_IS_IMPORTED, str(_EXAMPLE), module]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted True\n", "")

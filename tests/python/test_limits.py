@@ -26,6 +26,14 @@ def test_a_run_without_end_ends_with_a_report_that_names_the_table() -> None:
         rl.run(endless, memory=20_000_000)
 
 
+def test_a_network_above_the_limit_is_refused_before_and_after_it_was_read() -> None:
+    for scenario in (HANDOVER, rl.load(HANDOVER)):
+        with pytest.raises(
+            rl.ScenarioError, match="the network would take about 1 MB of memory, more than the 1 MB"
+        ):
+            rl.run(scenario, memory=10_000)
+
+
 def test_runs_share_what_the_machine_has_left() -> None:
     assert LEAST <= memory_per_run(8) <= memory_per_run() < available_memory()
     assert memory_per_run(8, given=5) == 5

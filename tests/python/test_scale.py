@@ -87,6 +87,32 @@ def test_the_memory_of_a_large_run_is_bounded(
     assert int(done.stderr.split()[-1]) / 1024 < most_mb
 
 
+_REFUSED = """
+import resource, sys
+import roamlab as rl
+try:
+    rl.run(sys.argv[1], memory=int(sys.argv[2]))
+except rl.ScenarioError as error:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, error)
+"""
+"""Its peak of memory, in MB, and the report."""
+
+
+def test_a_network_beyond_the_limit_is_refused_before_it_is_generated(tmp_path: Path) -> None:
+    peaks = []
+    for count, limit in ((4, 10_000), (400_000, 100_000_000)):
+        path = tmp_path / f"{count}.toml"
+        path.write_text(hosts(count))
+        command = [sys.executable, "-c", _REFUSED, str(path), str(limit)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peak, report = done.stdout.split(maxsplit=1)
+        assert report.startswith(f"{path}:"), report
+        assert f"for {count} hosts" in report or count == 4
+        assert "or let the run take more memory" in report
+        peaks.append(int(peak))
+    assert peaks[1] < peaks[0] + 10
+
+
 def test_flows_by_rule_and_written_out_are_the_same() -> None:
     one, other = (rl.run(rl.Scenario(text(300), "large")) for text in (by_rule, written_out))
     for table in one.loaders:

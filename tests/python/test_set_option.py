@@ -10,7 +10,11 @@ from click.testing import CliRunner
 
 import roamlab as rl
 from conftest import ROOT
+from roamlab.causes.explain import explain
+from roamlab.causes.removal import recorded
 from roamlab.cli import cli
+from roamlab.records.why import why
+from roamlab.running.run import run
 from roamlab.scenarios.scenario import assigned
 
 if TYPE_CHECKING:
@@ -115,6 +119,39 @@ def test_sweep_and_compare_take_it(tmp_path: Path) -> None:
     (row,) = found["differences"]
     assert row["reference"] == base.run().metric("goodput_bps")
     assert found["warnings"], "nothing is left to chance"
+
+
+def test_why_takes_it_for_a_scenario_and_for_a_run(tmp_path: Path) -> None:
+    """A buffer of one packet loses more than one of 64: the explained run is the changed one, from the same seed."""
+    changed = rl.load(HANDOVER).set_all({"run.duration": "14 s", "mobility.buffer.limit": "1 pkt"})
+    wanted = {seed: [each.data() for each in explain(run(recorded(changed), seed))] for seed in (1, 2)}
+    options = ["--set", "mobility.buffer.limit=1 pkt", "--set", "run.duration=14 s", "--json"]
+    told = [done("why", HANDOVER, *options), done("why", HANDOVER, "--json")]
+    assert json.loads(told[0].stdout) == wanted[1]
+    assert wanted[1]
+    assert json.loads(told[1].stdout) != wanted[1]
+    runs = str(tmp_path / "runs")
+    made = json.loads(done("run", HANDOVER, *SHORT, "--seed", "2", "--out", runs, "--json").stdout)["result"]
+    again = done("why", made, *options)
+    assert json.loads(again.stdout) == wanted[2]
+    assert 'note: made again with mobility.buffer.limit = "1 pkt", run.duration = "14 s"' in again.stderr
+    (row, *_) = json.loads(done("why", "drops", "0", made, *options).stdout)
+    assert row == why(run(changed, 2), "drops", 0).row(0, named=True)
+    assert len(list((tmp_path / "runs").iterdir())) == 1, "nothing is kept"
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (("none.toml",), rl.BadInput, "none.toml: No such file"),
+        (("none",), rl.BadInput, "none"),
+        ((HANDOVER, "--set", "run.duraton=3"), rl.ScenarioError, r"`run\.duraton`: there is no such field"),
+        ((HANDOVER, "--set", "run"), rl.BadInput, "--set run: there is no `=`"),
+    ],
+)
+def test_why_names_what_is_wrong(words: tuple[str, ...], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        CliRunner().invoke(cli, ["why", *words], standalone_mode=False, catch_exceptions=False)
 
 
 def test_a_field_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@
 
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::{Addr, Dscp};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 mod backoff;
 pub mod bcmp;
@@ -383,12 +383,18 @@ pub trait Agent: Sized {
         true
     }
 
-    /// Gives `each` all times at which the agent wants [`Input::Deadline`] as things stand, in any order.
+    /// Gives `each` all times at which the agent wants [`Input::Deadline`] as things stand, in any order, but for its queue.
     fn deadlines(&self, each: &mut dyn FnMut(Time));
 
-    /// The first of them; `None`: never.
+    /// More such times, of an agent that may have thousands: each later than those before it. New ones come at the end
+    /// alone, and the first goes first, so that after an input only the two ends are looked at.
+    fn queue(&self) -> Option<&VecDeque<Time>> {
+        None
+    }
+
+    /// The first of all; `None`: never.
     fn next_deadline(&self) -> Option<Time> {
-        let mut first: Option<Time> = None;
+        let mut first = self.queue().and_then(|queue| queue.front().copied());
         self.deadlines(&mut |time| first = Some(first.map_or(time, |first| first.min(time))));
         first
     }

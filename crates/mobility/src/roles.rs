@@ -46,6 +46,12 @@ macro_rules! roles {
                     $($protocol::$role(role) => role.deadlines(each),)+
                 }
             }
+
+            fn queue(&self) -> Option<&std::collections::VecDeque<roamlab_engine::Time>> {
+                match self {
+                    $($protocol::$role(role) => role.queue(),)+
+                }
+            }
         }
     };
 }

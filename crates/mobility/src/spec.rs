@@ -6,6 +6,7 @@ use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What a role asks for.
@@ -159,7 +160,14 @@ macro_rules! protocols {
                 }
             }
 
-            /// All times at which the agent wants [`Input::Deadline`] as things stand, in any order.
+            /// As [`Agent::queue`](crate::Agent::queue).
+            pub fn queue(&self) -> Option<&VecDeque<Time>> {
+                match self {
+                    $(MobilityAgent::$variant(role, ..) => role.queue(),)+
+                }
+            }
+
+            /// As [`Agent::deadlines`](crate::Agent::deadlines).
             pub fn deadlines(&self, each: &mut dyn FnMut(Time)) {
                 match self {
                     $(MobilityAgent::$variant(role, ..) => role.deadlines(each),)+

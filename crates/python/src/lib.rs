@@ -35,7 +35,7 @@ pyo3::create_exception!(
 #[pyfunction]
 #[pyo3(signature = (text, name, memory=None))]
 fn check(text: &str, name: &str, memory: Option<u64>) -> PyResult<String> {
-    Ok(parsed_within(text, name, memory)?.to_json())
+    Ok(parsed_within(text, name, memory.unwrap_or(u64::MAX))?.to_json())
 }
 
 /// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
@@ -53,19 +53,21 @@ const REMEMBERED: usize = 1 << 18;
 
 /// The checked scenario in a text; `name` is for reports.
 fn parsed(text: &str, name: &str) -> PyResult<Arc<Scenario>> {
-    parsed_within(text, name, None)
+    parsed_within(text, name, u64::MAX)
 }
 
 /// The same; one whose network would take more than `memory` bytes is refused before it is generated.
-fn parsed_within(text: &str, name: &str, memory: Option<u64>) -> PyResult<Arc<Scenario>> {
+fn parsed_within(text: &str, name: &str, memory: u64) -> PyResult<Arc<Scenario>> {
     let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, scenario)) = last().iter().rev().find(|(known, _)| known == text) {
-        return Ok(Arc::clone(scenario));
+    let known = last().iter().rev().find(|(known, _)| known == text).map(|(_, known)| Arc::clone(known));
+    let refusal = |error: Box<Located>| scenario_error(&error);
+    if let Some(scenario) = known {
+        scenario.check_size(Bytes(memory), text, name).map_err(refusal)?;
+        return Ok(scenario);
     }
     let beside = files::Beside::new(name);
-    let memory = Bytes(memory.unwrap_or(u64::MAX));
-    let read = Scenario::parse_within(text, name, &|path| beside.read(path), memory);
-    let scenario = Arc::new(read.map_err(|error| scenario_error(&error))?);
+    let read = Scenario::parse_within(text, name, &|path| beside.read(path), Bytes(memory));
+    let scenario = Arc::new(read.map_err(refusal)?);
     // A file may change while its scenario's text does not.
     if !beside.has_read() {
         let mut last = last();
@@ -164,10 +166,10 @@ fn run<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let jobs = PyList::new(py, [(text, name, seed, run)])?;
     let result = PyDict::new(py);
-    let source = Source::new(&jobs, (trace, capture), None)?;
+    let source = Source::new(&jobs, (trace, capture), None, memory)?;
     let take = |_, tables: &Bound<'py, PyDict>| result.update(tables.as_mapping());
     let nobody = None::<fn(usize, &Bound<'py, PyDict>) -> PyResult<()>>;
-    each_result(py, source, 1, memory, Takers { pieces: nobody, tables: take }, teller(tell))?;
+    each_result(py, source, 1, Takers { pieces: nobody, tables: take }, teller(tell))?;
     Ok(result)
 }
 
@@ -188,11 +190,11 @@ fn run_many<'py>(
     tell: Option<Bound<'py, PyAny>>,
     pieces: Option<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    let source = Source::new(&jobs, (None, None), wanted)?;
+    let source = Source::new(&jobs, (None, None), wanted, memory)?;
     let pieces = pieces
         .map(|taker| move |index, tables: &Bound<'py, PyDict>| taker.call1((index, tables)).map(|_| ()));
     let tables = |index, tables: &Bound<'py, PyDict>| sink.call1((index, tables)).map(|_| ());
-    each_result(py, source, threads, memory, Takers { pieces, tables }, teller(tell))
+    each_result(py, source, threads, Takers { pieces, tables }, teller(tell))
 }
 
 /// Passes progress on, if somebody wants it.

@@ -1,7 +1,8 @@
 //! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
 //! that memory holds a few runs, however many there are.
 
-use crate::{MemoryLimitError, SimulationError, parsed, scenario_error, tables_to_python};
+use crate::{MemoryLimitError, SimulationError, parsed_within, scenario_error, tables_to_python};
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
@@ -86,6 +87,8 @@ pub struct Source<'py> {
     trace: Option<u64>,
     capture: Option<Vec<String>>,
     wanted: Option<Bound<'py, PyAny>>,
+    /// Bytes that network and record of one run may take.
+    memory: Option<u64>,
     given: usize,
     /// The job behind those that were handed out.
     following: Option<Job>,
@@ -99,8 +102,9 @@ impl<'py> Source<'py> {
         jobs: &Bound<'py, PyAny>,
         (trace, capture): (Option<u64>, Option<Vec<String>>),
         wanted: Option<Bound<'py, PyAny>>,
+        memory: Option<u64>,
     ) -> PyResult<Source<'py>> {
-        Ok(Source { jobs: jobs.try_iter()?, trace, capture, wanted, given: 0, following: None })
+        Ok(Source { jobs: jobs.try_iter()?, trace, capture, wanted, memory, given: 0, following: None })
     }
 
     /// The next job, with those behind it that may share its beginning.
@@ -126,7 +130,7 @@ impl<'py> Source<'py> {
     fn next_job(&mut self) -> PyResult<Option<Job>> {
         let Some(job) = self.jobs.next() else { return Ok(None) };
         let (text, name, seed, run): (String, String, u64, u64) = job?.extract()?;
-        let scenario = parsed(&text, &name)?;
+        let scenario = parsed_within(&text, &name, self.memory.unwrap_or(u64::MAX))?;
         let seeded = scenario.check_seed(seed, &text, &name);
         seeded.map_err(|error| scenario_error(&error))?;
         let index = self.given;
@@ -142,12 +146,11 @@ impl<'py> Source<'py> {
 
 /// Runs all jobs on `threads` other threads and gives what comes of them to `takers` on this one, until all are done, one
 /// fails, a taker fails or the user interrupts. While it waits it calls `tell` with the instant and the events of a run
-/// under way. `memory`: bytes that the record of one run may take.
+/// under way.
 pub fn each_result<'py>(
     py: Python<'py>,
     source: Source<'py>,
     threads: usize,
-    memory: Option<u64>,
     mut takers: Takers<
         impl Fn(usize, &Bound<'py, PyDict>) -> PyResult<()>,
         impl FnMut(usize, &Bound<'py, PyDict>) -> PyResult<()>,
@@ -157,10 +160,11 @@ pub fn each_result<'py>(
     let threads = threads.clamp(1, MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    py.detach(|| pool.install(|| Python::attach(load_numpy)))?;
     let stop = AtomicBool::new(false);
     let watch = Watch::default();
     let ahead = 2 * threads;
-    let streams = takers.pieces.is_some();
+    let (memory, streams) = (source.memory, takers.pieces.is_some());
     std::thread::scope(|scope| {
         let (waiting, jobs) = mpsc::sync_channel(ahead);
         let (results, arriving) = mpsc::sync_channel(ahead);
@@ -175,6 +179,14 @@ pub fn each_result<'py>(
         py.detach(|| while next(&arriving, None).is_ok() {});
         outcome
     })
+}
+
+/// Loads NumPy and what its first array needs. The first array would do so too, and panics where it is interrupted. Python
+/// interrupts its main thread alone, so this is for another one.
+fn load_numpy(py: Python<'_>) -> PyResult<()> {
+    py.import("numpy")?;
+    Vec::<u8>::new().into_pyarray(py);
+    Ok(())
 }
 
 /// The threads' side.

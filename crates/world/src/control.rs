@@ -19,17 +19,10 @@ use std::ops::Range;
 mod machine;
 mod motion;
 mod roaming;
+mod timers;
 
 use machine::Machine;
-
-/// What set a deadline of an agent.
-#[derive(Copy, Clone, Debug)]
-struct SetBy {
-    /// What led to it; for one that another deadline set, what led to that one.
-    cause: CauseId,
-    /// What led to the messages that the agent sent when it set it.
-    sent_by: CauseId,
-}
+use timers::{SetBy, Timers};
 
 /// A mobility agent.
 #[derive(Clone, Debug)]
@@ -39,7 +32,7 @@ struct Agent {
     /// The first of its pending deadlines, which an input alone changes.
     deadline: Option<Time>,
     /// What set its pending deadlines.
-    timers: Vec<(Time, SetBy)>,
+    timers: Timers,
 }
 
 /// The agents of a node.
@@ -111,7 +104,7 @@ impl Agents {
         let agent = |(domain, machine): (DomainId, MobilityAgent)| {
             let deadline = machine.next_deadline();
             let machine = Machine::new(machine);
-            Agent { domain, machine, deadline, timers: Vec::new() }
+            Agent { domain, machine, deadline, timers: Timers::default() }
         };
         let at_node = |machines: Vec<(DomainId, MobilityAgent)>| AtNode {
             agents: machines.into_iter().map(agent).collect(),
@@ -302,10 +295,7 @@ impl Agents {
     /// The row for the deadline of an agent that has come, and what set it.
     fn timer(&mut self, node: NodeId, slot: Slot, cx: &Cx) -> (Cause, CauseId) {
         let place = Location::Node(node);
-        let timers = &self.agent(node, slot).timers;
-        // A deadline that was there from the beginning has been set by nothing else.
-        let start = SetBy { cause: CauseId::START, sent_by: CauseId::START };
-        let SetBy { cause, sent_by } = timers.first().map_or(start, |(_, set_by)| *set_by);
+        let SetBy { cause, sent_by } = self.agent(node, slot).timers.first();
         let missing = cx.probes.causes.missing(sent_by, place);
         (Cause::of(Kind::Timer, "", missing.unwrap_or(cause)).at(place), cause)
     }
@@ -321,23 +311,15 @@ impl Agents {
         machine.deadlines(&mut |time| deadlines.push(time));
         deadlines.sort();
         deadlines.dedup();
-        if deadlines.iter().eq(timers.iter().map(|(time, _)| time)) {
-            return;
-        }
-        // Both are in order: an agent may have thousands.
-        let mut before = std::mem::take(timers).into_iter().peekable();
         let mut new = None;
-        for &time in &*deadlines {
-            while before.next_if(|(known, _)| *known < time).is_some() {}
-            let known = before.next_if(|(known, _)| *known == time);
-            timers.push(known.unwrap_or_else(|| {
-                let set_by = *new.get_or_insert_with(|| {
-                    let sent_by = cx.led();
-                    SetBy { cause: set_by.or(|| sent_by), sent_by }
-                });
-                (time, set_by)
-            }));
-        }
+        let mut now = || {
+            *new.get_or_insert_with(|| {
+                let sent_by = cx.led();
+                SetBy { cause: set_by.or(|| sent_by), sent_by }
+            })
+        };
+        timers.follow_list(deadlines, &mut now);
+        timers.follow_queue(machine.queue().into_iter().flatten().copied(), &mut now);
     }
 
     /// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and

@@ -106,7 +106,7 @@ pub fn check_size(scenario: &Scenario, memory: Bytes) -> Result<(), Problem> {
         megabytes(total),
         megabytes(memory.0)
     );
-    Err(Problem::at(field, message).help(format!("write fewer {field}, or use a machine with more memory")))
+    Err(Problem::at(field, message).help(format!("write fewer {field}, or let the run take more memory")))
 }
 
 /// One direction of a link.

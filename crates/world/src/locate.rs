@@ -125,6 +125,11 @@ impl<'a> Source<'a> {
         Source { text, file }
     }
 
+    /// The file that it is the text of.
+    pub fn file(&self) -> &'a str {
+        self.file
+    }
+
     /// Finds the place of a problem: its field, or the closest part of the text that holds it.
     pub fn locate(&self, problem: Problem) -> Located {
         let found =

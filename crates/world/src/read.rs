@@ -11,6 +11,7 @@ use crate::recordings::{Files, Trouble};
 use crate::scenario::{FlowSpec, HostSpec, LinkSpec, Scenario};
 use roamlab_engine::{Bytes, Streams};
 use serde::Deserialize;
+use std::ops::Range;
 use toml::de::DeTable;
 
 /// A text shorter than this is read at once.
@@ -39,18 +40,9 @@ fn read(source: Source<'_>, text: &str) -> Result<Scenario, Box<Located>> {
     if text.len() < LONG {
         return at_once();
     }
-    match read_in_pieces(text, PIECE) {
-        Ok(scenario) => Ok(scenario),
+    match read_in_pieces(text, source.file(), PIECE) {
         Err(_) if text.len() <= MOST_AT_ONCE => at_once(),
-        Err(at) => {
-            let message =
-                "what begins here cannot be read in pieces, and the text is too long to read it at once";
-            let help = format!(
-                "write links, hosts and flows as tables under [[links]], [[hosts]] and [[flows]], or less than \
-                 {MOST_AT_ONCE} bytes: an error then names its field"
-            );
-            Err(Box::new(source.locate_offset(at, Problem::at("", message).help(help))))
-        }
+        read => read,
     }
 }
 
@@ -126,7 +118,7 @@ impl Scenario {
     ) -> Result<Scenario, Box<Located>> {
         let source = Source::new(text, file);
         let mut scenario = read(source, text)?;
-        crate::estimate::check_size(&scenario, memory).map_err(|problem| Box::new(source.locate(problem)))?;
+        scenario.check_size(memory, text, file)?;
         crate::recordings::read(&mut scenario, files).map_err(|trouble| match trouble {
             Trouble::Field(problem) => Box::new(source.locate(problem)),
             Trouble::Line(located) => located,
@@ -135,6 +127,15 @@ impl Scenario {
         let checked = crate::check::check(&scenario);
         checked.map_err(|problem| Box::new(source.locate(scenario.origins.trace(problem))))?;
         Ok(scenario)
+    }
+
+    /// Whether a run of it may take so much memory that its network fits; `text` and `file` are what it was read from.
+    ///
+    /// # Errors
+    /// The part of the network that takes most, with its place in `file`.
+    pub fn check_size(&self, memory: Bytes, text: &str, file: &str) -> Result<(), Box<Located>> {
+        let checked = crate::estimate::check_size(self, memory);
+        checked.map_err(|problem| Box::new(Source::new(text, file).locate(problem)))
     }
 
     /// Whether its random numbers can begin at `seed`; `text` and `file` are what it was read from.
@@ -190,49 +191,143 @@ fn of_list(header: &str, element: bool) -> bool {
     })
 }
 
-/// The scenario, read in pieces of about `piece` bytes.
+/// The scenario, read in pieces of about `piece` bytes; `file` is what the text was read from.
 ///
 /// # Errors
-/// Where the text begins that cannot be read so.
-fn read_in_pieces(text: &str, piece: usize) -> Result<Scenario, usize> {
-    let (mut rest, mut lists) = (String::new(), Lists::default());
+/// The first problem of a piece, with its place in the text: a text that can be read at once may be cut where it must not.
+fn read_in_pieces(text: &str, file: &str, piece: usize) -> Result<Scenario, Box<Located>> {
+    let mut pieces = Pieces { text, file, ..Pieces::default() };
     // Where the present stretch of text begins, and whether it belongs to a list.
     let (mut start, mut in_list, mut at) = (0, false, 0);
     for line in text.split_inclusive('\n') {
         let element = line.starts_with("[[") && of_list(line, true);
-        let ends = line.starts_with('[')
+        let ends = is_header(line)
             && if in_list { !of_list(line, false) || (element && at - start >= piece) } else { element };
         if ends {
-            take(&text[start..at], in_list, &mut rest, &mut lists).ok_or(start)?;
+            pieces.take(start..at, in_list)?;
             (start, in_list) = (at, element);
         }
         at += line.len();
     }
-    take(&text[start..], in_list, &mut rest, &mut lists).ok_or(start)?;
-    // A list is written in one way or in the other.
-    let tree = DeTable::parse(&rest).map_err(|_| 0usize)?;
-    if LISTS.iter().any(|list| tree.get_ref().contains_key(*list)) {
-        return Err(0);
-    }
-    let mut scenario: Scenario = toml::from_str(&rest).map_err(|_| 0usize)?;
-    let Lists { links, hosts, flows } = lists;
-    (scenario.links, scenario.hosts, scenario.flows) = (links, hosts, flows);
-    Ok(scenario)
+    pieces.take(start..at, in_list)?;
+    pieces.scenario()
 }
 
-fn take(stretch: &str, in_list: bool, rest: &mut String, lists: &mut Lists) -> Option<()> {
-    if stretch.len() + if in_list { 0 } else { rest.len() } > MOST_AT_ONCE {
-        return None;
+/// What has been read of a text.
+#[derive(Default)]
+struct Pieces<'a> {
+    text: &'a str,
+    file: &'a str,
+    lists: Lists,
+    /// The stretches that belong to no list.
+    rest: String,
+    /// Where each of them begins, in `rest` and in the text.
+    begins: Vec<(usize, usize)>,
+}
+
+impl Pieces<'_> {
+    fn take(&mut self, range: Range<usize>, in_list: bool) -> Result<(), Box<Located>> {
+        let stretch = &self.text[range.clone()];
+        if stretch.len() + if in_list { 0 } else { self.rest.len() } > MOST_AT_ONCE {
+            return Err(self.too_long(range));
+        }
+        if !in_list {
+            self.begins.push((self.rest.len(), range.start));
+            self.rest.push_str(stretch);
+            return Ok(());
+        }
+        let piece: Lists = toml::from_str(stretch).map_err(|error| {
+            let mut located = Source::new(stretch, self.file).locate_toml(&error);
+            located.line += lines(&self.text[..range.start]);
+            let Lists { links, hosts, flows } = &self.lists;
+            for (list, before) in LISTS.into_iter().zip([links.len(), hosts.len(), flows.len()]) {
+                shift(&mut located.problem.field, list, before);
+            }
+            in_pieces(located)
+        })?;
+        self.lists.links.extend(piece.links);
+        self.lists.hosts.extend(piece.hosts);
+        self.lists.flows.extend(piece.flows);
+        Ok(())
     }
-    if !in_list {
-        rest.push_str(stretch);
-        return Some(());
+
+    fn scenario(self) -> Result<Scenario, Box<Located>> {
+        let source = Source::new(&self.rest, self.file);
+        let placed = |mut located: Located| {
+            let at: usize = self.rest.split_inclusive('\n').take(located.line - 1).map(str::len).sum();
+            let part = self.begins.iter().rev().find(|(in_rest, _)| *in_rest <= at);
+            let in_text = part.map_or(at, |(in_rest, in_text)| at - in_rest + in_text);
+            located.line = lines(&self.text[..in_text]) + 1;
+            in_pieces(located)
+        };
+        let read: Result<Scenario, _> = toml::from_str(&self.rest);
+        let mut scenario = read.map_err(|error| placed(source.locate_toml(&error)))?;
+        // A list is written in one way or in the other.
+        let tree = DeTable::parse(&self.rest).ok();
+        let is_there = |list: &str| tree.as_ref().is_some_and(|tree| tree.get_ref().contains_key(list));
+        if let Some(list) = LISTS.into_iter().find(|list| is_there(list)) {
+            let message = format!("tables under [[{list}]] stand elsewhere: this is read apart from them");
+            return Err(placed(source.locate(Problem::at(list, message))));
+        }
+        let Lists { links, hosts, flows } = self.lists;
+        (scenario.links, scenario.hosts, scenario.flows) = (links, hosts, flows);
+        Ok(scenario)
     }
-    let piece: Lists = toml::from_str(stretch).ok()?;
-    lists.links.extend(piece.links);
-    lists.hosts.extend(piece.hosts);
-    lists.flows.extend(piece.flows);
-    Some(())
+
+    /// Names the largest section of a stretch that is too long.
+    fn too_long(&self, range: Range<usize>) -> Box<Located> {
+        let (mut at, mut begin, mut largest) = (range.start, range.start, 0..0);
+        for line in self.text[range].split_inclusive('\n') {
+            if is_header(line) {
+                begin = at;
+            }
+            at += line.len();
+            if at - begin > largest.len() {
+                largest = begin..at;
+            }
+        }
+        let section = &self.text[largest.clone()];
+        let header = section.lines().next().unwrap_or_default();
+        let name = header.trim_start_matches('[').split(']').next().filter(|_| header.starts_with('['));
+        let megabytes = section.len().div_ceil(1_000_000);
+        let message = format!("this section has {megabytes} MB, too much to read it at once");
+        let problem = Problem::at(name.unwrap_or_default(), message);
+        // Most of it may be one value.
+        let longest = section.split_inclusive('\n').max_by_key(|line| line.len()).unwrap_or_default();
+        let value = section.find(longest).filter(|_| 2 * longest.len() > section.len()).unwrap_or(0);
+        in_pieces(Source::new(self.text, self.file).locate_offset(largest.start + value, problem))
+    }
+}
+
+/// Whether a line is the header of a table, and nothing else: an item of a list may begin with `[` too.
+fn is_header(line: &str) -> bool {
+    let name = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let behind = name.map(|(_, behind)| behind.trim_start_matches(']').trim_start());
+    behind.is_some_and(|behind| behind.is_empty() || behind.starts_with('#'))
+}
+
+fn lines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// Counts the elements that stand before a piece's own.
+fn shift(field: &mut String, list: &str, before: usize) {
+    let Some(rest) = field.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')) else { return };
+    let Some((index, rest)) = rest.split_once(']') else { return };
+    if let Ok(index) = index.parse::<usize>() {
+        *field = format!("{list}[{}]{rest}", before + index);
+    }
+}
+
+/// A problem of a piece, with help that says how long texts are read.
+fn in_pieces(mut located: Located) -> Box<Located> {
+    let help = &mut located.problem.help;
+    let comma = if help.is_empty() { "" } else { "; " };
+    *help += &format!(
+        "{comma}a text of more than {MOST_AT_ONCE} bytes is read in pieces: write links, hosts and flows as tables \
+         under [[links]], [[hosts]] and [[flows]], and no other line like these"
+    );
+    Box::new(located)
 }
 
 #[cfg(test)]
@@ -246,7 +341,7 @@ mod tests {
     fn pieces_make_the_same_scenario() {
         for text in [VALID, MBLUE] {
             for piece in [1, 100, 1_000, 100_000] {
-                assert_eq!(read_in_pieces(text, piece).unwrap(), toml::from_str(text).unwrap());
+                assert_eq!(read_in_pieces(text, "x.toml", piece).unwrap(), toml::from_str(text).unwrap());
             }
         }
     }
@@ -266,12 +361,12 @@ mod tests {
             ("a piece that is wrong", format!("{run}{link}latency = 1\n")),
         ];
         for (what, text) in cases {
-            assert!(read_in_pieces(&text, 1).is_err(), "{what}");
+            assert!(read_in_pieces(&text, "x.toml", 1).is_err(), "{what}");
         }
         let split = format!(
             "{link}{run}{link}[radio]\nkind = \"hard\"\ngap = \"1 s\"\n{link}[links.queue]\nkind = \"droptail\"\n"
         );
-        let read = read_in_pieces(&split, 1).unwrap();
+        let read = read_in_pieces(&split, "x.toml", 1).unwrap();
         assert_eq!(read.links.len(), 3);
         assert_eq!(read, toml::from_str(&split).unwrap());
     }
@@ -297,10 +392,42 @@ mod tests {
         assert!(error.to_string().starts_with("deep.toml:1:61: lists and tables stand inside"), "{error}");
     }
 
+    /// What a text that is too long to read it at once is told.
+    fn refusal(text: &str) -> String {
+        assert!(text.len() > MOST_AT_ONCE);
+        Scenario::parse(text, "long.toml").unwrap_err().to_string()
+    }
+
     #[test]
-    fn a_long_text_that_cannot_be_cut_is_refused_unread() {
-        let text = format!("[run]\nduration = \"1 s\"\nx = [{}]\n", "1,".repeat(MOST_AT_ONCE / 2));
-        let error = Scenario::parse(&text, "flat.toml").unwrap_err();
-        assert!(error.to_string().starts_with("flat.toml:1:1: what begins here cannot"), "{error}");
+    fn a_long_text_that_cannot_be_cut_is_refused_with_line_and_section() {
+        let long = "1,".repeat(MOST_AT_ONCE / 2);
+        let flat = refusal(&format!("[run]\nduration = \"1 s\"\nx = [{long}]\n"));
+        let said = "long.toml:3:1: field `run`: this section has 21 MB, too much to read it at once\n";
+        assert!(flat.starts_with(said), "{flat}");
+        assert!(
+            flat.contains("= help: a text of more than 20000000 bytes is read in pieces: write"),
+            "{flat}"
+        );
+        let bare = refusal(&format!("x = [{long}]\n"));
+        assert!(bare.starts_with("long.toml:1:1: this section has 21 MB"), "{bare}");
+        let rows = "[1, 2],\n".repeat(MOST_AT_ONCE / 7);
+        let list = refusal(&format!("[run]\nduration = \"1 s\"\n[[links]]\ndrops = [\n{rows}]\n"));
+        assert!(list.starts_with("long.toml:3:1: field `links`: this section has"), "{list}");
+    }
+
+    #[test]
+    fn an_error_in_a_long_text_has_its_line_and_field() {
+        let run = "[run]\nduration = \"1 s\"\n";
+        let link = |at: usize| {
+            format!("[[links]]\nbetween = [\"a\", \"b{at}\"]\nrate = \"1 bit/s\"\ndelay = \"1 s\"\n")
+        };
+        let links: String = (0..300_000).map(link).collect();
+        let wrong = links.replace("\"b299999\"]\nrate", "\"b299999\"]\nrat");
+        let report = refusal(&format!("{run}{wrong}"));
+        assert!(report.starts_with("long.toml:1200001:1: field `links[299999].rat`: "), "{report}");
+        let report = refusal(&format!("{run}{links}[radio]\nkind = \"soft?\"\n"));
+        assert!(report.starts_with("long.toml:1200004:8: field `radio.kind`: "), "{report}");
+        let report = refusal(&format!("links = []\n{run}{links}"));
+        assert!(report.starts_with("long.toml:1:9: field `links`: tables under [[links]] stand"), "{report}");
     }
 }

@@ -9,12 +9,17 @@ from roamlab import _roamlab
 from roamlab.base.errors import BadInput, within
 from roamlab.base.screen import say
 from roamlab.causes import explain as explaining
+from roamlab.causes.removal import recorded
 from roamlab.records import why
 from roamlab.records.store import open_run
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, assignments, load
 from roamlab.showing import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from roamlab.records.results import Results
 
 
 def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None, Path | None]:
@@ -40,7 +45,8 @@ def parse(words: Sequence[str], *, stalls: bool) -> tuple[tuple[str, int] | None
 
 
 def explain(
-    folder: Path,
+    named: Path,
+    changes: Mapping[str, Any],
     table: tuple[str, int] | None,
     flow: str | None,
     stall: int | None,
@@ -48,20 +54,38 @@ def explain(
     check: bool,
     as_json: bool,
 ) -> Any:
-    """The lines to print, or the data for JSON: of a row of a table, or of the stalls of the run."""
-    with within(folder):
-        results = open_run(folder)
+    """The lines to print, or the data for JSON: of a row of a table, or of the stalls of a run.
+
+    `named` is a run folder, or the file of a scenario, which is simulated with seed 1. With `changes` of the scenario's
+    fields a run is made again, from its seed, in memory.
+    """
+    with within(named):
+        results = _run(named, changes, recorded if table is None else lambda scenario: scenario)
         if table is not None:
             return terminal.rows(why.why(results, *table)) if as_json else why.lines(results, *table)
     made = results.manifest
     if made.build_hash != _roamlab.build_hash():
         _note("another build of the engine made this run; reruns are the present one's")
-    with within(folder):
+    with within(named):
         results, said = explaining.with_record(results)
     if said:
         _note(said)
     told = explaining.explain(results, flow, stall, check=check)
     return [each.data() for each in told] if as_json else explaining.lines(told)
+
+
+def _run(named: Path, changes: Mapping[str, Any], prepared: Callable[[Scenario], Scenario]) -> Results:
+    """The run that is meant; see `explain`. `prepared` is what is simulated of a scenario."""
+    if named.suffix == ".toml" and not named.is_dir():
+        loaded = load(named)
+        return run(prepared(loaded.set_all(changes) if changes else loaded))
+    results = open_run(named)
+    if not changes:
+        return results
+    made = results.manifest
+    changed = Scenario(made.scenario_text, made.scenario_name).set_all(changes)
+    _note(f"made again with {assignments(changes)}")
+    return run(prepared(changed), made.seed, made.run)
 
 
 def _note(text: str) -> None:

@@ -30,14 +30,16 @@ def run(
 
     `run` numbers independent repetitions under one seed; `trace` is the serial number of a packet whose way
     is to be recorded; `capture` names nodes and links whose packets are to stand in the tables `frames` and
-    `frame_bytes`, names of others are passed over. Raises `MemoryLimitError` before the run's record takes more than
-    `memory` bytes, as a rule a quarter of what the machine has left. A run that takes long shows its progress.
+    `frame_bytes`, names of others are passed over. `memory` is how many bytes network and record may take, as a rule a
+    quarter of what the machine has left. Raises `ScenarioError` before the network is generated if that takes more, and
+    `MemoryLimitError` before the record does. A run that takes long shows its progress.
     """
-    scenario = of(scenario)
+    limit = memory_per_run(given=memory)
+    scenario = of(scenario, limit)
     for name, value in (("seed", seed), ("run", run), ("trace", trace)):
         if value is not None:
             check_number(name, value)
-    limit = memory_per_run(given=memory)
+    scenario.check(limit)
     with simulated_time(scenario.outline.duration_ns) as tell:
         tables = _roamlab.run(scenario.text, scenario.name, seed, run, trace, limit, tell, capture)
     return from_engine(tables, describe(scenario, seed, run))

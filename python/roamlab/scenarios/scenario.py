@@ -62,8 +62,19 @@ class Scenario:
     @cached_property
     def resolved(self) -> str:
         """The scenario with every default filled in, as JSON. Raises `ScenarioError` where it is wrong."""
+        return self._resolve(memory_per_run())
+
+    def check(self, memory: int) -> None:
+        """Check it for a run that may take `memory` bytes, unless it has been checked.
+
+        Raises `ScenarioError` where it is wrong, and before its network is generated if that takes more.
+        """
+        if "resolved" not in vars(self):
+            vars(self)["resolved"] = self._resolve(memory)
+
+    def _resolve(self, memory: int) -> str:
         try:
-            return _roamlab.check(self.text, self.name, memory_per_run())
+            return _roamlab.check(self.text, self.name, memory)
         except _roamlab.ScenarioError as error:
             if not self.changed:
                 raise
@@ -221,8 +232,12 @@ class Scenario:
         )
 
 
-def load(path: str | Path) -> Scenario:
-    """The scenario in a file, checked. What cannot be one is refused without reading it whole."""
+def load(path: str | Path, memory: int | None = None) -> Scenario:
+    """The scenario in a file, checked. What cannot be one is refused without reading it whole.
+
+    A network that takes more than `memory` bytes, as a rule a quarter of what the machine has left, is refused before
+    it is generated. Raises `BadInput` for what is no file of text, and `ScenarioError` where the scenario is wrong.
+    """
     if isinstance(path, str) and _is_toml(path):
         raise _no_path(path)
     path = Path(path)
@@ -230,19 +245,19 @@ def load(path: str | Path) -> Scenario:
     # A name is text for reports; bytes of a path that are none are shown as such.
     scenario = Scenario(text, shown(path))
     try:
-        scenario.resolved  # noqa: B018  (the check)
+        scenario.check(memory_per_run(given=memory))
     except _roamlab.ScenarioError:
         _refuse_sweep(path, text)
         raise
     return scenario
 
 
-def of(scenario: Scenario | str | Path) -> Scenario:
-    """The scenario, or the one in the file at this path."""
+def of(scenario: Scenario | str | Path, memory: int | None = None) -> Scenario:
+    """The scenario, or the one in the file at this path; `memory` as of `load`."""
     if isinstance(scenario, Scenario):
         return scenario
     if isinstance(scenario, Path | str):
-        return load(scenario)
+        return load(scenario, memory)
     raise _no_path(scenario)
 
 

@@ -23,7 +23,7 @@ use super::{Action, BeaconTiming, Input, Message, Params, Phase};
 use crate::{Agent, L2Trigger, Signal, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Mobile IP at a base station.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub struct BaseStation {
     /// The next beacon by the clock.
     next_beacon: Time,
     /// Beacons promised to hosts that arrived, ahead of the clock.
-    promised: BTreeSet<Time>,
+    promised: VecDeque<Time>,
     /// Hosts that layer 2 has here.
     present: BTreeSet<Addr>,
     hosts: BTreeMap<Addr, Host>,
@@ -67,7 +67,7 @@ impl BaseStation {
             params: params.clone(),
             beacon_latency,
             next_beacon: Time::ZERO + beacon_phase,
-            promised: BTreeSet::new(),
+            promised: VecDeque::new(),
             present: BTreeSet::new(),
             hosts: BTreeMap::new(),
         }
@@ -94,7 +94,9 @@ impl BaseStation {
         if self.params.tb_mode == BeaconTiming::Worst {
             // The clock restarts; a host that arrived a little earlier still gets its own beacon.
             let beacon = now + self.params.beacon_interval.saturating_sub(self.beacon_latency);
-            self.promised.insert(beacon);
+            if self.promised.back() != Some(&beacon) {
+                self.promised.push_back(beacon);
+            }
             self.next_beacon = beacon + self.params.beacon_interval;
         }
     }
@@ -176,13 +178,15 @@ impl BaseStation {
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
-        let later = self.promised.split_off(&(now + Duration::from_nanos(1)));
-        let promised = std::mem::replace(&mut self.promised, later);
+        let promised = self.promised.front().is_some_and(|beacon| *beacon <= now);
+        while self.promised.front().is_some_and(|beacon| *beacon <= now) {
+            self.promised.pop_front();
+        }
         let by_clock = self.next_beacon <= now;
         if by_clock {
             self.next_beacon += self.params.beacon_interval;
         }
-        if self.params.local_handoff && (by_clock || !promised.is_empty()) {
+        if self.params.local_handoff && (by_clock || promised) {
             let message = Message::Beacon { base_station: self.address };
             out.push(Action::Send { to: Addr::BROADCAST, message });
         }
@@ -233,6 +237,10 @@ impl Agent for BaseStation {
             Host::Buffering { until, .. } | Host::Forwarding { until } => Some(until),
             Host::Requested { .. } | Host::Attached { .. } => None,
         });
-        holds.chain(beacon).chain(self.promised.iter().copied()).for_each(each);
+        holds.chain(beacon).for_each(each);
+    }
+
+    fn queue(&self) -> Option<&VecDeque<Time>> {
+        Some(&self.promised)
     }
 }

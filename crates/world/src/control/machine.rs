@@ -3,6 +3,7 @@
 use roamlab_engine::Time;
 use roamlab_mobility::{Action, Input, Message, MobilityAgent};
 use roamlab_packet::Addr;
+use std::collections::VecDeque;
 
 /// The machine of an agent. Machines of alternatives run beside it: each gets the same inputs, and what they want is compared.
 #[derive(Clone, Debug)]
@@ -60,6 +61,11 @@ impl Machine {
         self.own.deadlines(each);
     }
 
+    /// As [`Agent::queue`](roamlab_mobility::Agent::queue).
+    pub fn queue(&self) -> Option<&VecDeque<Time>> {
+        self.own.queue()
+    }
+
     /// As [`Agent::next_deadline`](roamlab_mobility::Agent::next_deadline).
     pub fn next_deadline(&self) -> Option<Time> {
         self.own.next_deadline()
@@ -69,5 +75,6 @@ impl Machine {
 fn deadlines(machine: &MobilityAgent) -> Vec<Time> {
     let mut times = Vec::new();
     machine.deadlines(&mut |time| times.push(time));
+    times.extend(machine.queue().into_iter().flatten());
     times
 }

@@ -1,8 +1,8 @@
 //! The message chart without trouble: times of [mblue] table I and eq. 1.
 
 use super::bus::{BS_A, BS_A2, BS_B, Bus, CH, FA_A, FA_B, HA, HOST, ms};
-use crate::Via;
-use crate::mobile_ip::{BeaconTiming, BufferAt, BufferParams, Params, Phase, RoTrigger};
+use crate::mobile_ip::{BaseStation, BeaconTiming, BufferAt, BufferParams, Input, Params, Phase, RoTrigger};
+use crate::{Agent, L2Trigger, Via};
 use roamlab_engine::Duration;
 
 const LEAVES: u64 = 10_000;
@@ -164,6 +164,28 @@ fn a_promised_beacon_does_not_depend_on_the_phase_of_the_arrival() {
         let heard = bus.noted(HOST, Phase::MovementDetected, ms(LEAVES));
         assert_eq!(heard, [ms(LEAVES + offset + 50)], "arrival at +{offset}");
     }
+}
+
+/// What is looked at after an input does not grow with the moves, however many beacons are promised.
+#[test]
+fn promised_beacons_stand_in_the_queue_and_not_in_the_list() {
+    let (latency, params) = (Duration::from_millis(3), Params::default());
+    let mut agent = BaseStation::new(BS_A, FA_A, Duration::ZERO, latency, &params);
+    for at in 0..1_000 {
+        let now = ms(0) + Duration::from_micros(10 * at);
+        for trigger in [L2Trigger::HostArrived { host: HOST }, L2Trigger::HostGone { host: HOST }] {
+            agent.on(Input::Trigger(trigger), now, &mut Vec::new());
+        }
+    }
+    let mut listed = 0;
+    agent.deadlines(&mut |_| listed += 1);
+    assert!(listed <= 2, "{listed}");
+    assert_eq!(agent.queue().map(|queue| queue.len()), Some(1_000));
+    assert_eq!(agent.next_deadline(), Some(ms(47)));
+    let mut out = Vec::new();
+    agent.on(Input::Deadline, ms(47), &mut out);
+    assert_eq!(out.len(), 1, "one beacon: {out:?}");
+    assert_eq!(agent.next_deadline(), Some(ms(47) + Duration::from_micros(10)));
 }
 
 #[test]
