@@ -13,15 +13,14 @@ import numpy as np
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.papers.reporting import STARTS, headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import STARTS, headline, mean_cell, origin, write_csv
 from roamlab.papers.runs import Batch
 from roamlab.showing.page import Row, Table
 from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
-    from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
-    from roamlab.papers.records import QueueTrace
+    from roamlab.papers.ipf.evidence import Evidence, Sweep
     from roamlab.scenarios.scenario import Scenario
 
 RUNS = 30
@@ -35,36 +34,19 @@ def example() -> Scenario:
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     batch = Batch()
-    sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
-    found = evidence.gather(batch, session.runs)
+    sweep = evidence.swept(batch, DEFAULT, session.runs)
+    found = evidence.evidence(batch, DEFAULT, session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
     traces = evidence.traces(batch)
     batch.make(session.store, session.threads)
-    return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})
-
-
-def report(
-    session: Session,
-    anatomy: Anatomy,
-    found: dict[str, Evidence],
-    sweeps: dict[str, Sweep],
-    traces: dict[str, QueueTrace],
-) -> Report:
-    """Decide and draw."""
-    sweep = sweeps["default"]
-    decided = claims.decide(anatomy, found, sweeps)
-    tables = [
-        _points(sweep),
-        _standard(found["default"]),
-        _cases(sweep),
-        _deviations(sweep),
-        readings_table([claim for claim in decided if len(claim.others) == len(found) - 1], list(found)),
-    ]
-    names = ["utilisation", "standard", "cases", "deviations", "readings"]
-    if session.thorough:
-        tables.append(readings_table(claims.swept(sweeps), list(sweeps)))
-        names.append("swept")
-    for table, name in zip(tables, names, strict=True):
+    decided = claims.decide(anatomy, found, sweep)
+    tables = {
+        "utilisation": _points(sweep),
+        "standard": _standard(found),
+        "cases": _cases(sweep),
+        "deviations": _deviations(sweep),
+    }
+    for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
     return Report(
         title="IPF: implicit priority forwarding and the M-RED buffer in Mobile IP networks",
@@ -75,8 +57,10 @@ def report(
         lead=figures.LEAD,
         shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(found["default"], sweep, traces, session.figures),
-        tables=tables,
+        figures=figures.draw(
+            found, sweep, {name: trace for name, (trace,) in traces.items()}, session.figures
+        ),
+        tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
         origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),

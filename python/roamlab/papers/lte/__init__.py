@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
-from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
+from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Reading
 from roamlab.papers.lte.measures import PLACES
-from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
 from roamlab.showing.chart import chart
@@ -21,7 +21,8 @@ from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
-    from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
+    from roamlab.papers.lte.measures import Active
     from roamlab.scenarios.scenario import Scenario
 
 RUNS = 200
@@ -35,27 +36,22 @@ def example() -> Scenario:
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     batch = Batch()
+    few = evidence.few_runs(session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
-    found = evidence.gather(batch, session.runs)
+    found = evidence.evidence(batch, DEFAULT, session.runs)
+    weighed = evidence.active(batch, Reading(queue_weight=0.002), few, evidence.TABLE_IV)
     batch.make(session.store, session.threads)
-    return report(session, anatomy, found)
-
-
-def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Report:
-    """Decide and draw."""
-    default = found["default"]
     decided = claims.decide(anatomy, found)
     tables = {
-        "outcomes": _outcomes(default),
-        "model": _model(default),
-        "table4": _table4(default, "Table IV: drop rates over 10 s"),
-        "table4-weight": _table4(found["RED's weight 0.002"], "Table IV with RED's weight 0.002"),
-        "fig12": _fig12(default),
+        "outcomes": _outcomes(found),
+        "model": _model(found),
+        "table4": _table4(found.active, "Table IV: drop rates over 10 s"),
+        "table4-weight": _table4(weighed, "Table IV with RED's weight 0.002"),
+        "fig12": _fig12(found),
         "tunnels": _tunnels(anatomy),
         "predictions": _predictions(anatomy),
         "double": _double(anatomy),
         "causes": _causes(anatomy),
-        "readings": readings_table(decided, list(found)),
     }
     for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
@@ -69,15 +65,12 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
         lead=figures.LEAD,
         shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(anatomy, default, session.figures),
+        figures=figures.draw(anatomy, found, session.figures),
         handovers=[figures.messages(made, session.figures)],
         tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=(
-            *origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
-            ("runs of what only the default reading has", str(evidence.anatomy_runs(session.runs))),
-        ),
+        origin=origin(session.runs, few, str(DEFAULT)),
     )
 
 
@@ -141,18 +134,16 @@ def _model(found: Evidence) -> Table:
 _PAPER_IV = {"droptail": "2.2 / 3.9", "red": "2.2 / 3.6", "mark": "2.1 / 3.3"}
 
 
-def _table4(found: Evidence, title: str) -> Table:
-    rows: list[Row] = []
-    for aqm, printed in _PAPER_IV.items():
-        runs = next(found.active[case] for case in evidence.FIG12 if case == ("standard", aqm))
-        rows.append(
-            (
-                aqm,
-                *(mean_cell([run.drops.rate[place] for run in runs]) for place in PLACES),
-                printed,
-                mean_cell([run.drops.answers for run in runs]),
-            )
+def _table4(found: dict[Active12, list[Active]], title: str) -> Table:
+    rows: list[Row] = [
+        (
+            case[1],
+            *(mean_cell([run.drops.rate[place] for run in found[case]]) for place in PLACES),
+            _PAPER_IV[case[1]],
+            mean_cell([run.drops.answers for run in found[case]]),
         )
+        for case in evidence.TABLE_IV
+    ]
     headings = (
         "queue",
         "R to source, drop rate [%]",
