@@ -208,4 +208,4 @@ def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) ->
             "2003 with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, and of ns-2 of 2001 "
             "with nothing beside the download, with 95 % intervals."
         )
-        return save(figure, folder, "profiles", caption)
+        return save(figure, folder, "rules", caption)
