@@ -135,7 +135,7 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert queue("mred", average_on_priority=True)["average_on_priority"] is True
     assert queue("mred", np_idle="non-priority-empty")["np_idle"] == "non-priority-empty"
     assert queue("mred", forwarded_at_full="push-out")["forwarded_at_full"] == "push-out"
-    assert queue("R1: priority arrivals are samples", "red") == queue("default", "red")
+    assert queue("red", average_on_priority=True) == queue("red")
     shared = queue("default", "red").keys() - {"kind"}
     assert {name: queue("default", "red")[name] for name in shared} == {
         name: queue("default", "mred")[name] for name in shared

@@ -211,7 +211,7 @@ def test_an_effect_is_there_and_goes_with_its_cause(
     }
     assert found[""] > 0.03
     assert all(found[taken] < 0.4 * found[""] for taken in effect.without)
-    if effect.reading != "default":
+    if effect.reading != DEFAULT:
         assert found["default"] < 0, "it is there under this reading only"
 
 

@@ -46,7 +46,7 @@ def headline(decided: Sequence[Claim], main: str) -> str:
 
 NS2 = Assumption(
     "which ns-2, which RTO floor",
-    "profile ns2-2009, 200 ms; 1 s run too",
+    "profile ns2-2009, 200 ms; 1 s in the search",
     "the paper names neither",
 )
 STARTS = Assumption(

@@ -182,7 +182,7 @@ _ASSUMPTIONS = (
     Assumption(
         "film",
         "synthetic, statistics of Jurassic Park in MPEG-4 medium",
-        "the trace has no licence; high run too",
+        "the trace has no licence; high in the search",
     ),
     Assumption("every other choice", "see the table of the paper's sentences", "sentences.toml"),
     Assumption(

@@ -197,17 +197,17 @@ _PARAMETERS = (
 _ASSUMPTIONS = (
     Assumption(
         "how many residents",
-        "nine in fig. 9, seven in the others; each the other way run too",
+        "nine in fig. 9, seven in the others; each the other way in the search",
         "A11: nine in IV-A, seven in IV-B.1, none in IV-C; round trips from the top of the list",
     ),
     Assumption(
         "when the hosts of figs. 10 to 14 come",
-        "all together, at T/(2n+1) times 1, 3, 5 and so on; 1 s apart and evenly apart run too",
+        "all together, at T/(2n+1) times 1, 3, 5 and so on; 1 s apart and evenly apart in the search",
         '"five MHs, which visit the new BS a total of five times", "at each visit of the MHs"; A10 for the times',
     ),
     Assumption(
         "how long a visit lasts",
-        "half of the time between two visits of a host; a quarter and three quarters run too",
+        "half of the time between two visits of a host; a quarter and three quarters in the search",
         "A10: the paper does not say",
     ),
     Assumption(
@@ -222,23 +222,23 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "TCP, RTO floor",
-        "profile ns2-2009, 1 s; 200 ms run too",
+        "profile ns2-2009, 1 s; 200 ms in the search",
         "no simulator is named; the manuscript is of February 2004, when ns-2's floor was 1 s",
     ),
     Assumption(
         "RED",
-        "not gentle, ns-2's `wait`, packets, P_max 0.02; gentle, the spacing of 1993 and a P_max of 0.1 run too",
+        "not gentle, ns-2's `wait`, packets, P_max 0.02; gentle, the spacing of 1993 and a P_max of 0.1 in the search",
         "the paper drops every arrival above TH_max and prints P_max; ns-2's defaults are gentle and 0.1",
     ),
     Assumption(
         "M-RED: R1 to R5",
         "priority arrivals are no samples and do not count; idle is a queue without any packet; priority passes at "
-        "TH_max and is lost at a full queue; each alternative run too",
+        "TH_max and is lost at a full queue; each alternative in the search",
         "figs. 5 and 6 leave them open; the page of M-RED gives the reasons",
     ),
     Assumption(
         "old cell",
-        "one for all moving hosts, drop-tail of 300; one for each host run too",
+        "one for all moving hosts, drop-tail of 300; one for each host in the search",
         "fig. 8 shows two cells and one moving host",
     ),
     Assumption(

@@ -293,7 +293,7 @@ _ASSUMPTIONS = (
     Assumption("path of X2", "over the core router", "section II says so"),
     Assumption(
         "rate of the source cell",
-        "5 Mbit/s for each mobile; 4 and 6 Mbit/s and a shared cell of 24 Mbit/s run too",
+        "5 Mbit/s for each mobile; 4 and 6 Mbit/s and a shared cell of 24 Mbit/s in the search",
         'the round trip is "the time needed to the SeNodeB to emptying its buffer" (section V.A.2), "around 100 ms" '
         "(section VI.B.1); a window of 44 takes 106 ms at 5 Mbit/s",
     ),
@@ -305,24 +305,24 @@ _ASSUMPTIONS = (
     Assumption("delay of the air link", "5 ms", "table I prints the latency of wired links alone"),
     Assumption(
         "cross traffic",
-        "one FTP flow to the source base station, beside the mobiles; none and two run too",
+        "one FTP flow to the source base station, beside the mobiles; none and two in the search",
         "table I and section VI.A name FTP cross traffic on the core router without a number; table II attaches one "
         "mobile to the source",
     ),
     Assumption("GTP headers", "not counted", "1500 B is read as the packet on the wire"),
     Assumption(
         "RTO floor",
-        "200 ms, tick 10 ms; 100 ms and 1 s run too",
+        "200 ms, tick 10 ms; 100 ms and 1 s in the search",
         "RFC 2988 says 1 s, with which no timer can expire in figs. 9 and 10; ns-2's default is 200 ms",
     ),
     Assumption(
         "window with AQM",
-        "1000 packets, which never limits; 44 and 200 run too",
+        "1000 packets, which never limits; 44 and 200 in the search",
         "table III prints none; 44 gives a tenth to a fifth of the drop rates of table IV",
     ),
     Assumption(
         "RED's weight",
-        "ns-2's automatic one; 0.002 runs too",
+        "ns-2's automatic one; 0.002 in the search",
         "table III prints none; ns-2's default since October 2004, and the recommendation of the cited page",
     ),
     Assumption("other parameters of RED", "ns-2's: gentle, wait", "Floyd's page, which is cited"),
@@ -338,13 +338,13 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "one RTT in fig. 12",
-        "100 ms for all schemes; each run's own smoothed round trip runs too",
+        "100 ms for all schemes; each run's own smoothed round trip in the search",
         'the "typical RTT (around 100 ms)" of section VI.B.1; an own round trip counts a scheme that shortens round '
         "trips for a shorter time",
     ),
     Assumption(
         "what prediction leaves at the source",
-        "is forwarded at the command, the end marker behind it; not forwarded run too",
+        "is forwarded at the command, the end marker behind it; not forwarded in the search",
         "the paper's prediction finds nothing left to forward",
     ),
     Assumption("a wrong prediction", "the path is switched back after 300 ms", "the paper names no remedy"),

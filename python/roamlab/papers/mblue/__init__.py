@@ -177,17 +177,17 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "when a queue is empty",
-        "when its last packet leaves, and at an arrival that finds it empty; all the time that it is empty run too",
+        "when its last packet leaves, and at an arrival that finds it empty; at any time while empty in the search",
         "the paper does not say (B3)",
     ),
     Assumption(
         "freeze time",
-        "1 ms; 10 and 90 ms run too",
+        "1 ms; 10 and 90 ms in the search",
         'table III prints 1 ms; section III.B says "basically based on RTT periods"',
     ),
     Assumption(
         "RED",
-        "not gentle, ns-2's `wait`, packets; gentle and a P_max of 0.1 run too",
+        "not gentle, ns-2's `wait`, packets; gentle and a P_max of 0.1 in the search",
         "the paper drops every arrival above TH_max; the rest is ns-2's default",
     ),
     Assumption(
@@ -215,7 +215,7 @@ _ASSUMPTIONS = (
     STARTS,
     Assumption(
         "old cell",
-        "empty but for the moving host, drop-tail of 120; the compared queue there run too",
+        "empty but for the moving host, drop-tail of 120; the compared queue there in the search",
         "the queues are compared at the new base station",
     ),
     Assumption(
