@@ -63,7 +63,7 @@ def reproduce(session: Session) -> Report:
         tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
+        origin=origin(session.runs, evidence.few_runs(session.runs), str(DEFAULT)),
     )
 
 

@@ -20,6 +20,7 @@ from roamlab.showing.report import Assumption, Parameter, Report
 if TYPE_CHECKING:
     from roamlab.papers import Session
     from roamlab.papers.mblue.evidence import Anatomy, Evidence
+    from roamlab.papers.mblue.measures import OneHandoff
     from roamlab.scenarios.scenario import Scenario
 
 RUNS = 100
@@ -37,16 +38,16 @@ def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     batch = Batch()
     anatomy = evidence.anatomy(batch, session.runs)
-    few = evidence.alternative_runs(session.runs)
+    few = evidence.few_runs(session.runs)
     found = evidence.evidence(batch, DEFAULT, session.runs)
-    nearest = evidence.evidence(batch, _NEAREST, few)
+    nearest = evidence.one_handoff(batch, _NEAREST, few)
     batch.make(session.store, session.threads)
     decided = claims.decide(anatomy, found)
     tables = {
         "table1": _delays(anatomy),
         "means": _means(found),
         "sync": _synchronised(found),
-        "fig12": _received({"default": found, "empty at any time, RTO floor 1 s": nearest}),
+        "fig12": _received({"default": found.one, "empty at any time, RTO floor 1 s": nearest}),
     }
     for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
@@ -136,11 +137,11 @@ def _synchronised(found: Evidence) -> Table:
     return Table("Synchronisation: backing off together, and windows in step", headings, rows)
 
 
-def _received(found: dict[str, Evidence]) -> Table:
+def _received(found: dict[str, dict[str, list[OneHandoff]]]) -> Table:
     rows: list[Row] = [
         (
             name,
-            *(mean_cell([run.received_after for run in each.one[queue]]) for queue in figures.PAPER_QUEUES),
+            *(mean_cell([run.received_after for run in each[queue]]) for queue in figures.PAPER_QUEUES),
         )
         for name, each in found.items()
     ]
