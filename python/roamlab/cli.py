@@ -124,9 +124,6 @@ def cli() -> None:
 @click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
 @click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
 @click.option(
-    "--thorough", is_flag=True, help="Also the sweeps under other readings, which take minutes (ipf)."
-)
-@click.option(
     "--explore",
     is_flag=True,
     help="Instead, search the space of what the paper leaves open: where does each claim come out?",
@@ -154,7 +151,6 @@ def reproduce(
     settings: int | None,
     blocks: int | None,
     *,
-    thorough: bool,
     explore: bool,
     fit: bool,
     as_json: bool,
@@ -181,7 +177,7 @@ def reproduce(
                 expected="with it a paper's name",
                 remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
             )
-        _reproduce_all(out or Path("out/all"), store, runs, threads or processors(), thorough, as_json)
+        _reproduce_all(out or Path("out/all"), store, runs, threads or processors(), as_json)
         return
     if paper not in papers.names():
         raise BadInput(
@@ -190,14 +186,12 @@ def reproduce(
             expected=f"one of: all, {', '.join(papers.names())}",
             remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
         )
-    mode = _mode(paper, (explore, fit, blocks), settings, apart=thorough or (runs is not None and not blocks))
+    mode = _mode(paper, (explore, fit, blocks), settings, apart=runs is not None and not blocks)
     out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
     refuse_foreign(out, store)
     runs = runs or papers.paper(paper).RUNS
     with whole_folder(out) as draft:
-        session = papers.Session(
-            draft / "figures", draft / "tables", store, runs, threads or processors(), thorough
-        )
+        session = papers.Session(draft / "figures", draft / "tables", store, runs, threads or processors())
         if mode == "claims":
             found = reproducing.reproduce(paper, session)
             claims.write_json(found.claims, draft / "claims.json", found.robustness)
@@ -243,8 +237,8 @@ def _mode(
         raise BadInput(
             asked[0] if asked else "--settings",
             "these options do not go together",
-            expected="one of --explore, --fit and --blocks, without --thorough; --settings with the first two; --runs "
-            "with --blocks, or without any of them",
+            expected="one of --explore, --fit and --blocks; --settings with the first two; --runs with --blocks, or "
+            "without any of them",
             remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
         )
     if not asked:
@@ -271,14 +265,12 @@ def _searched(
     return found, data, in_blocks.told(data)
 
 
-def _reproduce_all(
-    out: Path, store: Path, runs: int | None, threads: int, thorough: bool, as_json: bool
-) -> None:
+def _reproduce_all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) -> None:
     """All papers, into folders of their own below `out`, and an index of their claims."""
     from roamlab.papers import index
     from roamlab.statistics import claims
 
-    chapters, data = index.reproduce(out, store, runs, threads, thorough=thorough)
+    chapters, data = index.reproduce(out, store, runs, threads)
     every = [claim for chapter in chapters for claim in chapter.claims]
     lines = {name: line for chapter in chapters for name, line in chapter.robustness.items()}
     page = shown(out / "index.html")

@@ -334,7 +334,6 @@ def test_a_run_without_a_table_is_named(roamlab: Roamlab) -> None:
         ("--fit", "--explore"),
         ("--fit", "--blocks", "3"),
         ("--blocks", "3", "--settings", "20"),
-        ("--explore", "--thorough"),
         ("--settings", "20"),
     ],
 )

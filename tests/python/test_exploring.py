@@ -115,7 +115,26 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     assert data["map"]["planted.loss"][0][0] == 0.0
     keep("planted", data, tmp_path)
     kept = json.loads((tmp_path / "explored" / "planted.json").read_text(encoding="utf-8"))
-    assert Known.of(kept).lines == {"planted.loss": told}
+    known = Known.of(kept)
+    assert known.lines == {"planted.loss": told}
+    table = known.one_changed("planted")
+    assert table.headings == ("choice", "value", "loss")
+    assert table.rows == [
+        ("none", "the default", "contradicted"),
+        ("queue", "8", "holds"),
+        ("window", "4", "contradicted"),
+        ("delay", "1 ms", "contradicted"),
+        ("delay", "2 ms", "contradicted"),
+    ]
+    assert table.title.startswith(
+        "The claims when one choice changes. Robustness: from 12 settings with 5 runs"
+    )
+    measured = {tuple(each["setting"].items()): each["claims"]["planted.loss"] for each in kept["alone"]}
+    assert measured[("queue", "8"),]["measured"].startswith("lost: ")
+    assert measured[("queue", "8"),] == next(
+        each["claims"]["planted.loss"] for each in data["tried"] if each["setting"] == {"queue": "8"}
+    )
+    assert Known.of({name: of for name, of in kept.items() if name != "alone"}).alone == [], "an older record"
     assert page.headline.endswith("1 turn: planted.loss.")
     assert told in [row[1] for row in page.tables[0].rows]
 

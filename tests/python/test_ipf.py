@@ -12,10 +12,13 @@ import pytest
 from conftest import check_figures, reproduced
 from hand_made import FakeResults, ns
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures, measures
+from roamlab.papers.ipf.space import SPACE
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
 from roamlab.records.results import rows_of
 from roamlab.running.run import run
+from roamlab.statistics.claims import Measure, greater
+from roamlab.statistics.space import alone
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +60,7 @@ def test_hosts_come_from_one_old_cell_or_each_from_its_own() -> None:
         return {host["visits"][0]["cell"] for host in hosts if host["name"].startswith("mh")}
 
     assert old_cells(experiments.DEFAULT) == {"bs1"}
-    own = experiments.READINGS["an old cell for each host"]
+    own = experiments.Reading(old_cell="own")
     assert old_cells(own) == {"bs1", "bs1-2", "bs1-3", "bs1-4", "bs1-5"}
     one, five = (
         measures.point(run(_short(experiments.handoffs(5, 5, "red", reading), 30))).priority
@@ -100,25 +103,39 @@ def test_round_trips_are_those_of_section_iv() -> None:
     assert delays["ch", "fa2"] == "40 ms", "88 ms"
 
 
-def test_every_reading_changes_the_scenario_it_is_about() -> None:
-    def queue(name: str, kind: str) -> dict[str, object]:
-        reading = experiments.READINGS[name]
+def test_every_value_of_an_axis_changes_a_scenario() -> None:
+    def texts(reading: experiments.Reading) -> tuple[str, ...]:
+        return tuple(
+            scenario.text
+            for kind in experiments.QUEUES
+            for scenario in (
+                experiments.arrival(2, kind, reading),
+                experiments.handoffs(5, 5, kind, reading),
+            )
+        )
+
+    settings = alone(SPACE.axes)
+    of_measures = {"measured", "deviation"}
+    changing = [
+        setting
+        for setting in settings
+        if not any(at and axis.field in of_measures for at, axis in zip(setting, SPACE.axes, strict=True))
+    ]
+    assert len(settings) - len(changing) == 5, "what is measured in the default's runs"
+    assert len({texts(SPACE.reading(setting)) for setting in changing}) == len(changing)
+
+    def queue(kind: str, **changed: object) -> dict[str, object]:
+        reading = experiments.Reading(**changed)  # type: ignore[arg-type]
         found: dict[str, object] = experiments.handoffs(5, 5, kind, reading).parameters["cells"]["bs2"][
             "queue"
         ]
         return found
 
-    texts = {
-        (experiments.arrival(2, "mred", reading).text, experiments.handoffs(5, 5, "mred", reading).text)
-        for name, reading in experiments.READINGS.items()
-        if name != "the first resident"  # which is about what is measured in the default's runs
-    }
-    assert len(texts) == len(experiments.READINGS) - 1
-    assert queue("RED gentle", "red")["gentle"] is True
-    assert queue("R1: priority arrivals are samples", "mred")["average_on_priority"] is True
-    assert queue("R2: idle without non-priority packets", "mred")["np_idle"] == "non-priority-empty"
-    assert queue("R5: priority pushes out", "mred")["forwarded_at_full"] == "push-out"
-    assert queue("R1: priority arrivals are samples", "red") == queue("default", "red")
+    assert queue("red", gentle=True)["gentle"] is True
+    assert queue("mred", average_on_priority=True)["average_on_priority"] is True
+    assert queue("mred", np_idle="non-priority-empty")["np_idle"] == "non-priority-empty"
+    assert queue("mred", forwarded_at_full="push-out")["forwarded_at_full"] == "push-out"
+    assert queue("red", average_on_priority=True) == queue("red")
     shared = queue("default", "red").keys() - {"kind"}
     assert {name: queue("default", "red")[name] for name in shared} == {
         name: queue("default", "mred")[name] for name in shared
@@ -236,7 +253,8 @@ def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, 
     batch = Batch()
     found = evidence.evidence(batch, reading, 5)
     batch.make(store, threads=2)
-    point = claims._standard_use(found)
+    gain = claims._gain(found, lambda run: run.point.utilisation * 100)
+    point = Measure("utilisation, M-RED minus RED", gain, "%", greater())
     decided = {
         claim.id: claim for claim in (claims._fig9(found), claims._fig11(found), claims._period(found))
     }
@@ -247,28 +265,26 @@ def _decided(reading: experiments.Reading, store: Path, *ids: str) -> dict[str, 
 
 def test_the_gain_needs_hosts_that_come_together(tmp_path: Path) -> None:
     together = _decided(experiments.DEFAULT, tmp_path, "period")
-    apart = _decided(experiments.READINGS["hosts 1 s apart"], tmp_path, "period")
+    apart = _decided(experiments.Reading(gap="1 s apart"), tmp_path, "period")
     assert together["gain"].verdict == together["period"].verdict == "holds"
     assert apart["gain"].verdict == apart["period"].verdict == "undecided"
     assert abs(apart["gain"].measures[0].measured.effect) < 0.05
 
 
 def test_fig_11_holds_where_red_is_gentle(tmp_path: Path) -> None:
-    gentle = _decided(experiments.READINGS["RED gentle"], tmp_path, "fig11")
+    gentle = _decided(experiments.Reading(gentle=True), tmp_path, "fig11")
     assert {measure.verdict for measure in gentle["fig11"].measures} == {"holds"}
     assert gentle["gain"].verdict == "holds"
 
 
 def test_fig_9_holds_with_a_p_max_of_0_1_and_drops_of_1993(tmp_path: Path) -> None:
-    reading = experiments.READINGS["P_max 0.1, RED of 1993"]
+    reading = experiments.Reading(max_p=0.1, wait=False)
     assert _decided(reading, tmp_path, "fig9")["fig9"].verdict == "holds"
 
 
 def test_one_run_is_drawn_though_its_interval_has_no_end(tmp_path: Path) -> None:
     runs = {queue: [measures.Point(share, 0, 0, 0, 0)] for queue, share in (("red", 0.98), ("mred", 0.99))}
-    sweep = evidence.Sweep(
-        experiments.READINGS["default"], {(5, 7, queue): found for queue, found in runs.items()}, {}
-    )
+    sweep = evidence.Sweep(experiments.DEFAULT, {(5, 7, queue): found for queue, found in runs.items()}, {})
     assert figures.utilisation(sweep, [(5, 7)], 1, tmp_path).svg.stat().st_size > 0
 
 
@@ -328,44 +344,10 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     assert found["ipf.alg"]["verdict"] == found["ipf.police"]["verdict"] == "holds"
     assert found["ipf.fig15"]["verdict"] == "holds"
     assert found["ipf.arq"]["verdict"] == "undecided", "two runs are too few for its means"
-    assert {len(found[f"ipf.fig{number}"]["readings"]) for number in range(9, 15)} == {
-        len(experiments.READINGS)
-    }
     results = [claim for claim in found.values() if claim["kind"] == "result"]
     assert {claim["verdict"] for claim in results} == {"undecided"}, "two runs are too few"
     assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
     check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases", "deviations"])
-    names = ("utilisation", "standard", "cases", "deviations", "readings", "holm", "printed", "sentences")
+    names = ("utilisation", "standard", "cases", "deviations", "holm", "printed", "sentences")
     tables = {f"{name}.csv" for name in names}
     assert {table.name for table in (out / "tables").iterdir()} == tables
-
-
-def test_sweeps_under_other_readings_decide_their_own_verdicts() -> None:
-    def sweep(reading: experiments.Reading, gain: float) -> evidence.Sweep:
-        points = {
-            (count, hosts, queue): [
-                measures.Point(0.9 + run / 1e3 + gain * (queue == "mred"), 0, 0, 0, 0) for run in range(5)
-            ]
-            for count in experiments.VISIT_COUNTS
-            for hosts in experiments.HOST_COUNTS
-            for queue in experiments.QUEUES
-        }
-        planned = {
-            (gap, queue): [
-                measures.Planned(
-                    (2e5 + run,), (tuple(6e4 + run for _ in measures.DEVIATION_WINDOWS_S),), (), 0, 0
-                )
-                for run in range(5)
-            ]
-            for gap in experiments.GAPS_S
-            for queue in experiments.QUEUES
-        }
-        return evidence.Sweep(reading, points, planned)
-
-    other = experiments.READINGS[evidence.SWEPT[0]]
-    found = claims.swept({"default": sweep(experiments.DEFAULT, 0.0), "other": sweep(other, 0.01)})
-    assert [claim.id for claim in found] == ["ipf.fig12", "ipf.fig13", "ipf.fig16", "ipf.fig17"]
-    for claim in found[:2]:
-        (under_other,) = claim.others
-        assert (claim.verdict, under_other.verdict) == ("undecided", "holds")
-        assert (claim.reading, under_other.reading) == (str(experiments.DEFAULT), str(other))

@@ -189,11 +189,29 @@ def test_a_report_has_what_all_papers_have(tmp_path: Path, monkeypatch: pytest.M
         "What the text says of each choice",
         "All comparisons of random runs, adjusted for their number by Holm's method",
     ]
-    assert {path.name for path in (tmp_path / "tables").iterdir()} == {
-        "holm.csv",
-        "printed.csv",
-        "sentences.csv",
-    }
+    others = {"holm.csv", "printed.csv", "sentences.csv"}
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == others, "an older record"
+
+
+def test_a_report_shows_what_one_changed_choice_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = replace(_CLAIM, id="mblue.claim", measures=(_GOOD,))
+    monkeypatch.setattr(papers.paper("mblue"), "reproduce", lambda _: replace(_REPORT, claims=[claim]))
+    monkeypatch.setattr(printed, "numbers", lambda _: [])
+    verdicts = {"holds": {}, "undecided": {"RTO floor": "1 s"}}
+    alone = [
+        {"setting": setting, "claims": {"mblue.claim": {"verdict": verdict, "measured": "1"}}}
+        for verdict, setting in verdicts.items()
+    ]
+    robustness.keep("mblue", _data("mblue", "holds under the default") | {"alone": alone}, tmp_path)
+    session = papers.Session(tmp_path / "figures", tmp_path / "tables", tmp_path, 2, 1)
+    table = reproducing.reproduce("mblue", session).tables[0]
+    assert table.title.startswith("The claims when one choice changes. Robustness: from ")
+    assert table.title.endswith("by this engine.")
+    assert (tmp_path / "tables/one-changed.csv").read_text(encoding="utf-8").splitlines() == [
+        "choice,value,claim",
+        "none,the default,holds",
+        "RTO floor,1 s,undecided",
+    ]
 
 
 def _claims_of(paper: str) -> list[str]:

@@ -33,8 +33,6 @@ class Session:
     store: Path
     runs: int
     threads: int
-    thorough: bool = False
-    """Also what takes minutes: every claim under every reading that may decide it."""
 
 
 class Paper(Protocol):

@@ -18,7 +18,7 @@ from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Report
 from roamlab.statistics.axes import Outcome, Setting
 from roamlab.statistics.claims import interval_text
-from roamlab.statistics.space import beside, explore, judge, turned
+from roamlab.statistics.space import alone, beside, explore, judge, turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -345,6 +345,15 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
             ],
         }
 
+    def decided(setting: Setting) -> dict[str, Any]:
+        return {
+            "setting": labels(space, setting),
+            "claims": {
+                name: {"verdict": each.verdict, "measured": each.measured}
+                for name, each in found.tried[setting].items()
+            },
+        }
+
     return {
         "engine": _roamlab.build_hash(),
         "code": code(space.ask.__module__),
@@ -356,15 +365,6 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "says": {axis.what: sentences.says(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
-        "tried": [
-            {
-                "setting": labels(space, setting),
-                "drawn": found.drawn.count(setting),
-                "claims": {
-                    name: {"verdict": each.verdict, "measured": each.measured}
-                    for name, each in outcomes.items()
-                },
-            }
-            for setting, outcomes in found.tried.items()
-        ],
+        "alone": [decided(setting) for setting in alone(space.axes) if setting in found.tried],
+        "tried": [{"drawn": found.drawn.count(setting), **decided(setting)} for setting in found.tried],
     }

@@ -28,9 +28,7 @@ STUDY = "`roamlab study schemes`"
 """What compares all schemes beyond any one paper."""
 
 
-def reproduce(
-    out: Path, store: Path, runs: int | None, threads: int, *, thorough: bool
-) -> tuple[list[Chapter], dict[str, Any]]:
+def reproduce(out: Path, store: Path, runs: int | None, threads: int) -> tuple[list[Chapter], dict[str, Any]]:
     """Reproduce every paper into a folder of its own below `out`, with an index; gives it, and the same as data.
 
     `runs`: repetitions; None: each paper's. The study of all schemes is linked if it stands beside `out`.
@@ -40,8 +38,7 @@ def reproduce(
         known(name, store)
     schemes = out.parent / "schemes" / "report.html"
     with whole_folder(out) as draft:
-        how = (store, runs, threads, thorough)
-        chapters = [_reproduce(name, draft / name, how) for name in papers.names()]
+        chapters = [_reproduce(name, draft / name, store, runs, threads) for name in papers.names()]
         report.write_index(
             chapters,
             draft / "index.html",
@@ -57,12 +54,11 @@ def reproduce(
     return chapters, data
 
 
-def _reproduce(name: str, folder: Path, how: tuple[Path, int | None, int, bool]) -> Chapter:
+def _reproduce(name: str, folder: Path, store: Path, runs: int | None, threads: int) -> Chapter:
     say(f"paper: {name}", err=True)
-    store, runs, threads, thorough = how
     folder.mkdir()
     session = papers.Session(
-        folder / "figures", folder / "tables", store, runs or papers.paper(name).RUNS, threads, thorough
+        folder / "figures", folder / "tables", store, runs or papers.paper(name).RUNS, threads
     )
     found = reproducing.reproduce(name, session)
     write_json(found.claims, folder / "claims.json", found.robustness)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roamlab import _roamlab
 from roamlab.papers.runs import SEED
-from roamlab.showing.page import Measured, Table
+from roamlab.showing.page import Measured
 from roamlab.showing.report import Assumption
 from roamlab.statistics.stats import student
 
@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from roamlab.showing.page import Table
     from roamlab.statistics.claims import Claim, Verdict
 
 
-def origin(runs: int, alternative_runs: int, default: str) -> tuple[tuple[str, str], ...]:
-    """What a report was made with; `runs` of each random experiment under the default reading and under others."""
+def origin(runs: int, few: int, default: str) -> tuple[tuple[str, str], ...]:
+    """What a report was made with; `few`: runs of what varies little, or stands beside the paper's experiments."""
     return (
         ("engine build", _roamlab.build_hash()),
         ("seed", str(SEED)),
-        ("runs of each random experiment under the default reading", str(runs)),
-        ("runs under each other reading", str(alternative_runs)),
+        ("runs of each random experiment of the paper", str(runs)),
+        ("runs of what varies little or is not in the paper", str(few)),
         ("default reading", default),
     )
 
@@ -45,7 +46,7 @@ def headline(decided: Sequence[Claim], main: str) -> str:
 
 NS2 = Assumption(
     "which ns-2, which RTO floor",
-    "profile ns2-2009, 200 ms; 1 s run too",
+    "profile ns2-2009, 200 ms; 1 s in the search",
     "the paper names neither",
 )
 STARTS = Assumption(
@@ -58,16 +59,6 @@ STARTS = Assumption(
 def mean_cell(values: Sequence[float]) -> Measured:
     """A mean with its interval."""
     return Measured(student(values))
-
-
-def readings_table(decided: Sequence[Claim], names: Sequence[str]) -> Table:
-    """The verdict of each claim under each reading; the first is the default."""
-    rows = [
-        (claim.id, claim.verdict, *(other.verdict for other in claim.others))
-        for claim in decided
-        if claim.others
-    ]
-    return Table("The verdicts under other readings of the paper", ("claim", *names), rows)
 
 
 def write_csv(table: Table, path: Path) -> None:

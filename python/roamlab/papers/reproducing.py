@@ -39,6 +39,8 @@ def reproduce(name: str, session: Session) -> Report:
         tables["sentences"] = sentences.table(text)
     if numbers:
         tables["printed"] = printed.table(numbers, found)
+    if known is not None and known.alone:
+        tables["one-changed"] = known.one_changed(name)
     for stem, table in tables.items():
         write_csv(table, session.tables / f"{stem}.csv")
     beside = {

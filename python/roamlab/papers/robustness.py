@@ -16,9 +16,10 @@ from roamlab.base import figures
 from roamlab.base.errors import BadInput
 from roamlab.base.output import write_whole
 from roamlab.papers.keeping import code
+from roamlab.showing.page import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from roamlab.base.figures import SavedFigure
@@ -53,6 +54,9 @@ class Known:
     """What the paper says of each axis."""
     nearest: Mapping[str, Mapping[str, Any]]
     """Of each claim the setting in which it comes nearest to holding, with its distance. Older records have none."""
+    alone: Sequence[tuple[Mapping[str, str], Mapping[str, str]]]
+    """The default (no change), then each other value of an axis alone, with the claims' verdicts. Older records have
+    none; a short search has not tried all."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Known:
@@ -75,6 +79,13 @@ class Known:
                 for claim, each in data["claims"].items()
                 if "nearest" in each
             },
+            [
+                (
+                    dict(each["setting"]),
+                    {str(claim): str(each["claims"][claim]["verdict"]) for claim in data["claims"]},
+                )
+                for each in data.get("alone", [])
+            ],
         )
 
     def beside(self, claim: Claim) -> dict[str, str]:
@@ -103,6 +114,19 @@ class Known:
         if self.code != code(f"roamlab.papers.{paper}.space"):
             return f"Robustness: {tried}, on record from this engine and other measures or claims; {again}."
         return f"Robustness: {tried}, by this engine."
+
+    def one_changed(self, paper: str) -> Table:
+        """The verdicts when one choice changes: a row for each value of an axis, a column for each claim."""
+        rows = [
+            (
+                *next(iter(changed.items()), ("none", "the default")),
+                *(verdicts[name] for name in self.defaults),
+            )
+            for changed, verdicts in self.alone
+        ]
+        names = (name.partition(".")[2] for name in self.defaults)
+        title = f"The claims when one choice changes. {self.source(paper)}"
+        return Table(title.replace("`", ""), ("choice", "value", *names), rows)
 
     def draw_map(self, folder: Path) -> SavedFigure:
         """Of the settings with a value, the share in which a claim holds."""

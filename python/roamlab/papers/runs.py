@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from roamlab.scenarios.scenario import Scenario
 
 K = TypeVar("K")
-R = TypeVar("R")
 T = TypeVar("T")
 SEED = 1
 
@@ -156,16 +155,3 @@ def draws(name: str, run: int) -> np.random.Generator:
     of the engine's streams is among them.
     """
     return np.random.default_rng([seed(name), SEED, run])
-
-
-def by_reading(
-    readings: Mapping[str, R], numbers: tuple[int, int], gather: Callable[[R, int], T]
-) -> dict[str, T]:
-    """`gather(reading, runs)` for each reading.
-
-    The first of the `numbers` of runs is for "default", the second for the others and for the default once more, to
-    compare with them.
-    """
-    runs, few = numbers
-    found = {name: gather(reading, runs if name == "default" else few) for name, reading in readings.items()}
-    return found | {f"default, first {few} runs": gather(readings["default"], few)}

@@ -179,8 +179,6 @@ class Claim:
     """The readings of the paper's open points under which it was measured."""
     why: str
     """The mechanism behind the outcome."""
-    others: tuple[Claim, ...] = ()
-    """The same claim under other readings."""
     kind: Kind = "result"
 
     def __post_init__(self) -> None:
@@ -236,10 +234,6 @@ class Claim:
             "reading": self.reading,
             "why": self.why,
             "measures": [_measure_dict(measure) | {"verdict": measure.verdict} for measure in self.measures],
-            "readings": [
-                {"reading": other.reading, "verdict": other.verdict, **_measure_dict(other.deciding)}
-                for other in self.others
-            ],
         }
 
 

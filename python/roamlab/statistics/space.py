@@ -111,8 +111,8 @@ def explore(
     rng = np.random.default_rng(1)
     drawn = _draws(axes, max(1, round(budget * DRAWN)), rng)
     budget = min(budget, prod(len(axis.values) for axis in axes))
-    default, *alone = _begin(axes)
-    plan = list(dict.fromkeys([default, *drawn, *alone]))
+    default, *others = alone(axes)
+    plan = list(dict.fromkeys([default, *drawn, *others]))
     plan = list(dict.fromkeys([*plan, *_cover(axes, plan, 2, rng)]))[:budget]
     tried: Tried = {}
     looked: set[Setting] = set()
@@ -140,15 +140,15 @@ def beside(found: Explored, outcomes: Mapping[Setting, Mapping[str, Outcome]]) -
     return replace(found, tried=tried, claims=judge(found.axes, tried, found.drawn))
 
 
-def _begin(axes: Sequence[Axis]) -> list[Setting]:
+def alone(axes: Sequence[Axis]) -> list[Setting]:
     """The default, and each other value alone."""
     default = (0,) * len(axes)
-    alone = [
-        (*default[:at], value, *default[at + 1 :])
+    changed = (
+        with_values(default, [(at, value)])
         for at, axis in enumerate(axes)
         for value in range(1, len(axis.values))
-    ]
-    return [default, *alone]
+    )
+    return [default, *changed]
 
 
 def _draws(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:

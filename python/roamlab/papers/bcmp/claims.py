@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -364,22 +363,10 @@ def _unplanned(found: Evidence, topology: str) -> dict[str, Values]:
     return {tcp: share(found.downloads[topology, "unplanned", tcp, found.reading.window]) for tcp in TCPS}
 
 
-OF_READING = {
-    "bcmp.fig4.planned": _planned,
-    "bcmp.fig4.tree": _fig4_tree,
-    "bcmp.fig4.mesh": _fig4_mesh,
-    "bcmp.delay": _delay,
-    "bcmp.fig5": _fig5,
-    "bcmp.fig6": _fig6,
-    "bcmp.fig7": _fig7,
-}
+OF_READING = (_planned, _fig4_tree, _fig4_mesh, _delay, _fig5, _fig6, _fig7)
 """The claims that depend on a reading."""
 
 
-def read(found: dict[str, Evidence]) -> list[Claim]:
-    """Those under the first of these readings, with the others beside each."""
-    default, *others = found.values()
-    return [
-        replace(claim(default), others=tuple(claim(other) for other in others))
-        for claim in OF_READING.values()
-    ]
+def read(found: Evidence) -> list[Claim]:
+    """Those that depend on a reading, under one."""
+    return [claim(found) for claim in OF_READING]

@@ -11,14 +11,12 @@ from roamlab.papers.bcmp.experiments import (
     DEFAULT,
     HIGH,
     LOW,
-    READINGS,
     TCPS,
     TOPOLOGIES,
     WAYS,
     WINDOWS,
     Reading,
 )
-from roamlab.papers.runs import by_reading
 from roamlab.statistics.stats import LEAST
 
 if TYPE_CHECKING:
@@ -29,6 +27,15 @@ Case: TypeAlias = tuple[str, str]
 """Topology and way of handover."""
 Point: TypeAlias = tuple[str, str, str, int]
 """Topology, way of handover, TCP and its largest window in packets."""
+
+
+OTHER_RULES = {
+    "RTO floor 200 ms": Reading(min_rto="200 ms"),
+    "ns-2 of 2001": Reading(profile="ns2-2001"),
+    "TCP by the RFCs": Reading(profile="rfc"),
+    "download alone, ns-2 of 2001": Reading(beside="nothing", profile="ns2-2001"),
+}
+"""Rules of TCP other than those of ns-2 of 2003, and what comes nearest to the printed shares of fig. 7."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +50,9 @@ class Evidence:
     streams: dict[Case, list[Streams]]
 
 
-def alternative_runs(runs: int) -> int:
-    """Runs under each reading beside the default one."""
+def few_runs(runs: int) -> int:
+    """Runs of what is not in the paper."""
     return min(runs, LEAST)
-
-
-def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Figs. 4 to 7 under every reading; the whole of figs. 6 and 7 under the default and the RFCs' TCP."""
-    numbers = (runs, alternative_runs(runs))
-    return by_reading(READINGS, numbers, lambda reading, number: evidence(batch, reading, number))
 
 
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
@@ -76,6 +77,12 @@ def sweep(batch: Batch, runs: int) -> dict[Point, list[Download]]:
     points = list(product(TOPOLOGIES, ["unplanned"], TCPS, WINDOWS))
     points += list(product(TOPOLOGIES, ["none", "planned"], TCPS, (LOW, HIGH)))
     return downloads(batch, experiments.DEFAULT, runs, points)
+
+
+def other_rules(batch: Batch, runs: int) -> dict[str, dict[Point, list[Download]]]:
+    """Unplanned handovers at the largest window under `OTHER_RULES`."""
+    points = list(product(TOPOLOGIES, ["unplanned"], TCPS, [HIGH]))
+    return {name: downloads(batch, reading, runs, points) for name, reading in OTHER_RULES.items()}
 
 
 def still(batch: Batch, runs: int | range, reading: Reading) -> dict[Point, list[Download]]:

@@ -118,25 +118,6 @@ class Reading:
 
 
 DEFAULT = Reading()
-RFC = "TCP by the RFCs"
-READINGS: dict[str, Reading] = {
-    "default": DEFAULT,
-    "RTO floor 200 ms": Reading(min_rto="200 ms"),
-    "ns-2 of 2001": Reading(profile="ns2-2001"),
-    RFC: Reading(profile="rfc"),
-    "forwarding": Reading(forwarding=True),
-    "anchors stay": Reading(anchor_change=False),
-    "each host each second": Reading(dwell_ms=1003),
-    "one behind the other": Reading(walkers="one behind the other"),
-    "moves 50 ms after the request": Reading(when_prepared=False),
-    "overlap 50 ms": Reading(overlap_ms=50),
-    "film mpeg4-high": Reading(film="mpeg4-high"),
-    "air of a cell": Reading(air="of a cell"),
-    "download alone": Reading(beside="nothing"),
-    "each host each second, download alone": Reading(dwell_ms=1003, beside="nothing"),
-    "download alone, anchors stay": Reading(beside="nothing", anchor_change=False),
-    "download alone, ns-2 of 2001": Reading(beside="nothing", profile="ns2-2001"),
-}
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figure, save
 from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
-from roamlab.papers.bcmp.experiments import HIGH, LOW, RFC, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
+from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
 from roamlab.papers.drawing import draw_all
 from roamlab.scenarios.scenario import Scenario
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from roamlab.papers.bcmp.measures import Download
 
 THROUGHPUT = ("throughput", "1")
-PROFILES = ("default", "RTO floor 200 ms", "ns-2 of 2001", RFC)
 _MARKERS = "os^Dv*"
 _NO_HANDOVERS = {"none": "no handovers", "planned": "planned", "unplanned": "unplanned"}
 
@@ -49,20 +48,22 @@ SHOWS = {
 
 
 def draw(
-    found: Mapping[str, Evidence], swept: Mapping[Point, list[Download]], folder: Path
+    found: Evidence,
+    swept: Mapping[Point, list[Download]],
+    rules: Mapping[str, Mapping[Point, list[Download]]],
+    folder: Path,
 ) -> list[SavedFigure]:
-    """All figures."""
-    default = found["default"]
+    """All figures; `rules`: points of `swept` by the rules of TCP."""
     return draw_all(
         [
             *(partial(_network, topology, folder) for topology in TOPOLOGIES),
-            partial(_losses, default, folder),
-            partial(_above, default, "jitter", "fig5", folder),
+            partial(_losses, found, folder),
+            partial(_above, found, "jitter", "fig5", folder),
             partial(_sweep, 6, "mesh", swept, folder),
             partial(_sweep, 7, "tree", swept, folder),
-            partial(_above, default, "variance", "delay-variance", folder),
-            partial(_noticed, default, folder),
-            partial(_profiles, found, folder),
+            partial(_above, found, "variance", "delay-variance", folder),
+            partial(_noticed, found, folder),
+            partial(_rules, rules, folder),
         ]
     )
 
@@ -189,13 +190,12 @@ def _noticed(found: Evidence, folder: Path) -> SavedFigure:
         return save(figure, folder, "noticed", caption)
 
 
-def _profiles(found: Mapping[str, Evidence], folder: Path) -> SavedFigure:
+def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) -> SavedFigure:
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
-            for at, name in enumerate(PROFILES):
-                of = found[name].downloads
+            for at, (name, of) in enumerate(rules.items()):
                 values = [share(of[topology, "unplanned", tcp, HIGH]) for tcp in TCPS]
-                places = [index + 0.15 * (at - 1.5) for index in range(len(TCPS))]
+                places = [index + 0.15 * (at - 2) for index in range(len(TCPS))]
                 _points(axis, places, values, "ns-2 of 2003" if name == "default" else name, _MARKERS[at])
             axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(len(TCPS)), [NAMES[tcp] for tcp in TCPS])
@@ -205,6 +205,7 @@ def _profiles(found: Mapping[str, Evidence], folder: Path) -> SavedFigure:
         axes[0].legend(ncols=2, fontsize=7)
         caption = (
             f"Not in the paper: throughput with unplanned handovers and a window of {HIGH} by the rules of ns-2 of "
-            "2003 with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, with 95 % intervals."
+            "2003 with floors of the timeout of 1 s and 0.2 s, of ns-2 of 2001, and of the RFCs, and of ns-2 of 2001 "
+            "with nothing beside the download, with 95 % intervals."
         )
-        return save(figure, folder, "profiles", caption)
+        return save(figure, folder, "rules", caption)

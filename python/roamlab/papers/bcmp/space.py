@@ -142,11 +142,7 @@ AXES = (
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
-    return partial(_decide, evidence.evidence(batch, reading, runs))
-
-
-def _decide(found: evidence.Evidence) -> list[Claim]:
-    return [claim(found) for claim in claims.OF_READING.values()]
+    return partial(claims.read, evidence.evidence(batch, reading, runs))
 
 
 def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:

@@ -13,15 +13,14 @@ import numpy as np
 from roamlab.papers.ipf import claims, claims_plan, evidence, experiments, figures
 from roamlab.papers.ipf.experiments import DEFAULT, GAPS_S, QUEUES
 from roamlab.papers.ipf.measures import DEVIATION_WINDOWS_S
-from roamlab.papers.reporting import STARTS, headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import STARTS, headline, mean_cell, origin, write_csv
 from roamlab.papers.runs import Batch
 from roamlab.showing.page import Row, Table
 from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
-    from roamlab.papers.ipf.evidence import Anatomy, Evidence, Sweep
-    from roamlab.papers.records import QueueTrace
+    from roamlab.papers.ipf.evidence import Evidence, Sweep
     from roamlab.scenarios.scenario import Scenario
 
 RUNS = 30
@@ -35,36 +34,19 @@ def example() -> Scenario:
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     batch = Batch()
-    sweeps = evidence.sweeps(batch, session.runs, thorough=session.thorough)
-    found = evidence.gather(batch, session.runs)
+    sweep = evidence.swept(batch, DEFAULT, session.runs)
+    found = evidence.evidence(batch, DEFAULT, session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
     traces = evidence.traces(batch)
     batch.make(session.store, session.threads)
-    return report(session, anatomy, found, sweeps, {name: trace for name, (trace,) in traces.items()})
-
-
-def report(
-    session: Session,
-    anatomy: Anatomy,
-    found: dict[str, Evidence],
-    sweeps: dict[str, Sweep],
-    traces: dict[str, QueueTrace],
-) -> Report:
-    """Decide and draw."""
-    sweep = sweeps["default"]
-    decided = claims.decide(anatomy, found, sweeps)
-    tables = [
-        _points(sweep),
-        _standard(found["default"]),
-        _cases(sweep),
-        _deviations(sweep),
-        readings_table([claim for claim in decided if len(claim.others) == len(found) - 1], list(found)),
-    ]
-    names = ["utilisation", "standard", "cases", "deviations", "readings"]
-    if session.thorough:
-        tables.append(readings_table(claims.swept(sweeps), list(sweeps)))
-        names.append("swept")
-    for table, name in zip(tables, names, strict=True):
+    decided = claims.decide(anatomy, found, sweep)
+    tables = {
+        "utilisation": _points(sweep),
+        "standard": _standard(found),
+        "cases": _cases(sweep),
+        "deviations": _deviations(sweep),
+    }
+    for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
     return Report(
         title="IPF: implicit priority forwarding and the M-RED buffer in Mobile IP networks",
@@ -75,11 +57,13 @@ def report(
         lead=figures.LEAD,
         shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(found["default"], sweep, traces, session.figures),
-        tables=tables,
+        figures=figures.draw(
+            found, sweep, {name: trace for name, (trace,) in traces.items()}, session.figures
+        ),
+        tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
+        origin=origin(session.runs, evidence.few_runs(session.runs), str(DEFAULT)),
     )
 
 
@@ -213,17 +197,17 @@ _PARAMETERS = (
 _ASSUMPTIONS = (
     Assumption(
         "how many residents",
-        "nine in fig. 9, seven in the others; each the other way run too",
+        "nine in fig. 9, seven in the others; each the other way in the search",
         "A11: nine in IV-A, seven in IV-B.1, none in IV-C; round trips from the top of the list",
     ),
     Assumption(
         "when the hosts of figs. 10 to 14 come",
-        "all together, at T/(2n+1) times 1, 3, 5 and so on; 1 s apart and evenly apart run too",
+        "all together, at T/(2n+1) times 1, 3, 5 and so on; 1 s apart and evenly apart in the search",
         '"five MHs, which visit the new BS a total of five times", "at each visit of the MHs"; A10 for the times',
     ),
     Assumption(
         "how long a visit lasts",
-        "half of the time between two visits of a host; a quarter and three quarters run too",
+        "half of the time between two visits of a host; a quarter and three quarters in the search",
         "A10: the paper does not say",
     ),
     Assumption(
@@ -238,23 +222,23 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "TCP, RTO floor",
-        "profile ns2-2009, 1 s; 200 ms run too",
+        "profile ns2-2009, 1 s; 200 ms in the search",
         "no simulator is named; the manuscript is of February 2004; ns-2's floor was 1 s from May 2001 to October 2004",
     ),
     Assumption(
         "RED",
-        "not gentle, ns-2's `wait`, packets, P_max 0.02; gentle, the spacing of 1993 and a P_max of 0.1 run too",
+        "not gentle, ns-2's `wait`, packets, P_max 0.02; gentle, the spacing of 1993 and a P_max of 0.1 in the search",
         "the paper drops every arrival above TH_max and prints P_max; ns-2's defaults are gentle and 0.1",
     ),
     Assumption(
         "M-RED: R1 to R5",
         "priority arrivals are no samples and do not count; idle is a queue without any packet; priority passes at "
-        "TH_max and is lost at a full queue; each alternative run too",
+        "TH_max and is lost at a full queue; each alternative in the search",
         "figs. 5 and 6 leave them open; the page of M-RED gives the reasons",
     ),
     Assumption(
         "old cell",
-        "one for all moving hosts, drop-tail of 300; one for each host run too",
+        "one for all moving hosts, drop-tail of 300; one for each host in the search",
         "fig. 8 shows two cells and one moving host",
     ),
     Assumption(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from roamlab.papers.ipf import measures
@@ -262,15 +261,6 @@ def _fig11(found: Evidence) -> Claim:
     )
 
 
-def _standard_use(found: Evidence) -> Measure:
-    return Measure(
-        f"utilisation with {HOSTS} hosts and {VISITS} visits, M-RED minus RED",
-        _gain(found, lambda run: run.point.utilisation * 100),
-        "%",
-        greater(),
-    )
-
-
 def _points(sweep: Sweep, points: Sequence[tuple[int, int]], what: str) -> tuple[Measure, ...]:
     """IPF's gain in utilisation at each point of (visits, hosts)."""
     return tuple(
@@ -374,15 +364,6 @@ PERIOD = (
 )
 
 
-def swept(sweeps: dict[str, Sweep]) -> list[Claim]:
-    """The claims of figs. 12, 13, 16 and 17 under the default reading, with the others whose sweeps were run."""
-    default, *others = sweeps.values()
-    return [
-        replace(claim(default), others=tuple(claim(other) for other in others))
-        for claim in (_fig12, _fig13, fig16, fig17)
-    ]
-
-
 def read(found: Evidence, sweep: Sweep) -> list[Claim]:
     """Those that depend on a reading, under one."""
     of_evidence = [claim(found) for claim in (_fig9, _fig10, _fig11, _fig14, _period)]
@@ -394,40 +375,8 @@ def alone(anatomy: Anatomy) -> list[Claim]:
     return [_alg(anatomy), _arq(anatomy), _police(anatomy), fig15(anatomy.schedules)]
 
 
-def decide(anatomy: Anatomy, found: dict[str, Evidence], sweeps: dict[str, Sweep]) -> list[Claim]:
-    """All claims, under the default reading, with those that depend on a reading under the others too."""
-    default = found["default"]
-    others = {name: other for name, other in found.items() if other is not default}
-    fig12, fig13, planned16, planned17 = swept(sweeps)
-
-    def read(claim: Callable[[Evidence], Claim]) -> Claim:
-        return replace(claim(default), others=tuple(claim(other) for other in others.values()))
-
-    def at_standard(claim: Claim) -> Claim:
-        """Where there was no sweep, the standard case decides."""
-        of_sweeps = dict(zip(list(sweeps)[1:], claim.others, strict=True))
-        return replace(
-            claim,
-            others=tuple(
-                of_sweeps.get(name)
-                or replace(claim, measures=(_standard_use(other),), reading=str(other.reading), others=())
-                for name, other in others.items()
-            ),
-        )
-
+def decide(anatomy: Anatomy, found: Evidence, sweep: Sweep) -> list[Claim]:
+    """All claims, in the order of the paper's figures."""
     alg, arq, police, plan = alone(anatomy)
-    return [
-        alg,
-        arq,
-        police,
-        read(_fig9),
-        read(_fig10),
-        read(_fig11),
-        at_standard(fig12),
-        at_standard(fig13),
-        read(_fig14),
-        plan,
-        planned16,
-        planned17,
-        read(_period),
-    ]
+    fig9, fig10, fig11, fig14, period, fig12, fig13, *planned = read(found, sweep)
+    return [alg, arq, police, fig9, fig10, fig11, fig12, fig13, fig14, plan, *planned, period]

@@ -17,14 +17,12 @@ from roamlab.papers.ipf.experiments import (
     HOST_COUNTS,
     HOSTS,
     QUEUES,
-    READINGS,
     SPAN_S,
     VISIT_COUNTS,
     VISITS,
     Reading,
 )
 from roamlab.papers.records import queue_trace, reads
-from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,16 +98,8 @@ class Anatomy:
     """Fig. 15, by the time between hosts."""
 
 
-SWEPT = (
-    "9 residents (7 in fig. 9)",
-    "thresholds 80/160 (100/200 in fig. 9)",
-    "RED gentle",
-)
-"""Readings beside the default under which figs. 12, 13, 16 and 17 can be looked at."""
-
-
-def alternative_runs(runs: int) -> int:
-    """Runs under each reading beside the default one, which the verdicts rest on."""
+def few_runs(runs: int) -> int:
+    """Runs of what varies little."""
     return min(runs, 10)
 
 
@@ -124,12 +114,6 @@ def planned_moves(gap_s: float) -> list[float]:
     return sorted(comes for mover in experiments.planned(gap_s) for comes, _ in mover.visits)
 
 
-def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Figs. 9 to 11 and 14 under every reading; `alternative_runs` of those beside the default."""
-    few = alternative_runs(runs)
-    return by_reading(READINGS, (runs, few), lambda reading, number: evidence(batch, reading, number))
-
-
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 9 to 11 and 14: so many, or those with these numbers."""
     arrivals = {case: (experiments.arrival(case, "red", reading), runs) for case in (1, 2)}
@@ -139,15 +123,6 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
         arrival=batch.each(arrivals, measures.arrival),
         standard=batch.each(standard, partial(measures.standard, visits=visits(reading))),
     )
-
-
-def sweeps(batch: Batch, runs: int, *, thorough: bool) -> dict[str, Sweep]:
-    """Figs. 12, 13, 16 and 17 under the default reading; if `thorough`, under those of `SWEPT` too, with fewer runs."""
-    few = alternative_runs(runs)
-    others = SWEPT if thorough else ()
-    return {"default": swept(batch, DEFAULT, runs)} | {
-        name: swept(batch, READINGS[name], few) for name in others
-    }
 
 
 def swept(
@@ -183,7 +158,7 @@ def anatomy(
 
     Of a range of runs the first, where each run shows all that is asked.
     """
-    few, some = (min(runs, 2), alternative_runs(runs)) if isinstance(runs, int) else (runs[:1], runs)
+    few, some = (min(runs, 2), few_runs(runs)) if isinstance(runs, int) else (runs[:1], runs)
     unmarked = {queue: (experiments.unmarked(queue, reading), few) for queue in QUEUES}
     full = {"full": (experiments.handoffs(VISITS, HOSTS, "mred", reading), few)}
     ways = {on: (experiments.transfer(on, reading), some) for on in (True, False)}

@@ -93,27 +93,6 @@ MRED = ("average_on_priority", "np_idle", "count_priority", "priority_passes_max
 """M-RED's parameters in a reading (R1 to R5)."""
 
 DEFAULT = Reading()
-READINGS: dict[str, Reading] = {
-    "default": DEFAULT,
-    "9 residents (7 in fig. 9)": Reading(residents=9, residents_fig9=7),
-    "thresholds 80/160 (100/200 in fig. 9)": Reading(thresholds=(80, 160), thresholds_fig9=(100, 200)),
-    "RTO floor 200 ms": Reading(min_rto="200 ms"),
-    "hosts 1 s apart": Reading(gap="1 s apart"),
-    "hosts evenly apart": Reading(gap="evenly apart"),
-    "hosts stay for a quarter": Reading(stay=0.25),
-    "hosts stay for three quarters": Reading(stay=0.75),
-    "an old cell for each host": Reading(old_cell="own"),
-    "the first resident": Reading(measured="first"),
-    "RED gentle": Reading(gentle=True),
-    "RED of 1993": Reading(wait=False),
-    "P_max 0.1": Reading(max_p=0.1),
-    "P_max 0.1, RED of 1993": Reading(max_p=0.1, wait=False),
-    "R1: priority arrivals are samples": Reading(average_on_priority=True),
-    "R2: idle without non-priority packets": Reading(np_idle="non-priority-empty"),
-    "R3: priority arrivals count": Reading(count_priority=True),
-    "R4: priority stops at TH_max": Reading(priority_passes_max=False),
-    "R5: priority pushes out": Reading(forwarded_at_full="push-out"),
-}
 
 VISIT_COUNTS = (3, 4, 5, 6, 7, 8)
 """Fig. 12, with `HOSTS` hosts."""

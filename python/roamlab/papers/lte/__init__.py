@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from roamlab.papers.lte import claims, evidence, experiments, figures, model, modelfit
-from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS
+from roamlab.papers.lte.experiments import DEFAULT, PREDICTIONS, TARGETS, Reading
 from roamlab.papers.lte.measures import PLACES
-from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, write_csv
 from roamlab.papers.runs import SEED, Batch
 from roamlab.running.run import run
 from roamlab.showing.chart import chart
@@ -21,7 +21,8 @@ from roamlab.showing.report import Assumption, Parameter, Report
 
 if TYPE_CHECKING:
     from roamlab.papers import Session
-    from roamlab.papers.lte.evidence import Anatomy, Evidence
+    from roamlab.papers.lte.evidence import Active12, Anatomy, Evidence
+    from roamlab.papers.lte.measures import Active
     from roamlab.scenarios.scenario import Scenario
 
 RUNS = 200
@@ -35,27 +36,22 @@ def example() -> Scenario:
 def reproduce(session: Session) -> Report:
     """Simulate, measure and draw."""
     batch = Batch()
+    few = evidence.few_runs(session.runs)
     anatomy = evidence.anatomy(batch, session.runs)
-    found = evidence.gather(batch, session.runs)
+    found = evidence.evidence(batch, DEFAULT, session.runs)
+    weighed = evidence.active(batch, Reading(queue_weight=0.002), few, evidence.TABLE_IV)
     batch.make(session.store, session.threads)
-    return report(session, anatomy, found)
-
-
-def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Report:
-    """Decide and draw."""
-    default = found["default"]
     decided = claims.decide(anatomy, found)
     tables = {
-        "outcomes": _outcomes(default),
-        "model": _model(default),
-        "table4": _table4(default, "Table IV: drop rates over 10 s"),
-        "table4-weight": _table4(found["RED's weight 0.002"], "Table IV with RED's weight 0.002"),
-        "fig12": _fig12(default),
+        "outcomes": _outcomes(found),
+        "model": _model(found),
+        "table4": _table4(found.active, "Table IV: drop rates over 10 s"),
+        "table4-weight": _table4(weighed, "Table IV with RED's weight 0.002"),
+        "fig12": _fig12(found),
         "tunnels": _tunnels(anatomy),
         "predictions": _predictions(anatomy),
         "double": _double(anatomy),
         "causes": _causes(anatomy),
-        "readings": readings_table(decided, list(found)),
     }
     for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
@@ -69,15 +65,12 @@ def report(session: Session, anatomy: Anatomy, found: dict[str, Evidence]) -> Re
         lead=figures.LEAD,
         shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(anatomy, default, session.figures),
+        figures=figures.draw(anatomy, found, session.figures),
         handovers=[figures.messages(made, session.figures)],
         tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=(
-            *origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
-            ("runs of what only the default reading has", str(evidence.anatomy_runs(session.runs))),
-        ),
+        origin=origin(session.runs, few, str(DEFAULT)),
     )
 
 
@@ -141,18 +134,16 @@ def _model(found: Evidence) -> Table:
 _PAPER_IV = {"droptail": "2.2 / 3.9", "red": "2.2 / 3.6", "mark": "2.1 / 3.3"}
 
 
-def _table4(found: Evidence, title: str) -> Table:
-    rows: list[Row] = []
-    for aqm, printed in _PAPER_IV.items():
-        runs = next(found.active[case] for case in evidence.FIG12 if case == ("standard", aqm))
-        rows.append(
-            (
-                aqm,
-                *(mean_cell([run.drops.rate[place] for run in runs]) for place in PLACES),
-                printed,
-                mean_cell([run.drops.answers for run in runs]),
-            )
+def _table4(found: dict[Active12, list[Active]], title: str) -> Table:
+    rows: list[Row] = [
+        (
+            case[1],
+            *(mean_cell([run.drops.rate[place] for run in found[case]]) for place in PLACES),
+            _PAPER_IV[case[1]],
+            mean_cell([run.drops.answers for run in found[case]]),
         )
+        for case in evidence.TABLE_IV
+    ]
     headings = (
         "queue",
         "R to source, drop rate [%]",
@@ -302,7 +293,7 @@ _ASSUMPTIONS = (
     Assumption("path of X2", "over the core router", "section II says so"),
     Assumption(
         "rate of the source cell",
-        "5 Mbit/s for each mobile; 4 and 6 Mbit/s and a shared cell of 24 Mbit/s run too",
+        "5 Mbit/s for each mobile; 4 and 6 Mbit/s and a shared cell of 24 Mbit/s in the search",
         'the round trip is "the time needed to the SeNodeB to emptying its buffer" (section V.A.2), "around 100 ms" '
         "(section VI.B.1); a window of 44 takes 106 ms at 5 Mbit/s",
     ),
@@ -314,24 +305,24 @@ _ASSUMPTIONS = (
     Assumption("delay of the air link", "5 ms", "table I prints the latency of wired links alone"),
     Assumption(
         "cross traffic",
-        "one FTP flow to the source base station, beside the mobiles; none and two run too",
+        "one FTP flow to the source base station, beside the mobiles; none and two in the search",
         "table I and section VI.A name FTP cross traffic on the core router without a number; table II attaches one "
         "mobile to the source",
     ),
     Assumption("GTP headers", "not counted", "1500 B is read as the packet on the wire"),
     Assumption(
         "RTO floor",
-        "200 ms, tick 10 ms; 100 ms and 1 s run too",
+        "200 ms, tick 10 ms; 100 ms and 1 s in the search",
         "RFC 2988 says 1 s, with which no timer can expire in figs. 9 and 10; ns-2's default is 200 ms",
     ),
     Assumption(
         "window with AQM",
-        "1000 packets, which never limits; 44 and 200 run too",
+        "1000 packets, which never limits; 44 and 200 in the search",
         "table III prints none; 44 gives a tenth to a fifth of the drop rates of table IV",
     ),
     Assumption(
         "RED's weight",
-        "ns-2's automatic one; 0.002 runs too",
+        "ns-2's automatic one; 0.002 in the search",
         "table III prints none; ns-2's default since October 2004, and the recommendation of the cited page",
     ),
     Assumption("other parameters of RED", "ns-2's: gentle, wait", "Floyd's page, which is cited"),
@@ -347,13 +338,13 @@ _ASSUMPTIONS = (
     ),
     Assumption(
         "one RTT in fig. 12",
-        "100 ms for all schemes; each run's own smoothed round trip runs too",
+        "100 ms for all schemes; each run's own smoothed round trip in the search",
         'the "typical RTT (around 100 ms)" of section VI.B.1; an own round trip counts a scheme that shortens round '
         "trips for a shorter time",
     ),
     Assumption(
         "what prediction leaves at the source",
-        "is forwarded at the command, the end marker behind it; not forwarded run too",
+        "is forwarded at the command, the end marker behind it; not forwarded in the search",
         "the paper's prediction finds nothing left to forward",
     ),
     Assumption("a wrong prediction", "the path is switched back after 300 ms", "the paper names no remedy"),

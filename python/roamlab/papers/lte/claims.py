@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -446,10 +445,6 @@ def read(found: Evidence) -> list[Claim]:
     return [claim(found) for claim in BY_EVIDENCE]
 
 
-def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
-    """All claims, under the default reading, with those that depend on a reading under the others too."""
-    default = evidence["default"]
-    others = [found for found in evidence.values() if found is not default]
-    return beside(default, anatomy) + [
-        replace(claim(default), others=tuple(claim(found) for found in others)) for claim in BY_EVIDENCE
-    ]
+def decide(anatomy: Anatomy, found: Evidence) -> list[Claim]:
+    """All claims."""
+    return beside(found, anatomy) + read(found)

@@ -10,7 +10,6 @@ from roamlab.papers.lte import experiments, measures
 from roamlab.papers.lte.experiments import (
     DEFAULT,
     PREDICTIONS,
-    READINGS,
     TARGETS,
     Aqm,
     Reading,
@@ -20,6 +19,8 @@ from roamlab.papers.runs import SEED
 from roamlab.running.run import run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers.lte.measures import Active, Forwarded, Handover, Trace
     from roamlab.papers.runs import Batch
 
@@ -36,6 +37,7 @@ FIG12: tuple[Active12, ...] = (
     ("predictive", "mark"),
 )
 """Fig. 12: the standard procedure and prediction, without active queue management and with both kinds."""
+TABLE_IV = FIG12[:3]
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,8 @@ class Anatomy:
     """Handovers into a cell of five mobiles, by scheme and the cause that is taken away."""
 
 
-def alternative_runs(runs: int) -> int:
-    """Runs under each reading beside the default one, which the verdicts rest on."""
-    return min(runs, 12)
-
-
-def anatomy_runs(runs: int) -> int:
-    """Runs of the experiments made under the default reading only."""
+def few_runs(runs: int) -> int:
+    """Runs of single experiments, and of table IV under another reading."""
     return min(runs, 30)
 
 
@@ -79,17 +76,20 @@ def _forwarding_cases() -> list[tuple[Scheme, int]]:
     return [*cases, ("fast", TARGETS[-1])]
 
 
-def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Everything that depends on a reading, by the reading's name."""
-    return {
-        name: evidence(batch, reading, runs if reading == DEFAULT else alternative_runs(runs))
-        for name, reading in READINGS.items()
-    }
-
-
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of tables II to IV: so many, or those with these numbers."""
     forwarded = {case: (experiments.forwarding(*case, reading), runs) for case in _forwarding_cases()}
+    return Evidence(
+        reading,
+        batch.each(forwarded, partial(measures.handover, **_timing(reading))),
+        active(batch, reading, runs, FIG12),
+    )
+
+
+def active(
+    batch: Batch, reading: Reading, runs: int | range, cases: Sequence[Active12]
+) -> dict[Active12, list[Active]]:
+    """Asks for cases of fig. 12; table IV has those of the standard procedure."""
     queued = {
         (scheme, aqm): (
             experiments.active_queue(
@@ -97,13 +97,9 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
             ),
             runs,
         )
-        for scheme, aqm in FIG12
+        for scheme, aqm in cases
     }
-    return Evidence(
-        reading,
-        batch.each(forwarded, partial(measures.handover, **_timing(reading))),
-        batch.each(queued, partial(measures.active, largest=reading.window_aqm, **_timing(reading))),
-    )
+    return batch.each(queued, partial(measures.active, largest=reading.window_aqm, **_timing(reading)))
 
 
 def _timing(reading: Reading) -> dict[str, Any]:
@@ -112,8 +108,8 @@ def _timing(reading: Reading) -> dict[str, Any]:
 
 
 def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
-    """The experiments of one reading: `anatomy_runs` of so many, or those with these numbers."""
-    few = anatomy_runs(runs) if isinstance(runs, int) else runs
+    """The experiments of one reading: `few_runs` of so many, or those with these numbers."""
+    few = few_runs(runs) if isinstance(runs, int) else runs
     kinds: tuple[tuple[str, Aqm, bool], ...] = (
         ("always-ect, ECN", "mark", True),
         ("always-ect, no ECN", "mark", False),

@@ -129,26 +129,6 @@ class Reading:
 
 
 DEFAULT = Reading()
-READINGS: dict[str, Reading] = {
-    "default": DEFAULT,
-    "RTO floor 100 ms": Reading(min_rto="100 ms"),
-    "RTO floor 1 s": Reading(min_rto="1 s"),
-    "source 6 Mbit/s": Reading(source_mbps=6),
-    "source 4 Mbit/s": Reading(source_mbps=4),
-    "source shares 24 Mbit/s": Reading(source_mbps=None),
-    "no cross traffic": Reading(cross=0),
-    "two flows of cross traffic": Reading(cross=2),
-    "server 35 ms away": Reading(server_ms=35),
-    "detach before random access": Reading(detach="before random access"),
-    "window 44 with AQM": Reading(window_aqm=WINDOW_PKTS),
-    "window 200 with AQM": Reading(window_aqm=200),
-    "others' window 1000": Reading(window_others=1000),
-    "RED's weight 0.002": Reading(queue_weight=0.002),
-    "round robin": Reading(scheduler="round-robin"),
-    "no forwarding after a prediction": Reading(after_prediction="none"),
-    "three end markers": Reading(end_markers=3),
-    "own round trip in fig. 12": Reading(fig12_rtt="own"),
-}
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -515,10 +514,6 @@ def alone(anatomy: Anatomy) -> list[Claim]:
     return [_eq1(anatomy), _reorder(anatomy), _perhost(anatomy), _local(anatomy)]
 
 
-def decide(anatomy: Anatomy, evidence: dict[str, Evidence]) -> list[Claim]:
-    """All claims, under the default reading, with those that depend on a reading under the others too."""
-    default = evidence["default"]
-    others = [found for found in evidence.values() if found is not default]
-    return alone(anatomy) + [
-        replace(claim(default), others=tuple(claim(found) for found in others)) for claim in BY_EVIDENCE
-    ]
+def decide(anatomy: Anatomy, found: Evidence) -> list[Claim]:
+    """All claims."""
+    return alone(anatomy) + read(found)

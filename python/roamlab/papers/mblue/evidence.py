@@ -14,13 +14,11 @@ from roamlab.papers.mblue.experiments import (
     DEFAULT,
     HANDOFF_S,
     QUEUES,
-    READINGS,
     SPAN_S,
     VISITS_S,
     Reading,
 )
 from roamlab.papers.records import reads, total
-from roamlab.papers.runs import by_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,22 +83,23 @@ class Anatomy:
     many_flows: dict[bool, list[ManyFlows]]
 
 
-def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Figs. 11 to 15 under every reading, by the reading's name; `alternative_runs` of those beside the default."""
-    few = alternative_runs(runs)
-    return by_reading(READINGS, (runs, few), lambda reading, number: evidence(batch, reading, number))
-
-
 def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     """Asks for the runs of figs. 11 to 15: so many, or those with these numbers."""
-    one = {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, _burst)["wide"]
     watch = partial(_three_handoffs, returns=experiments.returns(reading))
     numbers = range(runs) if isinstance(runs, int) else runs
     more = range(_FIRST_OF_MORE + MORE_RED * numbers.start, _FIRST_OF_MORE + MORE_RED * numbers.stop)
     more_red = batch.each({"red": (three["red"][0], more)}, watch)["red"]
-    return Evidence(reading, batch.each(one, _one_handoff), batch.each(three, watch), wide, more_red)
+    one = one_handoff(batch, reading, runs)
+    return Evidence(reading, one, batch.each(three, watch), wide, more_red)
+
+
+def one_handoff(batch: Batch, reading: Reading, runs: int | range) -> dict[str, list[OneHandoff]]:
+    """Asks for the runs of figs. 11 and 12, by queue."""
+    return batch.each(
+        {queue: (experiments.one_handoff(queue, reading), runs) for queue in QUEUES}, _one_handoff
+    )
 
 
 @reads(releases="time_ns forwarded")
@@ -130,20 +129,20 @@ def _three_handoffs(results: Results, returns: Sequence[float]) -> ThreeHandoffs
     return measures.three_handoffs(results, VISITS_S, returns, SPAN_S)
 
 
-def alternative_runs(runs: int) -> int:
-    """Runs under each reading beside the default one, which the verdicts rest on."""
+def few_runs(runs: int) -> int:
+    """Runs of what varies little, and of fig. 12 under another reading."""
     return min(runs, 20)
 
 
 def anatomy(batch: Batch, runs: int | range, reading: Reading = DEFAULT) -> Anatomy:
-    """Equation 1, figs. 3 and 4 and section II: these vary little, so `alternative_runs` of `runs` are enough."""
+    """Equation 1, figs. 3 and 4 and section II: these vary little, so `few_runs` of `runs` are enough."""
 
     def both(
         experiment: Callable[[bool, Reading], Scenario], runs: int | range, take: Callable[[Results], T]
     ) -> dict[bool, list[T]]:
         return batch.each({on: (experiment(on, reading), runs) for on in (True, False)}, take)
 
-    few = alternative_runs(runs) if isinstance(runs, int) else runs
+    few = few_runs(runs) if isinstance(runs, int) else runs
     ways = {way: (experiments.transfer(way, reading), few) for way in ("detour", "no detour", "wait")}
     return Anatomy(
         outage=both(experiments.outage, 1, measures.outage),

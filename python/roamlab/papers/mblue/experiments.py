@@ -91,19 +91,6 @@ class Reading:
 
 
 DEFAULT = Reading()
-READINGS: dict[str, Reading] = {
-    "default": DEFAULT,
-    "residents 88/90/92 ms": Reading(rtt="88/90/92 ms"),
-    "T_B uniform": Reading(beacon="uniform"),
-    "RTO floor 1 s": Reading(min_rto="1 s"),
-    "freeze time 10 ms": Reading(freeze_time="10 ms"),
-    "freeze time 90 ms": Reading(freeze_time="90 ms"),
-    "RED gentle": Reading(gentle=True),
-    "P_max 0.1": Reading(max_p=0.1),
-    "compared queue in both cells": Reading(both=True),
-    "empty at any time": Reading(idle_mode="continuous"),
-    "empty at any time, RTO floor 1 s": Reading(idle_mode="continuous", min_rto="1 s"),
-}
 
 HANDOFF_S = 10.0
 """Figs. 11 and 12: the moving host enters the congested cell."""

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.reporting import headline, mean_cell, origin, readings_table, write_csv
+from roamlab.papers.reporting import headline, mean_cell, origin, write_csv
 from roamlab.papers.ripple import claims, evidence, experiments, explanations, figures
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, DELAYS_MS, HANDOVERS, MECHANISMS, NAMED, SOFT_MS, TCPS
+from roamlab.papers.ripple.experiments import (
+    DEFAULT,
+    DELAYS_MS,
+    HANDOVERS,
+    MECHANISMS,
+    RFC,
+    SOFT_MS,
+    TCPS,
+)
 from roamlab.papers.runs import Batch
 from roamlab.showing.page import Measured, Row, Table
 from roamlab.showing.report import Assumption, Parameter, Report
@@ -27,8 +35,6 @@ if TYPE_CHECKING:
 
 RUNS = 20
 
-RFC = "TCP by the RFCs"
-
 
 def example() -> Scenario:
     """A run that the report lets one explore."""
@@ -36,46 +42,24 @@ def example() -> Scenario:
 
 
 def reproduce(session: Session) -> Report:
-    """Simulate, measure and draw; with `thorough` also under two readings at a time."""
+    """Simulate, measure and draw."""
     batch = Batch()
-    found = evidence.gather(batch, session.runs)
-    pairs = evidence.paired(batch, session.runs) if session.thorough else {}
-    few = evidence.alternative_runs(session.runs)
-    named = {
-        reading.profile: evidence.named(batch, runs, reading)
-        for reading, runs in ((DEFAULT, few), (found[RFC].reading, max(1, few // 2)))
-    }
+    few = evidence.few_runs(session.runs)
+    default = evidence.evidence(batch, DEFAULT, session.runs)
+    rfc = evidence.evidence(batch, RFC, few)
+    named = evidence.named(batch, few)
     effects = explanations.gather(batch, session.runs)
     batch.make(session.store, session.threads)
-    return report(session, found, pairs, named, explanations.explain(effects, session.store, session.threads))
-
-
-def report(
-    session: Session,
-    found: dict[str, Evidence],
-    pairs: dict[str, Evidence],
-    named: dict[str, Named],
-    explained: list[Explained],
-) -> Report:
-    """Decide and draw; the map of named protocols by profile."""
-    default = found["default"]
-    of_reading = claims.read(found)
-    decided = [claims.blocks(named[default.reading.profile]), *of_reading]
-    tables = [
-        _points(default),
-        _peak(found),
-        _named(default, found[RFC], named),
-        _by_reading(found),
-        readings_table(of_reading, list(found)),
-        _explained(explained),
-        _causes(explained),
-    ]
-    names = ["points", "peak", "named", "by-reading", "readings", "explained", "causes"]
-    if pairs:
-        both = {"default": default} | pairs
-        tables += [_by_reading(both), readings_table(claims.read(both), list(both))]
-        names += ["by-pair", "pairs"]
-    for table, name in zip(tables, names, strict=True):
+    explained = explanations.explain(effects, session.store, session.threads)
+    decided = [claims.blocks(named), *claims.read(default)]
+    tables = {
+        "points": _points(default),
+        "peak": _peak(default),
+        "named": _named(default, named),
+        "explained": _explained(explained),
+        "causes": _causes(explained),
+    }
+    for name, table in tables.items():
         write_csv(table, session.tables / f"{name}.csv")
     return Report(
         title="Ripple effects: handover mechanisms of layers 2 and 3 under four TCPs",
@@ -86,11 +70,11 @@ def report(
         lead=figures.LEAD,
         shows=figures.SHOWS,
         claims=decided,
-        figures=figures.draw(default, found[RFC], named, explained, session.figures),
-        tables=tables,
+        figures=figures.draw(default, rfc, named, explained, session.figures),
+        tables=list(tables.values()),
         parameters=_PARAMETERS,
         assumptions=_ASSUMPTIONS,
-        origin=origin(session.runs, evidence.alternative_runs(session.runs), str(DEFAULT)),
+        origin=origin(session.runs, few, str(DEFAULT)),
     )
 
 
@@ -117,66 +101,37 @@ def _points(found: Evidence) -> Table:
     return Table("Figs. 3 to 6: means over the runs, with 95 % intervals", headings, rows)
 
 
-def _peak(found: dict[str, Evidence]) -> Table:
+def _peak(found: Evidence) -> Table:
     """The overlap with the highest throughput, mean of TCPs and mechanisms; the smallest of equal ones."""
-
-    def peaks(of: Evidence) -> list[float]:
-        through = [
-            sum(claims.throughput(of, tcp, way, overlap) for tcp in TCPS for way in MECHANISMS)
-            for overlap in SOFT_MS
-        ]
-        return [float(SOFT_MS[at]) for at in np.argmax(np.array(through), axis=0)]
-
-    rows: list[Row] = [(name, mean_cell(peaks(of))) for name, of in found.items()]
+    through = [
+        sum(claims.throughput(found, tcp, way, overlap) for tcp in TCPS for way in MECHANISMS)
+        for overlap in SOFT_MS
+    ]
+    peaks = [float(SOFT_MS[at]) for at in np.argmax(np.array(through), axis=0)]
+    rows: list[Row] = [("default", mean_cell(peaks))]
     return Table("Where throughput is highest in a soft handover", ("reading", "overlap [ms]"), rows)
 
 
-def _by_reading(found: dict[str, Evidence]) -> Table:
+def _named(default: Evidence, named: Named) -> Table:
     rows: list[Row] = [
         (
-            name,
-            *(mean_cell(claims.gained_long(of, tcp).tolist()) for tcp in TCPS),
-            *(mean_cell(claims.lost_at_100(of, tcp, -200).tolist()) for tcp in TCPS),
-            *(mean_cell(claims.gained_overlap(of, tcp).tolist()) for tcp in TCPS),
-        )
-        for name, of in found.items()
-    ]
-    measured = (
-        "Buffer minus noBuffer at 300 to 500 ms [1]",
-        "noBuffer at 200 ms minus at 100 ms [1]",
-        "Buffer minus noBuffer, overlaps of 100 to 500 ms [1]",
-    )
-    headings = ("reading", *(f"{NAMES[tcp]}, {what}" for what in measured for tcp in TCPS))
-    return Table("Throughput under the readings: means over the runs, with 95 % intervals", headings, rows)
-
-
-def _named(default: Evidence, rfc: Evidence, named: dict[str, Named]) -> Table:
-    def row(protocol: str, tcp: str, delay: int) -> Row:
-        both = [(found, named[found.reading.profile]) for found in (default, rfc)]
-        case = (tcp, protocol, delay)
-        through = [figures.named_throughput(*of, case) for of in both]
-        return (
             protocol,
             NAMES[tcp],
             f"{delay:+d}",
-            *(mean_cell([run.throughput_bps / 1e3 for run in runs[case]]) for _, runs in both),
-            *(
-                mean_cell(values.tolist())
-                for values in (*through, through[1] - through[0][: through[1].size])
-            ),
-            *(mean_cell(figures.named_timeouts(*of, case).tolist()) for of in both),
+            mean_cell([run.throughput_bps / 1e3 for run in runs]),
+            mean_cell(figures.named_throughput(default, named, (tcp, protocol, delay)).tolist()),
+            mean_cell(figures.named_timeouts(default, named, (tcp, protocol, delay)).tolist()),
         )
-
-    profiles = [found.reading.profile for found in (default, rfc)]
+        for (tcp, protocol, delay), runs in named.items()
+    ]
     headings = (
         "protocol",
         "TCP",
         "delay [ms]",
-        *(f"{profile}, throughput [kbit/s]" for profile in profiles),
-        *(f"{profile}, throughput [1]" for profile in (*profiles, " minus ".join(reversed(profiles)))),
-        *(f"{profile}, timeouts per handover" for profile in profiles),
+        "throughput [kbit/s]",
+        "throughput [1]",
+        "timeouts per handover",
     )
-    rows = [row(protocol, tcp, delay) for protocol in NAMED for tcp in TCPS for delay in evidence.NAMED_MS]
     return Table("Named protocols: means over the runs, with 95 % intervals", headings, rows)
 
 
@@ -185,7 +140,7 @@ def _explained(explained: list[Explained]) -> Table:
         (
             of.effect.what,
             name,
-            of.effect.reading if taken != "default" else taken,
+            of.effect.called if taken != "default" else taken,
             "" if taken == "default" else taken,
             mean_cell(explanations.values(of.effect, name, of.found[taken]).tolist()),
             *(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -113,21 +112,9 @@ def _of_most(values: Iterable[Values], most: int) -> Values:
     return np.asarray(np.sort(list(values), axis=0)[-most])
 
 
-def gained_long(found: Evidence, tcp: str) -> Values:
-    """Throughput with Buffer minus that with noBuffer, mean of 300 to 500 ms."""
-    buffer, without = (_through(found, found.long_ms, [way], [tcp]) for way in ("Buffer", "noBuffer"))
-    return buffer - without
-
-
 def lost_at_100(found: Evidence, tcp: str, delay_ms: int) -> Values:
     """Throughput of noBuffer at another delay minus that at 100 ms."""
     return throughput(found, tcp, "noBuffer", delay_ms) - throughput(found, tcp, "noBuffer", -100)
-
-
-def gained_overlap(found: Evidence, tcp: str) -> Values:
-    """Throughput with Buffer minus that with noBuffer, mean of the overlaps."""
-    buffer, without = (_through(found, found.overlaps_ms, [way], [tcp]) for way in ("Buffer", "noBuffer"))
-    return buffer - without
 
 
 SAME_WINDOW = "in both the window in flight is lost whole and the same timer ends the pause"
@@ -452,27 +439,23 @@ def blocks(named: dict[Case, list[Run]]) -> Claim:
     )
 
 
-OF_READING = {
-    "ripple.fig3.high": _high,
-    "ripple.fig4.flat": _flat,
-    "ripple.fig4.low": _low_timeouts,
-    "ripple.fig3.low": _low_throughput,
-    "ripple.dip": _dip,
-    "ripple.fig5.order": _order,
-    "ripple.fig5.rise": _rise,
-    "ripple.reno": _reno,
-    "ripple.tahoe": _tahoe,
-    "ripple.fewer": _fewer,
-    "ripple.proactive": _proactive,
-    "ripple.overlap": _overlap,
-}
+OF_READING = (
+    _high,
+    _flat,
+    _low_timeouts,
+    _low_throughput,
+    _dip,
+    _order,
+    _rise,
+    _reno,
+    _tahoe,
+    _fewer,
+    _proactive,
+    _overlap,
+)
 """The claims that depend on a reading."""
 
 
-def read(found: dict[str, Evidence]) -> list[Claim]:
-    """Those under the first of these readings, with the others beside each."""
-    default, *others = found.values()
-    return [
-        replace(claim(default), others=tuple(claim(other) for other in others))
-        for claim in OF_READING.values()
-    ]
+def read(found: Evidence) -> list[Claim]:
+    """Those that depend on a reading, under one."""
+    return [claim(found) for claim in OF_READING]

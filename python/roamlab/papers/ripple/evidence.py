@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from roamlab.papers.ripple import experiments, measures
 from roamlab.papers.ripple.experiments import (
+    DEFAULT,
     DELAYS_MS,
     MECHANISMS,
     NAMED,
     RANDOM_TIMES,
-    READINGS,
     TCPS,
     Reading,
 )
-from roamlab.papers.runs import by_reading
 from roamlab.statistics.stats import LEAST
 
 Case: TypeAlias = tuple[str, str, int]
@@ -74,27 +73,15 @@ class Evidence:
         return [delay for delay in self.soft_ms if delay > 0]
 
 
-NAMED_MS = (-500, -300, -100, 0, 100, 300, 500)
+NAMED_MS = (-500, -100, 0, 100, 500)
 """Delays of the map of named protocols."""
+NAMED_TCPS = ("reno", "sack")
+"""TCPs of the map: one that often waits for its timer, and one that hears what is missing."""
 
 
-def alternative_runs(runs: int) -> int:
-    """Runs under each reading beside the default one, and of each point of the map."""
+def few_runs(runs: int) -> int:
+    """Runs of what stands beside the paper's figures: other readings, reruns without a cause, the map."""
     return max(1, min(LEAST, runs // 4))
-
-
-def gather(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Figs. 3 to 6 under every reading."""
-    return by_reading(
-        READINGS,
-        (runs, alternative_runs(runs)),
-        lambda reading, number: evidence(batch, reading, number),
-    )
-
-
-def paired(batch: Batch, runs: int) -> dict[str, Evidence]:
-    """Under two readings at a time."""
-    return {name: evidence(batch, reading, min(runs, 3)) for name, reading in experiments.pairs().items()}
 
 
 def evidence(
@@ -124,8 +111,8 @@ def of_cases(batch: Batch, reading: Reading, runs: int | range, cases: Sequence[
 def named(
     batch: Batch,
     runs: int | range,
-    reading: Reading,
-    tcps: Sequence[str] = TCPS,
+    reading: Reading = DEFAULT,
+    tcps: Sequence[str] = NAMED_TCPS,
     delays_ms: Sequence[int] = NAMED_MS,
 ) -> dict[Case, list[Run]]:
     """The map of the named protocols, by TCP, protocol and delay in ms."""

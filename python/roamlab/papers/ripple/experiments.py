@@ -7,9 +7,8 @@ evaluated under each.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -105,58 +104,8 @@ class Reading:
 
 OTHERS_RATE = "200 kbit/s"
 DEFAULT = Reading()
-_NO_PATH = Reading(trigger="no-path", drop="newest")
-READINGS: dict[str, Reading] = {
-    "default": DEFAULT,
-    "no-path trigger": Reading(trigger="no-path"),
-    "no-path, drops newest": _NO_PATH,
-    "buffer 10": Reading(buffer_pkts=10),
-    "lead 0": Reading(lead_ms=0),
-    "lead 1 s": Reading(lead_ms=1000),
-    "layer 3 at once": Reading(detection_ms=0, reactive_ms=0),
-    "layer 3 at once if proactive": Reading(detection_ms=0),
-    "RTO floor 1 s": Reading(min_rto_ms=1000),
-    "TCP by the RFCs": Reading(profile="rfc"),
-    "moves evenly": Reading(moves="to the next access router, evenly"),
-    "in flight lost": Reading(in_flight="lost"),
-    "second copies dropped": Reading(duplicates="drop"),
-    "correspondent 50 ms": Reading(correspondent_ms=50),
-    "window 40": Reading(window_pkts=40),
-    "air 11 Mbit/s": Reading(air_mbps=11),
-    "no contention": Reading(medium="dedicated"),
-    "normalised by a common maximum": Reading(normalised_by="common maximum"),
-}
-
-PAIRED = (
-    "no-path trigger",
-    "no-path, drops newest",
-    "buffer 10",
-    "lead 0",
-    "layer 3 at once",
-    "RTO floor 1 s",
-    "in flight lost",
-    "correspondent 50 ms",
-    "no contention",
-)
-"""Readings of which every two that differ in different fields are also taken together."""
-
-
-def changed(reading: Reading) -> dict[str, Any]:
-    """The fields in which a reading differs from the default."""
-    return {
-        field.name: getattr(reading, field.name)
-        for field in fields(reading)
-        if getattr(reading, field.name) != getattr(DEFAULT, field.name)
-    }
-
-
-def pairs() -> dict[str, Reading]:
-    """Two of `PAIRED` at a time."""
-    return {
-        f"{first} + {second}": replace(READINGS[first], **changed(READINGS[second]))
-        for first, second in combinations(PAIRED, 2)
-        if not changed(READINGS[first]).keys() & changed(READINGS[second]).keys()
-    }
+RFC = Reading(profile="rfc")
+"""TCP by the RFCs."""
 
 
 def mobility(mechanism: str, reading: Reading) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from roamlab.papers.ripple import claims, evidence, experiments
 from roamlab.papers.ripple.claims import NAMES
-from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, READINGS, SOFT_MS, TCPS, Reading
+from roamlab.papers.ripple.experiments import DEFAULT, HANDOVERS, HARD_MS, SOFT_MS, TCPS, Reading
 from roamlab.papers.ripple.handover import median_handover
 from roamlab.papers.ripple.measures import FLOW
 from roamlab.papers.runs import Batch
@@ -48,8 +48,9 @@ class Effect:
     what: str
     of: dict[str, tuple[Cases, Cases]]
     """By what the row is about: the cases that are better, by the paper's surprise, and those that are worse."""
-    reading: str
-    """One of `READINGS`."""
+    reading: Reading
+    called: str
+    """What the reading is called in tables."""
     without: dict[str, Reading]
     """By what is taken away."""
     panels: tuple[Panel, ...]
@@ -62,8 +63,8 @@ class Effect:
     @property
     def readings(self) -> dict[str, Reading]:
         """The reading under which it occurs, by "", those without its cause, and the default."""
-        found = {"": READINGS[self.reading], **self.without}
-        return found if self.reading == "default" else found | {"default": DEFAULT}
+        found = {"": self.reading, **self.without}
+        return found if self.reading == DEFAULT else found | {"default": DEFAULT}
 
     @property
     def cases(self) -> list[Case]:
@@ -89,17 +90,18 @@ def _mechanisms(better: str, delays_ms: Sequence[int]) -> dict[str, tuple[Cases,
 LONG_MS = [delay for delay in HARD_MS if delay <= -300]
 OVERLAPS_MS = SOFT_MS[1:]
 LONG_OVERLAPS_MS = [delay for delay in SOFT_MS if delay >= 300]
-_NEWEST, _OLDEST = READINGS["no-path, drops newest"], READINGS["no-path trigger"]
+_NEWEST = Reading(trigger="no-path", drop="newest")
 
 EFFECTS = (
     Effect(
         "dip",
         "noBuffer, throughput with a gap of 200 ms minus that with 100 ms",
         _each([("noBuffer", -200)], [("noBuffer", -100)]),
+        DEFAULT,
         "default",
         {
             "the whole window is lost: layer 3 200 ms later": Reading(detection_ms=200, reactive_ms=200),
-            "the timer outlasts each gap: RTO floor 1 s": READINGS["RTO floor 1 s"],
+            "the timer outlasts each gap: RTO floor 1 s": Reading(min_rto_ms=1000),
         },
         (
             Panel(("reno", "noBuffer", -100)),
@@ -117,9 +119,10 @@ EFFECTS = (
         "buffer-gap",
         "throughput with biCast minus that with Buffer, gaps of 300 to 500 ms",
         _mechanisms("biCast", LONG_MS),
+        _NEWEST,
         "no-path, drops newest",
         {
-            "a full buffer drops the oldest": _OLDEST,
+            "a full buffer drops the oldest": replace(_NEWEST, drop="oldest"),
             "filled from 100 ms before the break on: source trigger": replace(_NEWEST, trigger="source"),
         },
         (
@@ -137,10 +140,11 @@ EFFECTS = (
         "buffer-overlap",
         "throughput with noBuffer minus that with Buffer, overlaps of 100 to 500 ms",
         _mechanisms("noBuffer", OVERLAPS_MS),
+        DEFAULT,
         "default",
         {
-            "layer 2 drops second copies": READINGS["second copies dropped"],
-            "nothing kept before the host comes: lead 0": READINGS["lead 0"],
+            "layer 2 drops second copies": Reading(duplicates="drop"),
+            "nothing kept before the host comes: lead 0": Reading(lead_ms=0),
         },
         (Panel(("reno", "Buffer", 200)), Panel(("reno", "Buffer", 200), "layer 2 drops second copies")),
         "Reno",
@@ -160,10 +164,11 @@ EFFECTS = (
                 tuple(("reno", "Buffer", delay) for delay in LONG_OVERLAPS_MS),
             )
         },
+        DEFAULT,
         "default",
         {
-            "layer 2 drops second copies": READINGS["second copies dropped"],
-            "nothing kept before the host comes: lead 0": READINGS["lead 0"],
+            "layer 2 drops second copies": Reading(duplicates="drop"),
+            "nothing kept before the host comes: lead 0": Reading(lead_ms=0),
         },
         (
             Panel(("reno", "Buffer", 300)),
@@ -185,7 +190,7 @@ Gathered: TypeAlias = "dict[str, dict[str, Evidence]]"
 
 def gather(batch: Batch, runs: int) -> Gathered:
     """Asks for the runs of all effects, with their causes and without."""
-    few = evidence.alternative_runs(runs)
+    few = evidence.few_runs(runs)
     return {
         effect.name: {
             taken: evidence.of_cases(batch, reading, few, effect.cases)

@@ -6,6 +6,7 @@ Every point is a mean over all runs with its 95 % interval.
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,12 +16,12 @@ from roamlab.papers.drawing import draw_all
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.diagrams import diagram
-from roamlab.papers.ripple.evidence import NAMED_MS
+from roamlab.papers.ripple.evidence import NAMED_MS, NAMED_TCPS
 from roamlab.papers.ripple.experiments import DELAYS_MS, HANDOVERS, HARD_MS, MECHANISMS, NAMED, SOFT_MS, TCPS
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -65,10 +66,9 @@ SHOWS = {
 
 
 def draw(
-    default: Evidence, rfc: Evidence, named: Mapping[str, Named], explained: Sequence[Explained], folder: Path
+    default: Evidence, rfc: Evidence, named: Named, explained: Sequence[Explained], folder: Path
 ) -> list[SavedFigure]:
-    """All figures; the map of named protocols by profile."""
-    maps = [(found, named[found.reading.profile]) for found in (default, rfc)]
+    """All figures; `named`: the map of named protocols."""
     return draw_all(
         [
             partial(_figure, 3, default, claims.throughput, HARD_MS, folder),
@@ -77,8 +77,8 @@ def draw(
             partial(_figure, 6, default, claims.timeouts, SOFT_MS, folder),
             partial(_profiles, "throughput", default, rfc, claims.throughput, folder),
             partial(_profiles, "timeouts", default, rfc, claims.timeouts, folder),
-            partial(_map, "throughput", maps, folder),
-            partial(_map, "timeouts", maps, folder),
+            partial(_map, "throughput", default, named, folder),
+            partial(_map, "timeouts", default, named, folder),
             *(partial(diagram, of, folder) for of in explained),
         ]
     )
@@ -163,29 +163,26 @@ def _profiles(
         return save(figure, folder, f"rfc-{name}", caption)
 
 
-def _map(what: str, maps: Sequence[tuple[Evidence, Named]], folder: Path) -> SavedFigure:
-    counts = [len(next(iter(named.values()))) for _, named in maps]
+def _map(what: str, found: Evidence, named: Named, folder: Path) -> SavedFigure:
     of_throughput = what == "throughput"
-    rows = [(names, found, named) for names in _ABOUT_NAMED for found, named in maps]
+    pick = named_throughput if of_throughput else named_timeouts
+    rows = list(product(_ABOUT_NAMED, NAMED_TCPS))
     with new_figure(rows=len(rows), row_inches=2.1) as (figure, axes):
-        for axis, (names, found, named) in zip(axes, rows, strict=True):
+        for axis, (names, tcp) in zip(axes, rows, strict=True):
             for at, (name, marker) in enumerate(zip(names, "os^Dvx*", strict=False)):
-                pick = named_throughput if of_throughput else named_timeouts
-                cases = [
-                    np.asarray(np.mean([pick(found, named, (tcp, name, delay)) for tcp in TCPS], axis=0))
-                    for delay in NAMED_MS
-                ]
+                cases = [pick(found, named, (tcp, name, delay)) for delay in NAMED_MS]
                 _line(axis, NAMED_MS, cases, name, shift=3.0 * (at - (len(names) - 1) / 2), marker=marker)
-            axis.set_title(found.reading.profile, loc="left", fontsize=9)
+            axis.set_title(NAMES[tcp], loc="left", fontsize=9)
             axis.set_ylim((0.4, 1.05) if of_throughput else (-0.1, 2.1))
             axis.set_xticks(NAMED_MS)
             axis.legend(loc="lower right" if of_throughput else "upper right", ncols=2, fontsize=7)
             label(axis, BOTH, THROUGHPUT if of_throughput else TIMEOUTS)
             axis.label_outer()
         caption = (
-            f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, under the rules of ns-2 of 2003 "
-            f"({counts[0]} runs) and of the RFCs ({counts[1]} runs); mean of the four TCPs, with 95 % intervals. "
-            "Throughput is over that of the same TCP without handovers."
+            f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, without a gap and with gaps and "
+            "overlaps of 100 and 500 ms, for Reno and SACK alone; means of "
+            f"{len(next(iter(named.values())))} runs with 95 % intervals. Throughput is over that of the same TCP "
+            "without handovers."
         )
         return save(figure, folder, f"named-{what}", caption)
 

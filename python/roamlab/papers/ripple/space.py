@@ -143,11 +143,7 @@ SEARCHED_MS = tuple(delay for delay in DELAYS_MS if abs(delay) != 400)
 
 def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """The claims that depend on a reading."""
-    return partial(_decide, evidence.evidence(batch, reading, runs, SEARCHED_MS))
-
-
-def _decide(found: evidence.Evidence) -> list[Claim]:
-    return [claim(found) for claim in claims.OF_READING.values()]
+    return partial(claims.read, evidence.evidence(batch, reading, runs, SEARCHED_MS))
 
 
 def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
