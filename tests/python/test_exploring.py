@@ -97,6 +97,8 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     assert turned > 1
     told = f"contradicted under the default; holds under queue 8 (holds on 6 fresh runs); {turned} of 12 settings"
     assert claim["robustness"] == told
+    assert claim["measures"] == {"lost": turned}
+    assert claim["most_measures"] == 1
     assert claim["fresh_runs"]["verdict"] == "holds"
     assert claim["fresh_runs"]["runs"] == 6
     # It holds under a queue of 8 with a window of 16: in a quarter of the space, the delay whatever it is.
@@ -109,6 +111,7 @@ def test_the_change_that_makes_a_claim_hold_is_found_and_looked_at_anew(tmp_path
     assert (tmp_path / "figures" / "map.png").stat().st_size > 0
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {
         "robustness.csv",
+        "measures.csv",
         "deciding.csv",
         "axes.csv",
     }

@@ -55,7 +55,16 @@ def outcome(claim: Claim) -> Outcome:
         claim.counted or claim.measures, key=lambda measure: (_RANK[measure.verdict], _margin(measure))
     )
     distance = worst.claimed.distance(worst.measured.effect)
-    return Outcome(claim.verdict, _margin(worst), _told(worst), distance, worst.unit)
+    counted = claim.counted or claim.measures
+    return Outcome(
+        claim.verdict,
+        _margin(worst),
+        _told(worst),
+        distance,
+        worst.unit,
+        measures=tuple(measure.what for measure in counted),
+        held=tuple(measure.what for measure in counted if measure.verdict == "holds"),
+    )
 
 
 _RANK: dict[Verdict, int] = {"contradicted": 0, "undecided": 1, "holds": 2}
@@ -193,8 +202,8 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     found, confirmed = search(space, session, budget)
     data = _data(space, found, confirmed)
     known = Known.of(data)
-    tables = [_robustness(space, found, confirmed), _deciding(found), _axes(space)]
-    for table, name in zip(tables, ("robustness", "deciding", "axes"), strict=True):
+    tables = [_robustness(space, found, confirmed), _measures(found), _deciding(found), _axes(space)]
+    for table, name in zip(tables, ("robustness", "measures", "deciding", "axes"), strict=True):
         write_csv(table, session.tables / f"{name}.csv")
     page = Report(
         title=f"{space.title}: the space of readings",
@@ -253,6 +262,19 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
         "nearest setting",
     )
     return Table("Where each claim holds; 95 % intervals of the shares", headings, rows)
+
+
+def _measures(found: Explored) -> Table:
+    rows = [
+        (robust.claim, what, str(count))
+        for robust in found.claims.values()
+        for what, count in robust.measures.items()
+    ]
+    return Table(
+        f"In how many of the {len(found.tried)} settings each measure of a claim holds",
+        ("claim", "measure", "settings"),
+        rows,
+    )
 
 
 def _percent(share: Interval) -> Interval:
@@ -339,6 +361,8 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
                 verdict: [share.effect, share.low, share.high] for verdict, share in robust.shares.items()
             },
             "nearest": near(space, robust),
+            "measures": robust.measures,
+            "most_measures": robust.most_measures,
             "deciding": [
                 {"axes": effect.axes, "share": [effect.share.effect, effect.share.low, effect.share.high]}
                 for effect in robust.effects

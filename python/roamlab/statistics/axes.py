@@ -63,6 +63,10 @@ class Outcome:
     distance: float = 0.0
     """Of the deciding measure from the claimed range, in its unit; 0 within it."""
     unit: str = ""
+    measures: tuple[str, ...] = ()
+    """All that the claim is decided by."""
+    held: tuple[str, ...] = ()
+    """Those of them that hold."""
 
     @property
     def far(self) -> str:

@@ -59,6 +59,10 @@ class Robustness:
 
     nearest: Outcome
     """What `best` gave."""
+    measures: Mapping[str, int]
+    """Of each measure of the claim, in how many of the settings tried it holds."""
+    most_measures: int
+    """The largest number of measures that hold in one setting."""
 
     def line(self, axes: Sequence[Axis], again: tuple[Verdict, int] | None) -> str:
         """In one line; `again`: the verdict of so many fresh runs at the turning point."""
@@ -67,7 +71,9 @@ class Robustness:
         if self.turning is None:
             searched = ", ".join(axis.what for axis in axes)
             nearest = "" if self.default == "holds" else f"; nearest: {self.told_nearest(axes)}"
-            return f"{begin}; {other} in none of the {self.tried} settings tried of {searched}{nearest}"
+            parts = f"; at most {self.most_measures} of {len(self.measures)} measures hold together"
+            told = parts if self.default != "holds" and len(self.measures) > 1 else ""
+            return f"{begin}; {other} in none of the {self.tried} settings tried of {searched}{told}{nearest}"
         under, count = changes(axes, self.turning), f"{self.turned} of {self.tried} settings"
         if again is None or again[0] != other:
             fresh = f"{again[0]} on {again[1]} fresh runs" if again else "no fresh runs"
@@ -361,6 +367,11 @@ def judge(axes: Sequence[Axis], tried: Tried, drawn: Sequence[Setting]) -> dict[
             turned=sum(each[claim].verdict == turned(default[claim].verdict) for each in tried.values()),
             best=best,
             nearest=tried[best][claim],
+            measures={
+                what: sum(what in each[claim].held for each in tried.values())
+                for what in dict.fromkeys(what for each in tried.values() for what in each[claim].measures)
+            },
+            most_measures=max(len(each[claim].held) for each in tried.values()),
             effects=_effects(axes, tried, claim),
         )
     return found
