@@ -76,17 +76,29 @@ class Mutant:
         return self.folder != PYTHON and not self.tests
 
 
-def read() -> list[Mutant]:
-    """The list, checked against the sources: each old text stands once in its file."""
-    mutants = []
-    for name, folder in (("mutants.toml", "crates"), ("world.toml", "crates"), ("python.toml", PYTHON)):
-        with Path(__file__).with_name(name).open("rb") as file:
-            entries = tomllib.load(file)["mutants"]
-        mutants += [Mutant(**entry, folder=folder, listed=name) for entry in entries]
+LISTS = {"mutants.toml": "crates", "world.toml": "crates", "python.toml": PYTHON}
+"""The lists, and the folder of their files."""
+
+
+def read_list(name: str) -> list[Mutant]:
+    """The mutants of a list."""
+    with Path(__file__).with_name(name).open("rb") as file:
+        entries = tomllib.load(file)["mutants"]
+    return [Mutant(**entry, folder=LISTS[name], listed=name) for entry in entries]
+
+
+def check(mutants: list[Mutant]) -> None:
+    """Ends the program unless each old text stands once in its file."""
     for mutant in mutants:
         found = (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old)
         if found != 1:
             sys.exit(f"{mutant.name}: its old text stands {found} times in {mutant.path}")
+
+
+def read() -> list[Mutant]:
+    """All lists, checked against the sources."""
+    mutants = [mutant for name in LISTS for mutant in read_list(name)]
+    check(mutants)
     return mutants
 
 

@@ -139,3 +139,20 @@ pub struct Measuring {
     /// Time between measurements.
     pub period: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_known_for_long_after_more_packets_than_are_remembered() {
+        let (plan, uplinks) = ((Vec::new(), Vec::new()), (BTreeMap::new(), UplinkChoice::Newest));
+        let mut mobile = Mobile::new(plan, uplinks, (None, None), true);
+        let memory = Mobile::REMEMBERED as u64;
+        for serial in 0..3 * memory {
+            assert!(mobile.is_new(serial), "{serial}");
+            assert!(!mobile.is_new(serial), "a copy at once: {serial}");
+            assert!(!mobile.is_new(serial.saturating_sub(memory - 1)), "a copy of the oldest: {serial}");
+        }
+    }
+}
