@@ -348,3 +348,40 @@ fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails(
     let (lost, late) = (Some(Fate::Lost), Some(Fate::Late(late)));
     assert_eq!(fates, [lost, late, lost, late, None]);
 }
+
+#[test]
+fn a_host_that_changes_cells_is_out_of_range_anew() {
+    let mut world = world();
+    let [mh, bs1] = ["mh", "bs1"].map(|name| node(&world, name));
+    let Planes { cx, network, .. } = &mut world.planes;
+    let cell = network.cell_of(bs1).unwrap();
+    let first = network.cells().why_unheard(mh, cell, cx);
+    assert_eq!(network.cells().why_unheard(mh, cell, cx), first, "one reason for as long as it lasts");
+    network.cells().note_change(mh, "link-up", None, cx);
+    let second = network.cells().why_unheard(mh, cell, cx);
+    assert!(second > first, "{first:?} {second:?}");
+}
+
+#[test]
+fn who_buffers_waits_for_the_air_no_more() {
+    let mut world = world();
+    let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
+    send(&mut world, "bs1", &[400]);
+    act(&mut world, bs1, Action::AwaitDrained { host });
+    assert!(world.planes.agents.wait_for_air());
+    act(&mut world, bs1, Action::StartBuffering { host });
+    assert!(!world.planes.agents.wait_for_air());
+}
+
+#[test]
+fn a_message_has_arrived_when_its_first_copy_has() {
+    let arrivals = |fault: &str| {
+        let signalling = &world_of(&format!("{}{fault}", network())).planes.cx.probes.signalling;
+        let rows = signalling.message.iter().zip(&signalling.arrived_ns);
+        rows.filter(|(name, _)| **name == "registration-request").map(|(_, at)| *at).collect::<Vec<_>>()
+    };
+    let fault = "[[faults]]\nmessage = \"registration-request\"\noccurrences = [1]\nduplicate = true\ndelay = \"100 ms\"\n";
+    let sound = arrivals("");
+    assert!(sound[0] > 0);
+    assert_eq!(arrivals(fault)[0], sound[0]);
+}
