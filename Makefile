@@ -112,7 +112,7 @@ SEED ?= 1
 mutate: .venv/.extension
 	$(BIN)/python tests/mutate/mutate.py $(COUNT) --seed $(SEED)
 
-# Plants a hundred bugs in the transport and the queues, one at a time; an hour or more.
+# Plants some 240 bugs, one at a time; an hour or more.
 mutants:
 	$(PYTHON) tests/mutants/mutants.py
 

@@ -1,14 +1,16 @@
 """Plants bugs in the engine and in the Python package, one at a time, and sees whether the tests find them.
 
-    python tests/mutants/mutants.py [NAME ...] [--fast] [--python]
+    python tests/mutants/mutants.py [NAME ...] [--fast] [--python | --world]
 
-A mutant of `mutants.toml` (Rust) or `python.toml` (Python) is a file, a text in it that stands there once, and what
-stands there instead. The project is copied, and each mutant is planted in the copy. The tests run in steps, the cheap
-ones first; the first step that fails kills the mutant, and so does one that does not come to an end. Whole runs come
-last, where those that are said to change nothing are planted together, and each alone if they are found. Prints a line
-for each mutant, then the counts. A mutant that survives must have `lives`, the reason why no test can or need find it,
-and no other may have it; exit code 1 if that is not so. With `--fast` whole runs are left out; with `--python` all but
-the bugs in Python, which take some minutes.
+A mutant of `mutants.toml` (transport and queues), `world.toml` (the assembly and what it rests on) or `python.toml`
+(Python) is a file, a text in it that stands there once, and what stands there instead. The project is copied, and each
+mutant is planted in the copy. The tests run in steps, the cheap ones first; the first step that fails kills the mutant,
+and so does one that does not come to an end. A mutant may have `tests`, its own steps: what cargo is asked for, or
+pytest with its arguments. For those without, whole runs come last, where those that are said to change nothing are
+planted together, and each alone if they are found. Prints a line for each mutant, then the counts. A mutant that
+survives must have `lives`, the reason why no test can or need find it, and no other may have it; exit code 1 if that is
+not so. With `--fast` whole runs are left out; with `--python` all but the bugs in Python, which take some minutes, and
+with `--world` all but those of `world.toml`.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ STEPS = {
     ],
     "qdisc": ["test -p roamlab-qdisc --lib"],
 }
-"""What cargo is asked for, by the crate that the mutant is in: scripts and unit tests."""
+"""What cargo is asked for, by the crate that the mutant is in, if it has no `tests`: scripts and unit tests."""
 FAST = "pytest -q -x -n 0 tests/python/test_small_parts.py"
-"""What has to find a bug in Python."""
+"""What has to find a bug in Python that has no `tests`."""
 WHOLE = "test -p roamlab-world --test ns2 -- recorded"
 """All recorded runs of ns-2."""
 
@@ -52,7 +54,9 @@ class Mutant:
     old: str
     new: str
     lives: str | None = None
+    tests: tuple[str, ...] = ()
     folder: str = "crates"
+    listed: str = "mutants.toml"
 
     @property
     def path(self) -> Path:
@@ -62,19 +66,39 @@ class Mutant:
     @property
     def steps(self) -> list[str]:
         """The tests that may find it."""
+        if self.tests:
+            return list(self.tests)
         return [FAST] if self.folder == PYTHON else STEPS[self.file.split("/")[0]]
 
+    @property
+    def meets_whole_runs(self) -> bool:
+        """Whether whole runs come after its steps."""
+        return self.folder != PYTHON and not self.tests
 
-def read() -> list[Mutant]:
-    """The list, checked against the sources: each old text stands once in its file."""
-    mutants = []
-    for name, folder in (("mutants.toml", "crates"), ("python.toml", PYTHON)):
-        with Path(__file__).with_name(name).open("rb") as file:
-            mutants += [Mutant(**entry, folder=folder) for entry in tomllib.load(file)["mutants"]]
+
+LISTS = {"mutants.toml": "crates", "world.toml": "crates", "python.toml": PYTHON}
+"""The lists, and the folder of their files."""
+
+
+def read_list(name: str) -> list[Mutant]:
+    """The mutants of a list."""
+    with Path(__file__).with_name(name).open("rb") as file:
+        entries = tomllib.load(file)["mutants"]
+    return [Mutant(**entry, folder=LISTS[name], listed=name) for entry in entries]
+
+
+def check(mutants: list[Mutant]) -> None:
+    """Ends the program unless each old text stands once in its file."""
     for mutant in mutants:
         found = (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.old)
         if found != 1:
             sys.exit(f"{mutant.name}: its old text stands {found} times in {mutant.path}")
+
+
+def read() -> list[Mutant]:
+    """All lists, checked against the sources."""
+    mutants = [mutant for name in LISTS for mutant in read_list(name)]
+    check(mutants)
     return mutants
 
 
@@ -105,7 +129,7 @@ def _passes(step: str, *, longest_s: float | None) -> bool:
         "PYTHONPATH": str(COPY / "python"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    if step == FAST:
+    if step.startswith("pytest"):
         command = [str(ROOT / ".venv/bin/python"), "-m", *step.split()]
     else:
         wanted, _, names = step.partition(" -- ")
@@ -160,7 +184,7 @@ def _killers(mutants: list[Mutant], *, fast: bool) -> dict[str, str | None]:
     for mutant in mutants:
         try:
             killer = _killer([mutant], mutant.steps)
-            if killer is None and mutant.lives is None and not fast and mutant.folder != PYTHON:
+            if killer is None and mutant.lives is None and not fast and mutant.meets_whole_runs:
                 killer = _killer([mutant], [WHOLE])
         except DoesNotCompileError as error:
             print(f"{mutant.name}: does not compile:\n{error}")
@@ -170,7 +194,7 @@ def _killers(mutants: list[Mutant], *, fast: bool) -> dict[str, str | None]:
     explained = [
         mutant
         for mutant in mutants
-        if mutant.lives and killers[mutant.name] is None and mutant.folder != PYTHON
+        if mutant.lives and killers[mutant.name] is None and mutant.meets_whole_runs
     ]
     if explained and not fast and _killer(explained, [WHOLE]):
         for mutant in explained:
@@ -185,10 +209,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="only these mutants")
     parser.add_argument("--fast", action="store_true", help="without whole runs")
-    parser.add_argument("--python", action="store_true", help="only bugs in Python")
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument(
+        "--python", dest="part", action="store_const", const="python.toml", help="only bugs in Python"
+    )
+    part.add_argument(
+        "--world", dest="part", action="store_const", const="world.toml", help="only those of world.toml"
+    )
     arguments = parser.parse_args()
-    listed = [mutant for mutant in read() if not arguments.python or mutant.folder == PYTHON]
-    mutants = [mutant for mutant in listed if not arguments.names or mutant.name in arguments.names]
+    mutants = [
+        mutant
+        for mutant in read()
+        if arguments.part in (None, mutant.listed) and (not arguments.names or mutant.name in arguments.names)
+    ]
     _copy_project()
     for step in dict.fromkeys(step for mutant in mutants for step in mutant.steps):
         if not _passes(step, longest_s=None):

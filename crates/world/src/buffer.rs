@@ -264,6 +264,21 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_that_makes_room_is_no_loss_of_its_flow() {
+        let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(plain(1)));
+        cx.probes.losses = vec![0];
+        let sent = packets(2, &mut cx);
+        sent.iter().for_each(|original| buffer.keep_copy(original, HERE, &mut cx));
+        assert_eq!((cx.probes.drops.rows.len(), cx.probes.losses[0]), (1, 0));
+        sent.into_iter().for_each(|packet| buffer.push(packet, HERE, &mut cx));
+        assert_eq!(
+            (cx.probes.drops.rows.len(), cx.probes.losses[0]),
+            (3, 1),
+            "the second packet found no room"
+        );
+    }
+
+    #[test]
     fn copies_for_this_branch_make_room_for_nobody() {
         let shape = Buffering::plain(Packets(2), Keeps::Nothing);
         let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));

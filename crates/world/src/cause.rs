@@ -449,3 +449,46 @@ pub fn segment(packet: &Packet) -> Option<u32> {
     let opens = flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK);
     (packet.is_tcp() && (packet.payload() > 0 || opens || flags.has(TcpFlags::FIN))).then(|| packet.seq())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use roamlab_engine::{Bytes, Duration};
+    use roamlab_packet::{Body, IpHeader, PacketPool, TcpHeader, Tos};
+
+    const FLOW: FlowId = FlowId(0);
+
+    fn chains() -> Chains {
+        let mut chains = Chains::default();
+        chains.begin();
+        chains
+    }
+
+    fn acknowledgement(ack: u32) -> Packet {
+        let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let tcp = TcpHeader { ack, flags: TcpFlags::ACK, ..TcpHeader::default() };
+        let mut pool = PacketPool::default();
+        let packet = pool.create(Packet::make(FLOW, inner, Bytes(40), Time::ZERO, Body::Tcp(tcp)));
+        pool[&packet].clone()
+    }
+
+    #[test]
+    fn the_highest_lost_acknowledgement_counts_and_of_equal_ones_the_last() {
+        let mut chains = chains();
+        let lost = (DropReason::ForcedLoss, Location::Node(NodeId(0)));
+        let rows: Vec<CauseId> = [5, 9, 9, 7]
+            .map(|ack| chains.lost(Time::ZERO, &acknowledgement(ack), lost, CauseId::NONE))
+            .into();
+        assert_eq!((chains.lost_ack(FLOW, 8), chains.lost_ack(FLOW, 9)), (Some(rows[2]), None));
+    }
+
+    #[test]
+    fn an_outage_counts_until_its_end() {
+        let mut chains = chains();
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        chains.outage((ms(10), ms(60)), &acknowledgement(1), LinkId(0));
+        let since = [10, 60, 61].map(|millis| chains.outage_of(FLOW, ms(millis)).is_some());
+        assert_eq!(since, [true, true, false]);
+    }
+}

@@ -82,4 +82,19 @@ mod tests {
             [(false, false), (true, true), (false, false), (false, false), (true, false), (false, false)];
         assert_eq!(lost, expected);
     }
+
+    #[test]
+    fn of_lists_that_name_one_packet_a_loss_prevails_and_then_the_longest_delay() {
+        let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let mut pool = PacketPool::default();
+        let packet = pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
+        let ms = |millis| Some(Duration::from_millis(millis));
+        let list =
+            |ordinals: &[u64], delay| ForcedDrops { flow: None, ordinals: ordinals.into(), delay, seen: 0 };
+        let mut lists = [list(&[0, 1], ms(20)), list(&[0], None), list(&[1], ms(50)), list(&[2], ms(1))];
+        let fates: Vec<_> = (0..4).map(|_| strike(&mut lists, &pool[&packet])).collect();
+        let late = |millis| Some(Fate::Late(Duration::from_millis(millis)));
+        assert_eq!(fates, [Some(Fate::Lost), late(50), late(1), None]);
+    }
 }

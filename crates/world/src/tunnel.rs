@@ -197,6 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn every_odd_combination_is_counted() {
+        let mut cx = Cx::default();
+        for count in 1..=3 {
+            let packet = packet(Tos::default(), &mut cx);
+            let packet = encap(packet, ENDS, IP_IN_IP, HERE, &mut cx).unwrap();
+            cx.pool[&packet].header.tos = Tos::default().with_ecn(Ecn::Ect1);
+            assert_eq!(decap(&packet, TunnelEcn::Normal, HERE, &mut cx), Exit::Left);
+            assert_eq!(cx.probes.odd_ecn, count);
+        }
+    }
+
+    #[test]
     fn the_entry_is_that_of_the_mode() {
         let outer = |mode: TunnelEcn| FIELDS.map(|inner| name(mode.enter(inner)));
         assert_eq!(outer(TunnelEcn::Normal), ["Not-ECT", "ECT(0)", "ECT(1)", "CE"]);

@@ -369,3 +369,32 @@ impl Bearers {
         taken
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roamlab_packet::{Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+    #[test]
+    fn what_is_taken_out_of_a_line_counts_no_more() {
+        let (mut cx, id, rate) = (Cx::default(), LinkId(0), Rate::from_bps(1_000_000));
+        let mut line = TxQueue::Line(Box::new(RecordedLine::new(9)));
+        for dscp in [Dscp::FORWARDED, Dscp::FORWARDED, Dscp::default()] {
+            let tos = Tos::default().with_dscp(dscp);
+            let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
+            let body = Body::Udp(UdpHeader::default());
+            let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
+            line.enqueue(id, packet, rate, &mut cx);
+        }
+        let taken = line.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
+        assert_eq!(taken.len(), 1);
+        line.sample(id, &mut cx);
+        let sample = |cx: &Cx| {
+            let row = cx.probes.queues.rows.last().unwrap();
+            (row.packets, row.bytes, row.forwarded)
+        };
+        assert_eq!(sample(&cx), (2, 1024, 1));
+        while line.dequeue(id, Time::ZERO, rate, &mut cx).is_some() {}
+        assert_eq!(sample(&cx), (0, 0, 0));
+    }
+}

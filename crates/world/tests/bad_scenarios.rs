@@ -368,6 +368,7 @@ const LTE: &[Edit] = &[
     ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
     ("unknown scheme", "\"standard\"", "\"normal\""),
     ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
+    ("a host that measures for nobody", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
     ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
     ("no end marker", "mme = \"mme\"", "end_markers = 0"),
     ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
@@ -460,6 +461,16 @@ fn reports_on_names() {
 #[test]
 fn reports_on_sense() {
     insta::assert_snapshot!(reports(SENSE));
+}
+
+#[test]
+fn a_file_has_no_more_segments_than_there_are_numbers() {
+    let largest = 512 * (u64::from(u32::MAX) - 2);
+    for (size, accepted) in [(largest, true), (largest + 1, false)] {
+        let text = VALID.replace("kind = \"ftp\"", &format!("kind = \"ftp\", size = \"{size} B\""));
+        assert_ne!(text, VALID);
+        assert_eq!(Scenario::parse(&text, "lab.toml").is_ok(), accepted, "{size}");
+    }
 }
 
 #[test]

@@ -217,6 +217,7 @@ fn reports_on_domains() {
         assert!(TWO.contains(find), "{title}");
         reports += &format!("--- {title}\n{}\n\n", refused(&TWO.replacen(find, replace, 1)));
     }
-
     insta::assert_snapshot!(reports);
+    let same = refused(&NESTED.replace("[\"bs1\", \"bs2\"]", "[\"bs*\"]"));
+    assert!(same.contains("does not lie around this"), "a domain as large as the one around it: {same}");
 }

@@ -257,3 +257,33 @@ fn a_list_with_a_delay_holds_packets_back_and_others_overtake_them() {
     let both = "drops = [{ packets = [9], delay = \"1 ms\" }, { packets = [9] }]";
     assert_eq!(lost(&transfer("packets = \"60 pkt\"", both), "forced-loss"), [9], "a loss prevails");
 }
+
+#[test]
+fn a_file_is_complete_with_its_last_fresh_segment_and_not_with_a_copy() {
+    let sound = transfer("packets = \"25 pkt\"", "");
+    let tables = transfer("packets = \"25 pkt\"", "reverse_drops = [{ packets = [24, 25] }]");
+    let columns = ["completed_ns", "delivered_pkts", "duplicate_pkts"];
+    let [completed, ..] = flow(&sound, columns);
+    let [again, delivered, duplicates] = flow(&tables, columns);
+    assert!((again, delivered) == (completed, 25) && duplicates > 0, "{again} {delivered} {duplicates}");
+    assert!(flow(&tables, ["finish_ns"])[0] > completed, "the copies come later");
+}
+
+#[test]
+fn goodput_counts_from_the_flows_start() {
+    let tables = transfer("packets = \"25 pkt\", start = \"4 s\"", "");
+    let [goodput] = rows(&tables, "flows", ["goodput_bps"])[0].clone();
+    let expected = 25_000.0 * 8.0 / 16.0;
+    assert!((f64::from_bits(goodput.parse().unwrap()) - expected).abs() < 1e-6, "{goodput}");
+}
+
+#[test]
+fn the_extent_of_reordering_is_the_largest() {
+    let late = "drops = [{ packets = [20], delay = \"60 ms\" }, { packets = [60], delay = \"20 ms\" }]";
+    let tables = transfer("packets = \"100 pkt\"", late);
+    let extents = rows(&tables, "deliveries", ["late_by_pkts"]);
+    let extents: Vec<i64> = extents.iter().map(|[extent]| extent.parse().unwrap()).collect();
+    let last = *extents.iter().rfind(|extent| **extent > 0).unwrap();
+    let [found] = flow(&tables, ["reordering_extent_pkts"]);
+    assert!(found == *extents.iter().max().unwrap() && found > last, "{found} {last}");
+}

@@ -3,7 +3,7 @@
 mod lab;
 
 use lab::{results, rows};
-use roamlab_world::Replication;
+use roamlab_world::{Replication, Scenario};
 
 /// Three senders whose clocks start where ns-2's do. A round trip is measured in whole ticks of 10 ms, how many depends
 /// on where the clock stood, and after one sample the timeout is three times that.
@@ -49,5 +49,16 @@ fn clocks_start_where_those_of_ns2_start() {
         let of_flow = |row: &&[String; 2]| row[0] == flow && row[1] != "3000000000";
         let first = samples.iter().find(of_flow).expect("a sample");
         assert_eq!(first[1], (3 * ticks * 10_000_000).to_string(), "{flow}");
+    }
+}
+
+#[test]
+fn the_generator_of_ns2_begins_at_each_seed_that_it_has() {
+    let text = "run = { duration = \"1 s\", random_numbers = \"ns2\" }\n\
+                links = [{ between = [\"a\", \"b\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }]\n";
+    let scenario = Scenario::parse(text, "lab.toml").unwrap();
+    let largest = (1 << 31) - 2;
+    for (seed, taken) in [(0, false), (1, true), (largest, true), (largest + 1, false)] {
+        assert_eq!(scenario.check_seed(seed, text, "lab.toml").is_ok(), taken, "{seed}");
     }
 }

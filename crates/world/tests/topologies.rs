@@ -260,3 +260,27 @@ fn cells_that_come_by_a_rule_need_not_all_be_visited() {
     let said = "field `topology[0].cells`: no host visits any of these cells";
     assert!(of_all.len() == 1 && of_all[0].contains(said), "{of_all:?}");
 }
+
+/// A host's visits, as "cell at until".
+fn visits(scenario: &Scenario, host: usize) -> Vec<String> {
+    let visits = scenario.hosts[host].visits.as_deref().unwrap_or_default();
+    let until = |until: Option<roamlab_engine::Duration>| until.map_or("-".into(), |until| until.to_string());
+    visits.iter().map(|visit| format!("{} {} {}", visit.cell, visit.at, until(visit.until))).collect()
+}
+
+#[test]
+fn hosts_of_a_group_come_later_and_leave_later() {
+    let line = topology("line", &format!("nodes = 3\n{LINK}{CELLS}"));
+    let host = |rest: &str| {
+        format!("{line}[[hosts]]\nname = \"mh\"\nhome = \"an-1\"\ncount = 2\nstagger = \"1 s\"\n{rest}\n")
+    };
+    let written = scenario(&host(
+        "visits = [{ cell = \"an-bs-0\", at = \"0 s\", until = \"3 s\" }, { cell = \"an-bs-1\", at = \"5 s\" }]",
+    ));
+    assert_eq!(visits(&written, 0), ["an-bs-0 0 ns 3 s", "an-bs-1 5 s -"]);
+    assert_eq!(visits(&written, 1), ["an-bs-0 1 s 4 s", "an-bs-1 6 s -"]);
+    // Each begins one cell further than the one before it, from where the plan begins.
+    let planned = scenario(&host("plan = { kind = \"ping-pong\", dwell = \"6 s\", begin = \"an-bs-1\" }"));
+    let begin = |host| visits(&planned, host)[0].clone();
+    assert_eq!([begin(0), begin(1)].map(|visit| visit.replace(" -", "")), ["an-bs-1 0 ns", "an-bs-2 1 s"]);
+}

@@ -142,6 +142,7 @@ mod tests {
         assert!(routes.remove(HOST, A, id(6)));
         assert!(!routes.remove(HOST, A, id(6)), "a duplicate");
         assert_eq!(routes.refresh(HOST, A, id(5), ms(70)), Refreshed::Stale, "a late join");
+        assert_eq!(routes.refresh(HOST, A, id(6), ms(70)), Refreshed::Stale, "one of the prune's own time");
         assert!(!routes.extend(HOST, A, ms(80)));
         assert_eq!(routes.of(HOST).count(), 0);
         assert_eq!(routes.refresh(HOST, A, id(7), ms(90)), Refreshed::New);

@@ -139,3 +139,41 @@ pub struct Measuring {
     /// Time between measurements.
     pub period: Duration,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mobile(uplinks: BTreeMap<CellId, LinkId>, choice: UplinkChoice) -> Mobile {
+        Mobile::new((Vec::new(), Vec::new()), (uplinks, choice), (None, None), true)
+    }
+
+    #[test]
+    fn copies_go_to_every_cell_but_the_newest_if_so_chosen() {
+        let cells = [7, 3, 5].map(CellId);
+        let uplinks: BTreeMap<CellId, LinkId> =
+            cells.iter().map(|&cell| (cell, LinkId(10 * cell.0))).collect();
+        for (choice, uplink, copies) in [
+            (UplinkChoice::All, 50, vec![70, 30]),
+            (UplinkChoice::Newest, 50, vec![]),
+            (UplinkChoice::Oldest, 70, vec![]),
+        ] {
+            let mut mobile = mobile(uplinks.clone(), choice);
+            mobile.attachments = cells.to_vec();
+            mobile.serve();
+            let copied: Vec<u32> = mobile.copy_uplinks().iter().map(|link| link.0).collect();
+            assert_eq!((mobile.uplink, copied), (Some(LinkId(uplink)), copies));
+        }
+    }
+
+    #[test]
+    fn a_copy_is_known_for_long_after_more_packets_than_are_remembered() {
+        let mut mobile = mobile(BTreeMap::new(), UplinkChoice::Newest);
+        let memory = Mobile::REMEMBERED as u64;
+        for serial in 0..3 * memory {
+            assert!(mobile.is_new(serial), "{serial}");
+            assert!(!mobile.is_new(serial), "a copy at once: {serial}");
+            assert!(!mobile.is_new(serial.saturating_sub(memory - 1)), "a copy of the oldest: {serial}");
+        }
+    }
+}

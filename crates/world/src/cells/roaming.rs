@@ -205,3 +205,60 @@ impl Cells {
         self.host_mut(host)?.roaming.as_deref_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::{Cell, Mobile};
+    use roamlab_engine::Duration;
+    use roamlab_radio::UplinkChoice;
+
+    const HOST: NodeId = NodeId(1);
+    const NEAR: CellId = CellId(0);
+    const FAR: CellId = CellId(1);
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Two cells on the channels 1 and 6, and a host that roams.
+    fn cells() -> Cells {
+        let wifi = Wifi::default();
+        let cell = |channel| Cell::new("bs".into(), LinkId(0), NodeId(0)).on_channel(channel, Duration::ZERO);
+        let roaming = Some(Box::new(Roaming::new(&wifi)));
+        let uplinks = (BTreeMap::new(), UplinkChoice::Newest);
+        let mobile = Mobile::new((Vec::new(), Vec::new()), uplinks, (None, roaming), false);
+        let hosts = vec![None, Some(Box::new(mobile))];
+        Cells { cells: vec![cell(1), cell(6)], hosts, in_flight_survives: false, wifi: Some(wifi) }
+    }
+
+    /// The host comes into the coverage of cells at so many milliseconds.
+    fn cover(cells: &mut Cells, visits: &[(CellId, u64)]) {
+        let mut cx = Cx::default();
+        for &(cell, at) in visits {
+            cx.now = ms(at);
+            cells.cover(HOST, cell, true, &mut cx);
+        }
+    }
+
+    #[test]
+    fn the_cell_that_a_host_came_to_last_is_the_strongest_and_is_heard_since_the_first_time() {
+        let mut cells = cells();
+        cover(&mut cells, &[(NEAR, 1), (FAR, 2), (NEAR, 3)]);
+        let strengths = [NEAR, FAR].map(|cell| cells.offer(HOST, cell).strength);
+        assert_eq!(strengths, [ms(3), ms(2)]);
+        cells.tune(HOST, 1, ms(0));
+        assert_eq!([0, 1, 2].map(|at| cells.receives(HOST, NEAR, ms(at), false)), [false, true, true]);
+    }
+
+    #[test]
+    fn a_host_hears_frames_that_begin_when_it_listens_to_their_channel() {
+        let mut cells = cells();
+        cover(&mut cells, &[(NEAR, 0), (FAR, 0)]);
+        cells.tune(HOST, 6, ms(5));
+        cells.tune(HOST, 6, ms(7));
+        assert_eq!([4, 5, 6].map(|at| cells.receives(HOST, FAR, ms(at), false)), [false, true, true]);
+        assert!(!cells.receives(HOST, NEAR, ms(6), false), "another channel");
+        assert!(!cells.receives(HOST, FAR, ms(6), true), "it is in no cell");
+    }
+}

@@ -1,7 +1,9 @@
 //! Buffers at nodes that are no base station; what a node cannot do.
 
+use super::Agents;
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
+use crate::fault::{Fate, Fault};
 use crate::flows::Carrier;
 use crate::ids::{Location, NodeId, Slot};
 use crate::scenario::Scenario;
@@ -169,6 +171,34 @@ fn copies_take_the_branches_of_a_route_and_the_host_takes_or_drops_the_second() 
 }
 
 #[test]
+fn a_base_station_loses_copies_of_what_its_host_has_reported() {
+    let mut world = world();
+    let [fa1, bs1] = ["fa1", "bs1"].map(|name| node(&world, name));
+    let host = address(&world, "mh");
+    let mut copy = || {
+        let inner = IpHeader::new(address(&world, "ch"), host, Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let pool = &mut world.planes.cx.pool;
+        let original = pool.create(Packet::make(FlowId(0), inner, Bytes(400), Time::ZERO, body));
+        let copy = pool.duplicate(&original);
+        (pool.deliver(original).serial, copy)
+    };
+    let [(known, first), (_, second)] = [copy(), copy()];
+    act(&mut world, bs1, Action::StartBuffering { host });
+    act(&mut world, bs1, Action::Release { host, via: Via::Air, mark: None });
+    act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+    act(&mut world, bs1, Action::SkipReceived { host, received: [known].into() });
+    for copy in [first, second] {
+        world.planes.send(fa1, None, copy);
+    }
+    run_until(&mut world, 600).unwrap();
+    let drops = &world.planes.cx.probes.drops.rows;
+    let [lost, reached] = ["bs1", "mh"].map(|name| Location::Node(node(&world, name)));
+    let ends: Vec<_> = drops.iter().map(|row| (row.place, row.reason)).collect();
+    assert_eq!(ends, [(lost, DropReason::Duplicate), (reached, DropReason::NoEndpoint)]);
+}
+
+#[test]
 fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     let mut world = world();
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
@@ -193,6 +223,46 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     assert_eq!((held(&mut world, "fa1"), times(&world).len()), (0, 3), "what waits goes at once");
     assert!(!world.planes.cx.probes.drops.reasons().contains(&DropReason::BufferExpired));
 }
+
+#[test]
+fn a_delay_that_is_shorter_than_the_longest_wait_is_kept() {
+    let mut world = world();
+    let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
+    let shape = Buffering::plain(Packets(9), Keeps::Nothing);
+    let longest_wait = Some(Duration::from_millis(300));
+    world.planes.network.node(fa1).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    act(&mut world, fa1, Action::StartBuffering { host });
+    send(&mut world, "ch", &[400]);
+    run_until(&mut world, 545).unwrap();
+    let (via, wait) = (Via::Neighbour(address(&world, "bs1")), Duration::from_millis(30));
+    act(&mut world, fa1, Action::Delay { host, via, wait });
+    send(&mut world, "fa1", &[500]);
+    run_until(&mut world, 600).unwrap();
+    let times = world.planes.cx.probes.releases.time_ns.iter();
+    let micros: Vec<_> = times.map(|time| time.as_nanos() / 1_000).collect();
+    assert_eq!(micros, [570_320, 575_000], "they came at 540.32 ms and at 545 ms");
+}
+
+#[test]
+fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
+    let mut world = world();
+    let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
+    let station = world.planes.network.node(bs1);
+    station.residents[0].buffering = Some(Buffering::plain(Packets(3), Keeps::Sent));
+    station.keeps_copies = true;
+    act(&mut world, bs1, Action::StartBuffering { host });
+    send(&mut world, "fa1", &[400]);
+    run_until(&mut world, 550).unwrap();
+    assert_eq!(held(&mut world, "bs1"), 1, "it waits");
+    act(&mut world, bs1, Action::Release { host, via: Via::Air, mark: None });
+    act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Air, watch: false });
+    assert_eq!(held(&mut world, "bs1"), 0);
+    send(&mut world, "fa1", &[500]);
+    run_until(&mut world, 600).unwrap();
+    assert_eq!((held(&mut world, "bs1"), reached(&world).0), (2, 2), "copies of both");
+    assert_eq!(world.planes.cx.pool.census().duplicated, 2);
+}
+
 /// What the run is ended with after an agent of a node has asked for this.
 fn law(name: &str, action: impl Fn(Addr) -> Action) -> String {
     let mut world = world();
@@ -259,4 +329,59 @@ fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
     run_until(&mut world, 510).unwrap();
     assert_eq!(world.planes.cx.probes.drops.reasons().last(), Some(&DropReason::FrameLoss));
     assert_eq!(world.planes.agents.draining.len(), 0);
+}
+
+#[test]
+fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails() {
+    let late = Duration::from_millis(5);
+    let fault = |occurrences: &[u32], delay| Fault {
+        message: "notification".into(),
+        host: None,
+        occurrences: occurrences.into(),
+        delay,
+        duplicate: false,
+        seen: 0,
+    };
+    let faults = vec![fault(&[1, 4], None), fault(&[2, 4], Some(late)), fault(&[3], None)];
+    let mut agents = Agents::new(Vec::new(), faults, Vec::new());
+    let fates: Vec<_> = (0..5).map(|_| agents.strike(("notification", None))).collect();
+    let (lost, late) = (Some(Fate::Lost), Some(Fate::Late(late)));
+    assert_eq!(fates, [lost, late, lost, late, None]);
+}
+
+#[test]
+fn a_host_that_changes_cells_is_out_of_range_anew() {
+    let mut world = world();
+    let [mh, bs1] = ["mh", "bs1"].map(|name| node(&world, name));
+    let Planes { cx, network, .. } = &mut world.planes;
+    let cell = network.cell_of(bs1).unwrap();
+    let first = network.cells().why_unheard(mh, cell, cx);
+    assert_eq!(network.cells().why_unheard(mh, cell, cx), first, "one reason for as long as it lasts");
+    network.cells().note_change(mh, "link-up", None, cx);
+    let second = network.cells().why_unheard(mh, cell, cx);
+    assert!(second > first, "{first:?} {second:?}");
+}
+
+#[test]
+fn who_buffers_waits_for_the_air_no_more() {
+    let mut world = world();
+    let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
+    send(&mut world, "bs1", &[400]);
+    act(&mut world, bs1, Action::AwaitDrained { host });
+    assert!(world.planes.agents.wait_for_air());
+    act(&mut world, bs1, Action::StartBuffering { host });
+    assert!(!world.planes.agents.wait_for_air());
+}
+
+#[test]
+fn a_message_has_arrived_when_its_first_copy_has() {
+    let arrivals = |fault: &str| {
+        let signalling = &world_of(&format!("{}{fault}", network())).planes.cx.probes.signalling;
+        let rows = signalling.message.iter().zip(&signalling.arrived_ns);
+        rows.filter(|(name, _)| **name == "registration-request").map(|(_, at)| *at).collect::<Vec<_>>()
+    };
+    let fault = "[[faults]]\nmessage = \"registration-request\"\noccurrences = [1]\nduplicate = true\ndelay = \"100 ms\"\n";
+    let sound = arrivals("");
+    assert!(sound[0] > 0);
+    assert_eq!(arrivals(fault)[0], sound[0]);
 }

@@ -100,3 +100,48 @@ impl Links {
         (silent, next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CellId, NodeId};
+    use crate::link::End;
+    use roamlab_engine::Rate;
+
+    const HOST: Addr = Addr::new(1, 1);
+
+    fn ms(millis: u64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// The air of a cell with one host since the start of the run.
+    fn air(failed_frames: u32) -> (Links, LinkId) {
+        let mut links = Links::new(false);
+        let way = (NodeId(0), End::Cell(CellId(0)));
+        let air = links.add("air".into(), way, (Rate::from_bps(1_000_000), Duration::ZERO), 10);
+        let ap_inactivity = Duration::from_millis(100);
+        links.keep_members(air, &Wifi { ap_failed_frames: failed_frames, ap_inactivity, ..Wifi::default() });
+        links.admit(air, HOST, ms(0));
+        (links, air)
+    }
+
+    #[test]
+    fn a_host_is_given_up_with_the_frame_that_fills_the_row_and_once() {
+        let (mut links, air) = air(3);
+        let row =
+            |links: &mut Links, count: u32| (0..count).map(|_| links.fail(air, HOST)).collect::<Vec<_>>();
+        assert_eq!(row(&mut links, 2), [false, false]);
+        links.see(air, HOST, ms(1));
+        assert_eq!(row(&mut links, 4), [false, false, true, false], "a sign of it begins the row anew");
+    }
+
+    #[test]
+    fn a_host_is_silent_since_the_last_sign_of_it() {
+        let (mut links, air) = air(0);
+        assert_eq!(links.silent(air, ms(0)), (vec![], Some(ms(100))));
+        links.see(air, HOST, ms(60));
+        assert_eq!(links.silent(air, ms(100)), (vec![], Some(ms(160))));
+        assert_eq!(links.silent(air, ms(159)), (vec![], None), "somebody looks at 160 ms already");
+        assert_eq!(links.silent(air, ms(160)), (vec![HOST], None));
+    }
+}

@@ -43,3 +43,29 @@ impl Link {
         Some(transmitter.transmission_end(cx.now, size, start == Start::FromQueue).since(cx.now))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::link::End;
+    use roamlab_engine::{Rate, Recording, Time};
+    use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+
+    #[test]
+    fn an_outage_lasts_until_its_packet_is_sent() {
+        let ms = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut cx = Cx { now: ms(10), ..Cx::default() };
+        cx.probes.causes.begin();
+        let mut links = Links::new(false);
+        let way = (NodeId(0), End::Node(NodeId(1)));
+        let id = links.add("a->b".into(), way, (Rate::from_bps(1_000_000), Duration::ZERO), 10);
+        links.record_of(id, &Arc::new(Opportunities::read("5\n300\n").unwrap()));
+        let header = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), Tos::default());
+        let body = Body::Udp(UdpHeader::default());
+        let packet = cx.pool.create(Packet::make(FlowId(0), header, Bytes(1500), cx.now, body));
+        links.enqueue(id, packet, &mut cx);
+        let known = [299, 300, 301].map(|millis| cx.probes.causes.outage_of(FlowId(0), ms(millis)).is_some());
+        assert_eq!(known, [true, true, false]);
+    }
+}

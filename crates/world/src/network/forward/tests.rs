@@ -106,6 +106,11 @@ fn a_mark_from_the_core_is_policed_at_the_access_router() {
     assert_eq!(sent("drop", "ch", "server"), policed("fa1"));
     assert_eq!(sent("honour", "ch", "server"), reached("server", true));
     assert_eq!(
+        sent("clear", "fa2", "server"),
+        reached("server", false),
+        "an agent's own packet, in no tunnel"
+    );
+    assert_eq!(
         sent("drop", "ch", "ha"),
         reached("ha", true),
         "outside the access network it is nobody's business"
@@ -176,6 +181,11 @@ fn a_mark_from_a_base_station_is_believed() {
 
 /// What becomes of a marked packet in a tunnel from `from` to fa1.
 fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
+    tunnelled_as(marks, from, Dscp::FORWARDED)
+}
+
+/// The same if the way gives the outer header this code point.
+fn tunnelled_as(marks: &str, from: &str, outer: Dscp) -> (String, DropReason, bool) {
     let mut world = world(marks, "delivered");
     let packet = marked(&mut world, "ch", "server");
     let (src, fa1) = (node(&world, from), node(&world, "fa1"));
@@ -188,6 +198,8 @@ fn tunnelled(marks: &str, from: &str) -> (String, DropReason, bool) {
         &mut world.planes.cx,
     )
     .unwrap();
+    let header = &mut world.planes.cx.pool[&packet].header;
+    header.tos = header.tos.with_dscp(outer);
     world.planes.send(src, None, packet);
     end(&mut world)
 }
@@ -198,6 +210,8 @@ fn a_mark_in_a_tunnel_is_believed_only_from_a_foreign_agent() {
     assert_eq!(tunnelled("drop", "fa2"), reached("server", true));
     assert_eq!(tunnelled("clear", "ch"), reached("server", false), "inside and outside of the tunnel");
     assert_eq!(tunnelled("drop", "ch"), policed("fa1"));
+    let hidden = |marks| tunnelled_as(marks, "ch", Dscp::default());
+    assert_eq!(hidden("drop"), policed("fa1"), "the inner header's mark counts, whatever the outer one says");
 }
 
 #[test]
@@ -268,4 +282,38 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
         world.planes.network.watchers(fa1, up(stranger), at_router(Some(bs1))).is_empty(),
         "a host of no domain"
     );
+}
+
+#[test]
+fn a_packet_ends_at_the_node_that_its_hops_do_not_lead_beyond() {
+    // core forwards it as any router, and fa1 as an access router, which may look at it.
+    for looks in [false, true] {
+        for (ttl, place, reason) in [
+            (1, "core", DropReason::TtlExpired),
+            (2, "fa1", DropReason::TtlExpired),
+            (3, "server", DropReason::NoEndpoint),
+        ] {
+            let mut world = world("honour", "delivered");
+            let packet = marked(&mut world, "ch", "server");
+            world.planes.cx.pool[&packet].header.ttl = ttl;
+            world.planes.cx.probes.traced = None;
+            let [source, fa1] = ["ch", "fa1"].map(|name| node(&world, name));
+            world.planes.network.nodes[fa1].looks_at_packets = looks;
+            world.planes.send(source, None, packet);
+            assert_eq!(end(&mut world), (place.into(), reason, true), "{ttl}");
+        }
+    }
+}
+
+#[test]
+fn a_host_without_a_cell_keeps_as_many_packets_as_it_may() {
+    let mut world = world("honour", "delivered");
+    run_until(&mut world, 650_000);
+    let (host, limit) = (node(&world, "mh"), crate::cells::Mobile::WAITING_LIMIT);
+    for number in 1..=limit + 2 {
+        let packet = marked(&mut world, "mh", "server");
+        world.planes.send(host, None, packet);
+        assert_eq!(world.planes.network.cells.packets_waiting(), number.min(limit));
+    }
+    assert_eq!(world.planes.cx.probes.drops.reasons(), [DropReason::LinkDown; 2]);
 }
