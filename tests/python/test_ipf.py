@@ -136,10 +136,10 @@ def test_every_value_of_an_axis_changes_a_scenario() -> None:
     assert queue("mred", np_idle="non-priority-empty")["np_idle"] == "non-priority-empty"
     assert queue("mred", forwarded_at_full="push-out")["forwarded_at_full"] == "push-out"
     assert queue("red", average_on_priority=True) == queue("red")
-    shared = queue("default", "red").keys() - {"kind"}
-    assert {name: queue("default", "red")[name] for name in shared} == {
-        name: queue("default", "mred")[name] for name in shared
-    }, "R10: RED is what M-RED is without priority packets"
+    shared = queue("red").keys() - {"kind"}
+    assert {name: queue("red")[name] for name in shared} == {name: queue("mred")[name] for name in shared}, (
+        "R10: RED is what M-RED is without priority packets"
+    )
 
 
 def test_a_jump_is_measured_from_the_handoff_on() -> None:
