@@ -29,6 +29,10 @@ fn column(tables: &[Table], table: &str, name: &'static str) -> Vec<i64> {
     rows(tables, table, [name]).into_iter().map(|[value]| value.parse().unwrap()).collect()
 }
 
+fn column_text(tables: &[Table], table: &str, name: &'static str) -> Vec<String> {
+    rows(tables, table, [name]).into_iter().map(|[value]| value).collect()
+}
+
 #[test]
 fn a_frame_is_there_with_the_last_of_its_packets() {
     let text = scenario("", "{ kind = \"video\", stop = \"10 s\" }");
@@ -113,6 +117,16 @@ fn a_new_connection_takes_nothing_from_the_old_one() {
     let delivered = column(&tables, "flows", "delivered_pkts")[0];
     let begun = packets.iter().zip(&came).filter(|(_, came)| **came < 0).map(|(count, _)| count).sum::<i64>();
     assert!(came.len() > 100 && (whole..=whole + begun).contains(&delivered), "{whole} of {delivered}");
+}
+
+#[test]
+fn the_last_acknowledgement_of_an_old_connection_is_for_nobody() {
+    // It is under way for 10 ms, and the next request sets out 5 ms behind it: nothing was sent in between.
+    let each = WEB
+        .replace("think = \"1 s\"", "think = \"5 ms\"")
+        .replace("shape = 9.0", "shape = 9.0, connections = \"per-object\"");
+    let reasons = column_text(&results(&scenario(TCP, &each), DRAW), "drops", "reason");
+    assert_eq!(reasons, ["no-endpoint"; 2], "of three pages the first two");
 }
 
 #[test]

@@ -67,6 +67,9 @@ class Outcome:
     """All that the claim is decided by."""
     held: tuple[str, ...] = ()
     """Those of them that hold."""
+    short: float = 0.0
+    """How far all of them together are from holding: the sum of log(2 - margin) over those with a margin below 1. It
+    tells a change that brings one measure nearer, where the deciding one stays as it was."""
 
     @property
     def far(self) -> str:

@@ -226,16 +226,19 @@ def with_values(setting: Setting, values: Iterable[tuple[int, int]]) -> Setting:
 def _next(axes: Sequence[Axis], tried: Tried, rng: np.random.Generator) -> list[Setting]:
     """What to try now: for each claim in turn what it needs most, and combinations of three values."""
     default = (0,) * len(axes)
-    lists = []
+    open_, parts = [], []
     for claim in tried[default]:
         other = turned(tried[default][claim].verdict)
         turning = _turning(axes, tried, claim)
         if turning is None:
-            lists.append(_promising(axes, tried, claim, other, rng))
+            steps = _stepwise(axes, tried, claim, other)
+            open_.append(
+                [each for row in _turns([steps, _promising(axes, tried, claim, other, rng)]) for each in row]
+            )
         else:
             # What of the change is needed: each part taken back, and each part alone.
-            lists.append([each for each in _parts(turning) if each not in tried])
-    lists.append(_cover(axes, list(tried), 3, rng, most=4))
+            parts.append([each for each in _parts(turning) if each not in tried])
+    lists = [*open_, *parts, _cover(axes, list(tried), 3, rng, most=4)]
     turns = [each for row in _turns(lists) for each in row]
     fresh = [each for each in dict.fromkeys(turns) if each not in tried]
     while len(fresh) < BATCH and len(fresh) + len(tried) < prod(len(axis.values) for axis in axes):
@@ -292,6 +295,37 @@ def _parts(setting: Setting) -> list[Setting]:
     less = [with_values(setting, [(at, 0)]) for at in changed]
     alone = [tuple(value if at == one else 0 for at, value in enumerate(setting)) for one in changed]
     return less + alone
+
+
+_NEAR = 3
+"""A stepwise search begins at settings with fewer changes of the default than that."""
+_BASES, _STEPS = 4, 8
+"""At so many of these, and it gives so many settings."""
+
+
+def _stepwise(axes: Sequence[Axis], tried: Tried, claim: str, other: Verdict) -> list[Setting]:
+    """One change more than the best settings near the default: first the changes that alone bring most.
+
+    Settings that are drawn differ from the default on most axes, and there the effect of two choices is lost among the
+    others.
+    """
+
+    def far(setting: Setting) -> float:
+        found = tried[setting][claim]
+        return found.short if other == "holds" else found.margin
+
+    changes = sorted((each for each in alone(axes)[1:] if each in tried), key=far)
+    near = sorted((each for each in tried if 0 < sum(at != 0 for at in each) < _NEAR), key=far)
+    further = [
+        [
+            step
+            for change in changes
+            if not any(old and new for old, new in zip(base, change, strict=True))
+            and (step := tuple(new or old for old, new in zip(base, change, strict=True))) not in tried
+        ]
+        for base in near[:_BASES]
+    ]
+    return list(dict.fromkeys(each for row in _turns(further) for each in row))[:_STEPS]
 
 
 def _promising(

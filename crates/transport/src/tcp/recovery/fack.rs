@@ -8,7 +8,7 @@
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
-use crate::tcp::state::{SendQuota, SendState};
+use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::collections::VecDeque;
@@ -22,8 +22,6 @@ pub(crate) struct Fack {
     ignores_sacks: bool,
     /// Holes below have been retransmitted.
     retransmitted_below: u32,
-    /// After a timeout: what is to be sent again lies below, without what the receiver holds.
-    resend_below: u32,
     /// Retransmissions that may still be under way: the segment, and the next new one when it was sent.
     retransmissions: VecDeque<(u32, u32)>,
     /// Rampdown: segments above cwnd that may still be in the network.
@@ -68,7 +66,6 @@ impl LossRecovery for Fack {
         state.timeout(now);
         self.recovering = false;
         self.ignores_sacks = true;
-        self.resend_below = state.snd_max;
         self.trim = 0.0;
         self.board.clear(state.una);
         self.retransmissions.clear();
@@ -88,7 +85,11 @@ impl LossRecovery for Fack {
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
         // A recovery takes every hole for lost, a timeout what was outstanding. Any other hole may be a segment that is late.
-        let lost_below = if self.recovering { u32::MAX } else { self.resend_below };
+        let lost_below = match state.last_reduction {
+            _ if self.recovering => u32::MAX,
+            LastReduction::Timeout => state.recovery_point,
+            _ => 0,
+        };
         if hole < self.board.highest_end().min(lost_below) {
             self.mark_retransmitted(state, hole);
             return Some(hole);

@@ -23,14 +23,14 @@ pub(crate) struct Ns2Fack {
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
     /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK lets segments go.
-    above: i64,
+    above: i32,
     recovering: bool,
     /// A retransmission was lost again: nothing is sent (`timeout_`).
     stuck: bool,
     /// Retransmissions not reported, each with the next segment to send when it was sent.
     retransmitted: BTreeMap<u32, u32>,
     /// How many retransmissions count as in the network (`retran_data_`).
-    retransmissions: i64,
+    retransmissions: i32,
     /// Rampdown: segments above cwnd that may still be in the network (`wintrim_`).
     trim: f64,
     /// What is taken from it per segment (`wintrimmult_`).
@@ -125,9 +125,10 @@ impl Ns2Fack {
 
     /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
     fn outside(&mut self, state: &mut SendState, now: Time) {
-        self.above = i64::from(self.fack) - i64::from(state.una) - 1;
+        let above = i64::from(self.fack) - i64::from(state.una) - 1;
+        self.above = above.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
         self.permit_outside(state);
-        if self.above < i64::from(state.params.dupack_threshold) {
+        if above < i64::from(state.params.dupack_threshold) {
             return;
         }
         self.recovering = true;
@@ -155,7 +156,7 @@ impl Ns2Fack {
     /// Whether the estimate of what is in the network leaves room in the window.
     fn has_room(&self, state: &SendState) -> bool {
         let window = state.window.cwnd.min(f64::from(state.params.window.0)) + self.trim;
-        i64::from(state.nxt) + self.retransmissions < i64::from(self.fack) + window as i64
+        i64::from(state.nxt) + i64::from(self.retransmissions) < i64::from(self.fack) + window as i64
     }
 
     /// The lowest segment below the highest block that is neither reported nor on its way again.
@@ -180,7 +181,7 @@ impl Ns2Fack {
         let before = self.retransmitted.len();
         let board = &self.board;
         self.retransmitted.retain(|&seq, _| seq >= state.una && !board.contains(seq));
-        self.retransmissions -= (before - self.retransmitted.len()) as i64;
+        self.retransmissions -= (before - self.retransmitted.len()) as i32;
     }
 
     /// Whether a block reports what was sent after a retransmission that is not reported. It may be sent again, though
