@@ -348,6 +348,6 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     assert {claim["verdict"] for claim in results} == {"undecided"}, "two runs are too few"
     assert [len(found[f"ipf.fig{number}"]["measures"]) for number in (12, 13)] == [6, 5]
     check_figures(out, [*(f"fig{number}" for number in range(9, 18)), "cases", "deviations"])
-    names = ("utilisation", "standard", "cases", "deviations", "holm", "printed", "sentences")
+    names = ("utilisation", "standard", "cases", "deviations", "holm", "printed", "sentences", "one-changed")
     tables = {f"{name}.csv" for name in names}
     assert {table.name for table in (out / "tables").iterdir()} == tables

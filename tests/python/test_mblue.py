@@ -321,7 +321,8 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
     drawing = (out / "figures/signalling.svg").read_text()
     assert 'data-name="registration-request"' in drawing
     assert {table.name for table in (out / "tables").iterdir()} == {
-        f"{name}.csv" for name in ("table1", "means", "sync", "fig12", "holm", "printed", "sentences")
+        f"{name}.csv"
+        for name in ("table1", "means", "sync", "fig12", "holm", "printed", "sentences", "one-changed")
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,12 @@ def _chart(found: Evidence) -> Claim:
     )
 
 
+def _of_defined(values: Sequence[float]) -> Interval:
+    """The mean of the runs that define a value. If none does, nothing is known of it."""
+    defined = [value for value in values if math.isfinite(value)]
+    return student(defined) if defined else Interval(0.0, -math.inf, math.inf, 0)
+
+
 def _double(anatomy: Anatomy) -> Claim:
     def column(n: int, pick: Callable[[Forwarded], float]) -> list[float]:
         return [pick(run) for run in anatomy.double[n]]
@@ -93,7 +100,7 @@ def _double(anatomy: Anatomy) -> Claim:
     grows = [
         Measure(
             f"{n} mobiles in the target cell: round trip of forwarded packets minus that before",
-            student([value for value in column(n, rise) if np.isfinite(value)]),
+            _of_defined(column(n, rise)),
             "ms",
             greater(),
         )
@@ -408,13 +415,15 @@ def _fig12(found: Evidence) -> Claim:
 
 def _mispredict(anatomy: Anatomy) -> Claim:
     wrong, none = (anatomy.predictions[name, False] for name in ("130 ms ahead", "none"))
+    # A flow that receives nothing at all has no silence: its window was cut long before.
+    silences = [(one.silence_s - other.silence_s) * 1e3 for one, other in zip(wrong, none, strict=True)]
     return Claim(
         "lte.mispredict",
         "A wrong prediction disconnects the mobile or costs it an outage.",
         (
             Measure(
                 "longest silence, wrong prediction minus none",
-                paired([run.silence_s * 1e3 for run in wrong], [run.silence_s * 1e3 for run in none]),
+                _of_defined(silences),
                 "ms",
                 greater(),
             ),
