@@ -234,4 +234,5 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "holm.csv",
         "printed.csv",
         "sentences.csv",
+        "one-changed.csv",
     }

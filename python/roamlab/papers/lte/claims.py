@@ -121,7 +121,7 @@ def _double(anatomy: Anatomy) -> Claim:
             *grows,
             Measure(
                 f"rise with {many} mobiles minus rise with {few}",
-                paired([more for more, _ in both], [less_ for _, less_ in both]),
+                _of_defined([more - less_ for more, less_ in both]),
                 "ms",
                 greater(),
             ),
