@@ -229,6 +229,7 @@ def test_reproduction_end_to_end(tmp_path: Path) -> None:
         "double",
         "causes",
         "sentences",
+        "one-changed",
         "holm",
         "printed",
     }
