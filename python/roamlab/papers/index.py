@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roamlab.showing.report import Chapter
 
 CALIBRATION = (
-    "Calibration: in 166 of 166 recorded runs and 2,054 of 2,054 random scenarios the engine and ns-2.35 agree packet "
+    "Calibration: in 166 of 166 recorded runs and 2,000 of 2,000 random scenarios the engine and ns-2.35 agree packet "
     "by packet, at times that the clock of ns-2 represents exactly. The card of a contradicted claim names the cause."
 )
 """How far the engine agrees with ns-2, from `docs/models/tcp.md`."""
