@@ -3,9 +3,11 @@
 # make mutate   COUNT mutated inputs through the commands
 # make mutants  planted bugs, each of which the tests must find
 # make fuzz     random inputs, SECONDS each (default 15)
+# make links    1,000 mutated links through the playground
 # make planted  200 runs with planted causes of stalls and 50 without: does `roamlab why` name them?
 # make tools    what tests look for in the system: installed if root calls, otherwise named
 # make docs   the documentation as a site, in dist/docs
+# make playground   the page that runs scenarios in a browser
 # make lint | bench | bench-instructions | differential | crash | wheel | clean
 #
 # Everything is made inside this folder: .venv, target, .cache, dist. A second call does nothing that is done.
@@ -13,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
+.PHONY: playground editor links docs demo test tools bench bench-instructions lint mutate mutants fuzz fuzz-engine fuzz-readers differential crash planted wheel clean lint-rust lint-python test-rust test-python
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -46,6 +48,7 @@ tools:
 test:
 	$(MAKE) -j2 lint
 	$(MAKE) -j2 test-rust .venv/.extension
+	$(MAKE) playground || true
 	$(MAKE) test-python
 	$(MAKE) -j2 fuzz SECONDS=15 FUZZ_PROFILE=dev
 
@@ -59,6 +62,7 @@ lint-python: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/python/prose.py
 
 test-rust:
 	MAKEFLAGS= cargo test --locked --workspace
@@ -89,7 +93,33 @@ fuzz-engine:
 fuzz-readers: .venv/.dev .venv/.extension
 	for target in sweep manifest trace inputs; do $(BIN)/python fuzz/readers.py $$target $(SECONDS) $(SEED); done
 
+# The engine as WebAssembly, and the page around it.
+# COUNT mutated links, each of which must leave the page alive.
+links: playground .venv/.dev
+	cd tests/python && ../../$(BIN)/python playground_links.py $(LINKS)
+
+LINKS ?= 1000
+
+# The editor's bundle anew, from the versions in its lock.
+editor:
+	cd $(PLAYGROUND)/vendor && npm ci --no-fund --no-audit && node_modules/.bin/esbuild editor.js --bundle --minify \
+	  --format=iife --global-name=CodeMirror --target=es2022 --legal-comments=none --outfile=codemirror.js \
+	  && rm -r node_modules
+
+PLAYGROUND := python/roamlab/playground
+playground: $(PLAYGROUND)/playground.html
+
+$(PLAYGROUND)/playground.html: .cache/wasm/engine/roamlab_wasm_bg.wasm .venv/.extension \
+  $(wildcard $(PLAYGROUND)/*.js $(PLAYGROUND)/*.css $(PLAYGROUND)/*.py $(PLAYGROUND)/vendor/*.js python/roamlab/explorer/*.* examples/*.toml)
+	$(BIN)/python -m roamlab.playground.page $(<D) $@
+	@echo "page: $@"
+
+.cache/wasm/engine/roamlab_wasm_bg.wasm: $(RUST_SOURCES) crates/wasm/build.sh crates/wasm/bindgen/Cargo.lock
+	MAKEFLAGS= crates/wasm/build.sh $(@D)
+
+# Where the compiler's library for WebAssembly cannot be had, site and wheel are made without the playground.
 docs: .venv/.dev .venv/.extension
+	$(MAKE) playground || true
 	$(BIN)/sphinx-build -W --keep-going -q -b html -d .cache/doctrees docs dist/docs
 	@echo "site: dist/docs/index.html"
 
@@ -130,6 +160,7 @@ planted: .venv/.extension
 	$(BIN)/python tests/python/planted.py 200 50
 
 wheel: .venv/.packages
+	$(MAKE) playground || true
 	$(BIN)/maturin build --release --out dist
 
 # Results in out/ are the user's and stay.

@@ -43,6 +43,7 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", _write_made)
     app.connect("source-read", _name_what_is_outside)
+    app.connect("build-finished", _write_playground)
 
 
 def _write_made(_: Sphinx) -> None:
@@ -50,6 +51,18 @@ def _write_made(_: Sphinx) -> None:
     _write(FIELDS, fields())
     for readme in sorted(PAPERS.glob("*/README.md")):
         _write(HERE / "papers" / f"{readme.parent.name}.md", _moved(readme))
+
+
+def _write_playground(app: Sphinx, _: Exception | None) -> None:
+    """The playground beside the pages, as `play.html`, or what builds it."""
+    built = HERE.parent / "python/roamlab/playground/playground.html"
+    page = built.read_text(encoding="utf-8") if built.exists() else _NOT_BUILT
+    (Path(app.outdir) / "play.html").write_text(page, encoding="utf-8")
+
+
+_NOT_BUILT = """<!doctype html><html lang="en"><title>Roamlab: playground</title>
+<p>This copy of the site was made without the playground: <code>make playground</code> builds it.</p></html>
+"""
 
 
 def _write(page: Path, text: str) -> None:

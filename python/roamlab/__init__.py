@@ -1,4 +1,4 @@
-"""Roamlab: what the transport layer feels when a host moves.
+"""Roamlab: a simulator of transport protocols for hosts that move.
 
     import roamlab as rl
 
@@ -6,7 +6,7 @@
     results = rl.run(base, seed=1)
     results.flows            # a Polars frame: one row per flow
     results.queue("bs2/air") # the samples of one queue
-    rl.why(results, "drops", 0)  # what led to the first loss, step by step to the root
+    rl.why(results, "drops", 0)  # the chain of causes of the first loss, to the root
 
     runs = rl.sweep(base, {"cells.bs2.queue.limit": ["60 pkt", "120 pkt"]}, replications=30)
     runs.compare("flows.moving.goodput_bps", baseline="60 pkt")  # differences with intervals

@@ -1,4 +1,4 @@
-"""Where the program begins. From here on an interrupt (Ctrl-C) ends it with exit code 130 and without a traceback."""
+"""The start of the program. An interrupt (Ctrl-C) ends it with exit code 130 and without a traceback."""
 
 import os
 import signal

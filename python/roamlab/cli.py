@@ -1,7 +1,7 @@
-"""The command line. What a command needs is imported inside it, so that `roamlab --help` is quick.
+"""The command line. Each command imports its modules itself, so that `roamlab --help` is quick.
 
-Exit codes: 0 done; 1 a run failed; 2 bad input; 130 interrupted. Results go to standard output; progress, notes and
-errors to standard error.
+Exit codes: 0 done; 1 a run failed; 2 invalid input; 130 interrupted. Results go to standard output; progress,
+notes and errors to standard error.
 """
 
 from __future__ import annotations
@@ -825,6 +825,25 @@ def explore(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> 
         )
     command.write([_run_folder(run) for run in runs or (None,)], out, begin_s, end_s)
     say(f"page: {shown(out)}")
+
+
+@cli.command()
+@click.argument("scenario", type=_ANY_PATH, required=False)
+@click.option(
+    "--out", type=_ANY_PATH, default=Path("out/play.html"), show_default=True, help="The page to write."
+)
+@click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open it in the browser.")
+def play(scenario: Path | None, out: Path, *, opens: bool) -> None:
+    """Write the playground and open it: a page that runs a scenario in the browser, with sliders and a film.
+
+    The page is one file that needs no network and no server. Without SCENARIO it begins with an example.
+    """
+    from roamlab.playground import command
+
+    command.write(scenario, out)
+    say(f"page: {shown(out)}")
+    if opens:
+        click.launch(out.resolve().as_uri())
 
 
 @cli.command()

@@ -1,4 +1,6 @@
-"""The tables "Over the whole space" of the papers' pages, written from the records that ship with the package.
+"""What searches found, on the papers' pages: written from the records that ship with the package.
+
+The table over the whole space is of `explored.json`, the section on one setting for all results of `fit.json`.
 
     python tests/python/space_rows.py
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 PAGES = sorted(path.parent / "README.md" for path in Path(papers.__path__[0]).glob(f"*/{RECORD}"))
 _TABLE = re.compile(r"(?<=\n)\| claim \| default \| holds in .*?\n(?=\n)", re.DOTALL)
+FIT = "fit.json"
+FIT_PAGES = [page for page in PAGES if (page.parent / FIT).exists()]
+HEADING = "## One setting for all results\n"
+_SECTION = re.compile(rf"(?<=\n){HEADING}.*?\n(?=\n## )", re.DOTALL)
 _COLUMNS = (
     "claim",
     "default",
@@ -63,6 +69,49 @@ def _deciding(deciding: list[dict[str, Any]]) -> str:
     return "; ".join(told) or "nothing"
 
 
+def section(paper: str, record: dict[str, Any]) -> str:
+    """The setting under which most results hold together: how it differs from the default, and what holds under it."""
+    headline = record["headline"].partition(", ")[0]
+    axes = [
+        _row((each["axis"], each["default"], each["fit"], "no" if each["excluded"] else "yes", each["text"]))
+        for each in record["axes"]
+        if each["fit"] != each["default"]
+    ]
+    nowhere = record["nowhere"]
+    claims = [
+        _row(
+            (
+                name.partition(".")[2],
+                each["default"],
+                each["verdict"],
+                each["measured"],
+                f"nowhere; nearest: {nowhere[name]['line']}" if name in nowhere else "",
+            )
+        )
+        for name, each in record["claims"].items()
+        if each["kind"] == "result"
+    ]
+    return (
+        f"{HEADING}\n`roamlab reproduce {paper} --fit` tried {record['settings']} settings. {headline}; under the "
+        f"default {record['holds']['default']} of {record['results']}, on the same {record['fresh_runs']} fresh "
+        "runs. It differs from the default in:\n\n"
+        + _row(("choice", "default", "this setting", "the text allows it", "what the text says"))
+        + _row(["---"] * 5)
+        + "".join(axes)
+        + "\n"
+        + _row(("result", "default", "this setting", "decided by", "holds under no setting tried"))
+        + _row(["---"] * 5)
+        + "".join(claims)
+    )
+
+
+def fit_of_page(page: Path) -> tuple[str, str]:
+    """The section on the page, and that of the record."""
+    (found,) = _SECTION.findall(page.read_text(encoding="utf-8"))
+    record = json.loads((page.parent / FIT).read_text(encoding="utf-8"))
+    return found, section(page.parent.name, record)
+
+
 def of_page(page: Path) -> tuple[str, str]:
     """The table that stands on a paper's page, and that of its record."""
     (stands,) = _TABLE.findall(page.read_text(encoding="utf-8"))
@@ -71,5 +120,7 @@ def of_page(page: Path) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
+    for page in FIT_PAGES:
+        page.write_text(page.read_text(encoding="utf-8").replace(*fit_of_page(page)), encoding="utf-8")
     for page in PAGES:
         page.write_text(page.read_text(encoding="utf-8").replace(*of_page(page)), encoding="utf-8")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +26,6 @@ from roamlab.statistics.stats import exact, largest, student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from roamlab.records.results import Results
 
@@ -261,7 +262,7 @@ def test_a_verdict_that_turns_with_the_block_is_found(tmp_path: Path) -> None:
     assert blocks.unsteady(almost) == ["of 18"]
 
 
-WITHOUT_BLOCKS = {"bcmp", "ipf", "lte", "mblue", "ripple"}
+WITHOUT_BLOCKS = {"bcmp", "ipf"}
 """Papers that ship no record of `--blocks 20` yet."""
 
 
@@ -272,6 +273,37 @@ def test_verdicts_do_not_turn_when_other_blocks_of_runs_are_used() -> None:
     for name, found in records.items():
         assert (found["blocks"], found["runs"]) == (blocks.BLOCKS, papers.paper(name).RUNS)
         assert blocks.unsteady(found) == [], name
+        page = (Path(papers.__path__[0]) / name / "README.md").read_text(encoding="utf-8")
+        for claim, of in found["claims"].items():
+            row = re.search(
+                rf"^\| {re.escape(claim.partition('.')[2])}\b[^|]*\|[^|*]*\*\*(\w+)", page, re.MULTILINE
+            )
+            assert row is not None
+            assert (claim, row[1]) == (claim, of["verdict"]), (
+                "the verdict on the page, and that of most blocks"
+            )
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_a_block_is_decided_from_the_runs_of_the_reproduction(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Block 0 asks for no run that the reproduction does not ask for: with all its points, and as many of each."""
+
+    class AskedError(Exception):
+        pass
+
+    def ask(self: Batch, *_: object) -> None:
+        raise AskedError(frozenset(self._wanted))
+
+    monkeypatch.setattr(Batch, "make", ask)
+    with pytest.raises(AskedError) as reproduced:
+        papers.paper(name).reproduce(replace(_session(tmp_path), runs=8))
+    batch, whole = Batch(), papers.space(name).whole
+    assert whole is not None
+    whole(batch, range(8))
+    assert frozenset(batch._wanted) <= reproduced.value.args[0]
+    assert len(batch._wanted) > 8
 
 
 def test_what_a_run_draws_outside_the_engine_is_its_own(tmp_path: Path) -> None:

@@ -47,9 +47,9 @@ _ITEM = re.compile(r"^\s*(?:pub(?:\(\w+\))? )?(?:(?:const )?fn |const |struct |e
 _HEAD = """\
 # Assumptions and deviations
 
-Every `ASSUMPTION:` (a reading of a point that the source leaves open) and `DEVIATION:` (a difference from the
-source) in the models' code, with the comment it stands in. Made by `python tests/python/test_model_pages.py`; a test
-fails when this page is not what the sources say. Readings that are parameters are on the models' [pages](README.md).
+Every `ASSUMPTION:` (an interpretation of a point that the source leaves open) and every `DEVIATION:` (a difference from
+the source) in the models' code, with its comment. `python tests/python/test_model_pages.py` makes this page, and a test
+fails if it differs from the sources. Interpretations that are parameters are on the models' [pages](README.md).
 """
 
 

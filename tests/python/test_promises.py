@@ -283,9 +283,9 @@ def test_a_protocol_keeps_what_its_design_promises(design: Design, case: tuple[s
 _HEAD = f"""\
 # What a handover costs
 
-Each named protocol in one handover between two access routers below one cross-over: a datagram each millisecond to the
-host, so that a count is a time in ms. Made by `python tests/python/test_promises.py`, which runs each row and compares
-it with what the design promises; a test fails when this page is not what came out.
+One handover of each named protocol, between two access routers below one crossover node. The host gets a datagram each
+millisecond, so a count is a time in ms. `python tests/python/test_promises.py` makes this page. It runs each row and
+compares it with the promise of the design; a test fails if the page differs from its output.
 
 ```text
   ch -20- gw -5- r1 -5- ar1 -1- bs1
@@ -293,17 +293,16 @@ it with what the design promises; a test fails when this page is not what came o
            `--5- r2 -5- ar3 -1- bs3       (one-way delays in ms; air: {_AIR})
 ```
 
-* **Lost**: none where a design promises none. Where it promises nothing, rate times the time in which nobody has a way
-  to the host: layer 2's gap, what the message takes to the cross-over ({_UP} ms), and what had passed it ({_DOWN} ms);
-  the formula of each row stands in the test. Transmission times and the datagrams at the edges make up to {_SLACK} more
-  or less.
-* **Twice**: datagrams that came again, and how many may: copies while both branches live and the host hears both, and
-  what was kept before the break.
-* **Overtaken**: the most that came before one that was sent earlier, and how many may: the detour over the old base
-  station ({_BETWEEN} ms), or what was kept.
+* **Lost**: none if the design promises none. Otherwise the rate times the time without a route to the host: layer 2's
+  gap, the delay of the message to the crossover node ({_UP} ms), and the packets that had passed it ({_DOWN} ms). The
+  test has the formula of each row. Transmission times and the datagrams at the edges make up to {_SLACK} more or less.
+* **Twice**: datagrams that arrived again, and the permitted number. They are copies while both branches exist and the
+  host receives from both, and packets kept before the break.
+* **Overtaken**: the largest number that arrived before an earlier one, and the permitted number: the detour over the
+  old base station ({_BETWEEN} ms), or the kept packets.
 
-Buffers hold {_KEPT} packets where nothing else is said, triggers come {_LEAD} ms ahead. Nothing is random here. What
-lost or late signalling does is on the protocols' pages.
+Buffers hold {_KEPT} packets unless the row gives another size; triggers are {_LEAD} ms ahead. Nothing is random here.
+The protocols' pages have the effects of lost or late signalling.
 """
 
 

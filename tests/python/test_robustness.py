@@ -259,6 +259,12 @@ def test_a_page_has_what_the_record_has(page: Path) -> None:
     assert stands == found, "write it with `python tests/python/space_rows.py`"
 
 
+@pytest.mark.parametrize("page", space_rows.FIT_PAGES, ids=lambda page: page.parent.name)
+def test_a_page_has_the_setting_of_the_record(page: Path) -> None:
+    found, expected = space_rows.fit_of_page(page)
+    assert found == expected, "write it with `python tests/python/space_rows.py`"
+
+
 def test_data_files_are_toml() -> None:
     for path in Path(papers.__path__[0]).glob("*/printed.toml"):
         entries = tomllib.loads(path.read_text(encoding="utf-8"))["number"]

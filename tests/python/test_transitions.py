@@ -130,8 +130,8 @@ def _page(folder: str) -> Path:
 def _section(folder: str) -> str:
     """The end of a protocol's page."""
     text = f"""{_HEAD}
-What each role does in each state. Made from the heads of the roles' files by
-`python tests/python/test_transitions.py`; a test compares every row with the snapshots of every state and input.
+The actions of each role in each state. `python tests/python/test_transitions.py` makes the tables from the heads of the
+roles' files. A test compares every row with the snapshots of every state and input.
 """
     for role in _ROLES:
         if role.startswith(f"{folder}/"):

@@ -1,7 +1,7 @@
-//! Files that a scenario names: recordings that a run is driven by.
+//! Files that a scenario names: recordings that drive a run.
 //!
-//! The core reads no files. A scenario says which it needs, whoever read the scenario gives their texts, and the
-//! digest of a text stands in the scenario from then on, so that what determines a run is all in it.
+//! The core reads no files. A scenario names the files that it needs, and the program that reads the scenario provides
+//! their texts. The scenario then contains the digest of each text, so it completely determines a run.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

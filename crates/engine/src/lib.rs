@@ -1,14 +1,14 @@
-//! Time, units, order and chance: the four things every other crate must agree on.
+//! Time, units, order and random numbers: the basis of all other crates.
 //!
 //! * [`Time`] and [`Duration`] are whole nanoseconds; [`Rate`] is bit/s; [`Bytes`] and [`Packets`] are counts.
-//! * [`EventScheduler`] pops events in the order `(time, insertion number)` and in no other.
-//! * [`Rng`] is a named random stream: adding a component to a scenario changes nobody else's numbers; [`Streams`]
-//!   can also be ns-2's one stream for all.
+//! * [`EventScheduler`] pops events in the order `(time, insertion number)`.
+//! * [`Rng`] is a named random stream: a new component of a scenario does not change the numbers of the others.
+//!   [`Streams`] can also be ns-2's single stream.
 //!
-//! * [`tagged`] reads a table of a scenario whose `kind` says which parameters it holds.
-//! * [`input`] is about the files that a scenario names; whoever reads the scenario gives their texts.
+//! * [`tagged`] reads a table of a scenario whose `kind` selects its parameters.
+//! * [`input`] describes the files that a scenario names; the program that reads the scenario provides their texts.
 //!
-//! Nothing here knows what a packet is.
+//! This crate has no packets.
 
 pub mod input;
 mod ring;

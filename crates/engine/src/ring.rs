@@ -1,4 +1,5 @@
-//! A FIFO in a ring whose size is a power of two: a place in it takes one operation, and there are no calls but to grow.
+//! A FIFO in a ring whose size is a power of two. Access to an element takes one operation; only growth is a function
+//! call.
 
 /// A FIFO of plain values. Before its first value it has no room.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Named random streams, and ns-2's single one.
 //!
-//! A named stream is a function of (seed, run, name): the SHA-256 digest of the three keys a ChaCha8 generator.
-//! Two components never share one, so adding one changes nobody else's numbers. In ns-2 all components draw from
-//! one generator in the order of their events; to repeat a run of ns-2 draw for draw, a run can do the same.
+//! A named stream is a function of (seed, run, name): the SHA-256 digest of the three keys a ChaCha8 generator. Two
+//! components never share one, so a new component does not change the numbers of the others. In ns-2 all components
+//! draw from one generator in the order of their events. To repeat a run of ns-2 draw for draw, a run can do the same.
 
 mod mrg32k3a;
 

@@ -1,16 +1,18 @@
 //! The pending events, in lanes.
 //!
-//! A network pushes most of its events at a few distances from now: a transmission and a delay ahead. Events pushed at one
-//! distance come in order, so they stand in a FIFO ring, a *lane*. A tournament over the lanes' first events finds the
-//! earliest, four in a match; a key is one `u64`, the time with the lane in its last bits, so that the winner of two is a
-//! compare and a move. Whether another lane has an event at the same time is asked once, when the winner leaves: it is then
-//! the next winner. The insertion number settles that. What comes at a distance that has no lane, or would break a lane's
-//! order, goes into a 4-ary heap, which takes part in the tournament as lane 0.
+//! Most events of a network are scheduled at a few distances from now: a transmission time and a delay. Events
+//! scheduled at one distance are in order, so they are kept in a FIFO ring, a *lane*. A tournament over the lanes'
+//! first events finds the earliest, four in a match. A key is one `u64`, the time with the lane in its last bits, so
+//! the winner of two is found by a compare and a move.
 //!
-//! A distance gets a lane when it is seen again and again at its place of a hash table, so that random distances do not use
-//! the lanes up. Distances that share a place share a lane. Once there are some lanes, a distance is the guest of a
-//! lane at nearly the same distance, since every doubling of the lanes is one more match for each event: its events are put
-//! in a few steps before the tail. A guest for which that is too far gets a lane of its own.
+//! Simultaneous events are detected when the winner leaves: then the next winner has the same time. The insertion
+//! number decides. An event at a distance without a lane, or one that would break a lane's order, goes into a 4-ary
+//! heap, which is lane 0 of the tournament.
+//!
+//! A distance gets a lane when it recurs at its slot of a hash table, so random distances do not use up the lanes.
+//! Distances with the same slot share a lane. If there are already some lanes, a distance becomes the guest of a lane
+//! at nearly the same distance, because every doubling of the lanes adds one match to each event. Its events are
+//! inserted a few steps before the tail. A guest for which that is too far gets a separate lane.
 
 use crate::ring::Ring;
 use crate::time::Time;

@@ -1,8 +1,8 @@
-//! Reading a table that says with `kind` which of several parameter sets it holds.
+//! Reads a table whose `kind` selects one of several parameter sets.
 //!
-//! Serde's own internal tagging reads the whole table into a buffer first, so that an error no longer knows the
-//! field or the line it belongs to. Here the fields behind `kind` go straight to the parameter set, so that the
-//! format keeps their place; the fields before it are kept aside, and an error in one of them names it.
+//! Serde's internal tagging reads the whole table into a buffer first, so an error loses its field and line. Here the
+//! fields after `kind` go directly to the parameter set, so the format keeps their place. The fields before it are
+//! stored, and an error in one of them names it.
 
 use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
 use serde::de::{

@@ -1,8 +1,8 @@
-//! Building blocks that mobility protocols are composed of: what several of them do in the same way.
+//! Building blocks of mobility protocols: the parts that several of them share.
 //!
-//! Each block is a table of parameters with its check, and the small state machine that goes with it. It knows no message
-//! and no action: a protocol's role feeds it and acts on what it says. The framework is that of \[ripple\] section II;
-//! docs/models/blocks.md says which composition gives which scheme.
+//! Each block is a table of parameters with its check, and the small state machine that goes with it. It has no message
+//! and no action: a protocol's role feeds it and acts on its results. The framework is that of \[ripple\] section II;
+//! docs/models/blocks.md lists the schemes and their compositions.
 //!
 //! | block | parameters | state machine |
 //! | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! The part of the network that a protocol is about.
+//! The part of the network that a protocol serves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

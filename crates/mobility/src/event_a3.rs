@@ -1,5 +1,5 @@
-//! Measurement event A3 of LTE: a neighbour becomes better than the serving cell by an offset
-//! (TS 36.331 §5.5.4.4). What a protocol asks its host to evaluate; layer 2 evaluates it.
+//! Measurement event A3 of LTE: a neighbour becomes better than the serving cell by an offset (TS 36.331 §5.5.4.4). A
+//! protocol asks its host to evaluate it, and layer 2 evaluates it.
 
 use roamlab_engine::Duration;
 use schemars::JsonSchema;

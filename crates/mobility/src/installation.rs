@@ -1,4 +1,4 @@
-//! What a protocol asks of the world when it is installed: its roles at nodes, and capabilities by name.
+//! The requests of a protocol when it is installed: its roles at nodes, and capabilities by name.
 
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_packet::Addr;

@@ -1,4 +1,4 @@
-//! What a protocol's folder provides: its parameters, and through them its roles, messages and phases.
+//! The interface of a protocol's folder: its parameters, and through them its roles, messages and phases.
 
 use crate::{Agent, Domain, Installation, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};

@@ -1,4 +1,4 @@
-//! The table of mobility protocols, a row for each folder, and what it makes of them: the sums of parameters, roles and messages.
+//! The table of mobility protocols, a row for each folder. It generates the enums of parameters, roles and messages.
 
 use crate::{Action, Agent, Domain, Input, Installation, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};

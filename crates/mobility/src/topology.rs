@@ -1,4 +1,4 @@
-//! The network as a protocol sees it when it is checked and installed.
+//! The view of the network for the check and the installation of a protocol.
 
 use roamlab_engine::{Duration, Rate};
 use roamlab_packet::Addr;

@@ -1,8 +1,8 @@
-//! What travels: packets, their headers, the pool they live in, and the reasons they are lost.
+//! Packets, their headers, the pool that holds them, and the reasons for their loss.
 //!
-//! Values inside, bytes only at the edge: a [`Packet`] is a struct; [`wire`] writes its bytes for capture files.
-//! A [`PacketId`] is neither `Copy` nor `Clone`: moving it is a hop, so a packet cannot be dropped *and* queued,
-//! and a copy has to be asked for with [`PacketPool::duplicate`].
+//! A [`Packet`] is a struct; [`wire`] writes its bytes for capture files. A [`PacketId`] is neither `Copy` nor `Clone`,
+//! and a hop moves it. So a packet cannot be dropped *and* queued, and a copy needs an explicit call of
+//! [`PacketPool::duplicate`].
 
 mod addr;
 mod drop_reason;

@@ -1,4 +1,4 @@
-//! Where packets live.
+//! The pool that holds all packets of a run.
 
 use crate::UdpHeader;
 use crate::addr::{Addr, FlowId};

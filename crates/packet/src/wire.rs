@@ -1,9 +1,9 @@
-//! The bytes of a packet's headers, for capture files. Payloads are zeros that are not written: all checksums are those of
-//! the packet with its zeros.
+//! The bytes of a packet's headers, for capture files. Payloads are zeros that are not written; all checksums include
+//! these zeros.
 //!
-//! IPv4 (RFC 791), TCP (RFC 9293) with the options that a header has, UDP (RFC 768). A tunnel header takes the form whose
-//! size is its overhead: IP in IP (20 B, RFC 2003), GTP-U over UDP (36 B, 3GPP TS 29.281 §5.1), IPv6 around it (40 B,
-//! RFC 2473). One of 0 B has no bytes; one of any other size is written as IP in IP.
+//! IPv4 (RFC 791), TCP (RFC 9293) with the options that a header has, UDP (RFC 768). The overhead of a tunnel header
+//! selects its form: IP in IP (20 B, RFC 2003), GTP-U over UDP (36 B, 3GPP TS 29.281 §5.1), IPv6 around it (40 B, RFC
+//! 2473). A header of 0 B has no bytes; one of any other size is written as IP in IP.
 
 use crate::addr::Addr;
 use crate::header::{IpHeader, TcpFlags};

@@ -1,4 +1,4 @@
-//! The files that a scenario names, which the core does not read itself.
+//! Reads the files that a scenario names, because the core reads no files.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

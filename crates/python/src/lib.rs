@@ -1,4 +1,4 @@
-//! The Python binding. Thin: it converts, and knows nothing of the simulator.
+//! The Python binding. It only converts values and has no simulation logic.
 
 mod files;
 mod pool;

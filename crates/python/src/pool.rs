@@ -1,5 +1,5 @@
-//! Many runs on the threads of one process: jobs are asked for as threads fall idle, results leave as runs end, so
-//! that memory holds a few runs, however many there are.
+//! Many runs on the threads of one process. An idle thread takes the next job, and a result leaves when its run ends.
+//! So memory holds only a few runs.
 
 use crate::{MemoryLimitError, SimulationError, parsed_within, scenario_error, tables_to_python};
 use numpy::IntoPyArray;

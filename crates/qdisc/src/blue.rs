@@ -1,8 +1,8 @@
-//! BLUE, as the base-station paper uses it.
+//! BLUE, as in the MBLUE paper.
 //!
-//! W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms", IEEE/ACM ToN 10(4),
-//! 2002; parameters and reading from the MBLUE paper (section III-B, eq. 3 and table III). Each point
-//! that the text leaves open (B1–B6) is a parameter.
+//! W. Feng, K. Shin, D. Kandlur, D. Saha, "The BLUE active queue management algorithms", IEEE/ACM ToN 10(4), 2002.
+//! Parameters and interpretation are from the MBLUE paper (section III-B, eq. 3 and table III). Each point that the
+//! text leaves open (B1–B6) is a parameter.
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;

@@ -1,5 +1,5 @@
-//! What every discipline must do, whatever its parameters: each row of the table is checked, and each
-//! discipline checks its options with it.
+//! The contract of every discipline, for any parameters. Each row of the table is checked, and each discipline checks
+//! its options with it.
 
 use crate::{Gauges, QdiscCx, QueueDisc};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Tail drop: what every queue does that does nothing else.
+//! Drop-tail: a packet that finds the queue full is lost.
 
 use crate::fifo::Fifo;
 use crate::{BadField, Gauges, Matching, Parameters, QdiscCx, QueueDisc};

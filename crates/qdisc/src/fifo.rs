@@ -1,4 +1,4 @@
-//! The waiting line that every discipline shares.
+//! The queue of packets that the disciplines share.
 
 use crate::Matching;
 use roamlab_engine::Bytes;

@@ -1,4 +1,4 @@
-//! What the disciplines that know the mark of forwarded packets share: MBLUE and M-RED.
+//! Parts that MBLUE and M-RED share: the disciplines that use the mark of forwarded packets.
 
 use crate::BadField;
 use crate::fifo::Fifo;

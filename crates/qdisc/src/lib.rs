@@ -1,8 +1,8 @@
 //! Buffer management: one file per queue discipline, one row per file in the table below.
 //!
-//! A discipline holds the packets that *wait* for a link; the packet in service is not among them. To add one:
-//! its file with `Params` (serde, defaults, bounds, JSON schema; the first line of its docs is the summary) and
-//! the struct that implements [`QueueDisc`], its `mod` line, its row.
+//! A discipline holds the packets that *wait* for a link; the packet in transmission is not included. A new discipline
+//! needs a file with `Params` (serde, defaults, bounds, JSON schema; the first line of its docs is the summary) and the
+//! struct that implements [`QueueDisc`], its `mod` line and its row.
 
 pub mod blue;
 pub mod droptail;

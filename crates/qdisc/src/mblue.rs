@@ -1,8 +1,8 @@
 //! MBLUE: the base station's queue that lets the packets of an arriving host pass.
 //!
-//! "Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks" (MBLUE section III-C, eq. 4,
-//! fig. 7 and 8, table III). Each point that the text leaves open (M1–M11) is a parameter, or an `ASSUMPTION:`
-//! where only one reading makes sense.
+//! "Modified BLUE Packet Buffer for Base-Stations in Mobile IP-based Networks" (MBLUE section III-C, eq. 4, fig. 7 and
+//! 8, table III). Each point that the text leaves open (M1–M11) is a parameter, or an `ASSUMPTION:` if only one
+//! interpretation makes sense.
 
 use crate::drop_probability::{DropProbability, IdleMode, Steps};
 use crate::fifo::Fifo;

@@ -1,8 +1,8 @@
 //! M-RED: RED that neither counts nor tests the packets that an old base station forwards.
 //!
 //! "TCP Performance Enhancement by Implicit Priority Forwarding (IPF) Packet Buffering Scheme for Mobile IP Based
-//! Networks" (IPF section III, figs. 5 to 7). `q_size_np` and `avg_q_np` are those of the non-priority packets;
-//! these are dropped by RED's own code with them, a priority packet only when the queue is full. Each point that
+//! Networks" (IPF section III, figs. 5 to 7). `q_size_np` and `avg_q_np` are those of the non-priority packets, and
+//! RED's own code drops these packets by them. A priority packet is dropped only if the queue is full. Each point that
 //! the text leaves open (R1–R10) is a parameter.
 
 use crate::fifo::Fifo;

@@ -1,10 +1,10 @@
-//! RED by the rules of its paper or by those of ns-2, and anything between.
+//! RED by the rules of its paper or by those of ns-2, or a combination.
 //!
 //! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN 1(4), 1993;
-//! ns-2.35's `Queue/RED`, whose variable each parameter names. `rules` fills in the defaults of one of the two;
-//! every single rule can then be written differently.
+//! ns-2.35's `Queue/RED`, whose variable each parameter names. `rules` fills in the defaults of one of the two; every
+//! single rule can then be set separately.
 //!
-//! DEVIATION: the defaults of `rules = "ns2"` are ns-2's last fixed ones (5, 15, 0.002); its present ones, by which it
+//! DEVIATION: the defaults of `rules = "ns2"` are ns-2's last fixed ones (5, 15, 0.002). Its present ones, by which it
 //! sizes thresholds and weight by the link, are written as 0, 0 and −1.
 
 pub(crate) mod detector;

@@ -1,4 +1,4 @@
-//! Queues as a scenario writes them, and what the table yields.
+//! Queues as a scenario writes them, and the disciplines that the table makes.
 
 use super::*;
 use crate::conformance::{Bench, PLAIN, packet};

@@ -1,8 +1,8 @@
-//! Layer 2: who hears whom, and when.
+//! Layer 2: which stations receive from each other, and when.
 //!
-//! How a host changes cells is a [`RadioSpec`]: with a hard handover it is in at most one cell, with a soft one in two or
-//! more for a while; with 802.11 it finds out by itself which cell it hears ([`roaming`]). The plan of visits is data. With a [`MeasurementSpec`] hosts measure their cells ([`measurement`],
-//! [`signal`]) and their agents say where they go.
+//! [`RadioSpec`] selects how a host changes cells. With a hard handover it is in at most one cell, with a soft one in
+//! two or more for a while. With 802.11 it detects its cells itself ([`roaming`]). The plan of visits is data. With a
+//! [`MeasurementSpec`] hosts measure their cells ([`measurement`], [`signal`]) and their agents decide where they go.
 
 mod handover;
 mod loss;

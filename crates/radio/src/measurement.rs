@@ -1,8 +1,8 @@
-//! What a host measures: levels of cells, filtered; event A3; cells that cannot be heard (TS 36.331 §5.3.11,
-//! §5.5.3.2, §5.5.4.4).
+//! Measurements of a host: levels of cells, filtered; event A3; cells out of coverage (TS 36.331 §5.3.11, §5.5.3.2,
+//! §5.5.4.4).
 //!
-//! A [`Meter`] is told the levels at regular times and answers with what layer 2 has to report. It neither reads a
-//! clock nor knows where the levels come from ([`crate::signal`] does).
+//! A [`Meter`] gets the levels at regular times and returns the reports of layer 2. It reads no clock and does not know
+//! the source of the levels ([`crate::signal`]).
 
 use roamlab_engine::{Duration, Time};
 

@@ -1,15 +1,15 @@
-//! Recorded links: a link sends when the recording of a real one says that it could.
+//! Recorded links: a link that sends at the times of a recording of a real one.
 //!
-//! The format is that of Mahimahi (Netravali et al., USENIX ATC 2015, §4; `mm-link`): each line is a time in whole
-//! milliseconds from the start, at which 1500 bytes can be delivered; a repeated line is one more such opportunity in that
-//! millisecond. At its end the trace begins again, shifted by its last time.
+//! The format is that of Mahimahi (Netravali et al., USENIX ATC 2015, §4; `mm-link`). Each line is a time in whole
+//! milliseconds from the start, at which 1500 bytes can be delivered. A repeated line is one more such opportunity in
+//! that millisecond. At its end the trace begins again, shifted by its last time.
 //!
-//! An opportunity carries up to 1500 bytes of what waits, in order: several small packets, or a part of a large one. A
-//! packet arrives with its last byte; what an opportunity has left goes to the packet behind it, and what nothing waits
-//! for is lost. A packet can use opportunities after the moment at which it was handed over, not those of that moment.
+//! An opportunity carries up to 1500 bytes of the waiting packets, in order: several small packets, or a part of a
+//! large one. A packet arrives with its last byte. The rest of an opportunity goes to the next packet, and is lost if
+//! none waits. A packet can use opportunities after the moment of its arrival at the link, not those of that moment.
 //!
-//! DEVIATION: `mm-link` counts 1504 bytes for an opportunity and 4 more than its IP packet for each packet (the header of
-//! its TUN device). Here both are counted without: an IP packet of 1500 B takes one opportunity in either.
+//! DEVIATION: `mm-link` counts 1504 bytes for an opportunity and 4 more than its IP packet for each packet (the header
+//! of its TUN device). Here neither is counted: an IP packet of 1500 B takes one opportunity in either.
 
 use roamlab_engine::{BadLine, Bytes, Duration, Rate, Recording, Time};
 use std::sync::Arc;

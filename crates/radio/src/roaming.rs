@@ -1,4 +1,4 @@
-//! A roaming station of 802.11: it notices that its cell is gone, scans, authenticates and associates.
+//! A roaming station of 802.11: it detects the loss of its cell, scans, authenticates and associates.
 //!
 //! ```text
 //!   station                     base station
@@ -16,11 +16,11 @@
 //!      |<----------------------------|
 //! ```
 //!
-//! Source: IEEE Std 802.11-2007, clauses 11.1.3 (scanning) and 11.3 (authentication and association). A request that is not
-//! answered is repeated, then the next cell of the scan is tried, then the station scans again. The automaton keeps no clock
-//! and sends nothing: it gets what the station has [`Heard`] and answers with [`Deed`]s.
+//! Source: IEEE Std 802.11-2007, clauses 11.1.3 (scanning) and 11.3 (authentication and association). A request without
+//! an answer is repeated, then the next cell of the scan is tried, then the station scans again. The automaton has no
+//! clock and sends nothing: it gets the station's inputs ([`Heard`]) and answers with [`Deed`]s.
 //!
-//! ASSUMPTION: open system authentication alone; neither keys nor 802.1X come behind it.
+//! ASSUMPTION: open system authentication alone; no keys or 802.1X follow it.
 
 use crate::handover::{ManagementSizes, Scan, Wifi};
 use roamlab_engine::{Bytes, Duration, Time};

@@ -1,6 +1,6 @@
-//! How strong the cells are where a host is: from the plan of its visits, or from positions.
+//! The levels of cells at the place of a host: from the plan of its visits, or from positions.
 //!
-//! A source is asked for the levels of all cells, RSRP in dBm, at times that do not run backwards.
+//! A source returns the levels of all cells, RSRP in dBm, at times that never decrease.
 
 use crate::visit::Visit;
 use roamlab_engine::{Duration, Rng, Time};

@@ -1,4 +1,4 @@
-//! Measurement as a scenario describes it.
+//! The parameters of measurement in a scenario.
 
 use crate::signal::PathLoss;
 use roamlab_engine::Duration;

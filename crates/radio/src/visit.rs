@@ -1,4 +1,4 @@
-//! Where a host is to be, and when.
+//! The planned visits of a host to cells.
 
 use roamlab_engine::Duration;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Adaptive video over TCP: segments of a film, each asked for in the quality that the player's buffer suggests.
+//! Adaptive video over TCP: segments of a film, each requested in the quality that the player's buffer selects.
 //!
 //! Rate choice: BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, "A Buffer-Based Approach to Rate Adaptation"
 //! (SIGCOMM 2014, §4, Algorithm 1). The scheme (segments over HTTP): ISO/IEC 23009-1.

@@ -1,4 +1,4 @@
-//! File transfer: a backlog that never ends, or one file.
+//! File transfer: an endless backlog, or one file.
 
 use crate::{Application, Offer, Timed, check_packets, check_stop, draw_start};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};

@@ -1,4 +1,4 @@
-//! What applications offer to the transport: one file per application, one row per file in the table below.
+//! The data that applications offer to the transport: one file per application, one row per file in the table below.
 
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};

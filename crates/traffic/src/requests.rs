@@ -1,5 +1,5 @@
-//! The way back of a session: what the client of a web or dash flow asks for. A scenario's reader makes such a flow
-//! beside each of those; it offers what they ask for, and nothing by itself.
+//! The requests of a session: the client of a web or dash flow sends them in the other direction. The reader of a
+//! scenario makes such a flow for each of those. It offers the requests of its session and nothing else.
 
 use crate::{Application, Offer, Timed};
 use roamlab_engine::{Duration, Rng, Time};

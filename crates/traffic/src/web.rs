@@ -1,8 +1,9 @@
 //! Web browsing: pages of objects, each asked for by a request and sent back over TCP.
 //!
-//! Model: ns-2's PagePool/WebTraf as in its example scripts: pages follow a think time, exponentially distributed, from
-//! the end of the page before; objects of a page are asked for one after the other; their sizes are Pareto distributed.
-//! DEVIATION: sizes are in bytes, not in packets; one server; a response begins when its request has arrived.
+//! Model: ns-2's PagePool/WebTraf as in its example scripts. Pages follow a think time, exponentially distributed,
+//! after the end of the page before. Objects of a page are requested one after the other; their sizes are Pareto
+//! distributed. DEVIATION: sizes are in bytes, not in packets; one server; a response begins when its request has
+//! arrived.
 
 use crate::{Application, Came, Offer, Timed, Unit, UnitKind, check_stop, draw_start, exponential};
 use roamlab_engine::{Bytes, Duration, Rng, Time};

@@ -1,4 +1,4 @@
-//! What carries a flow's data, as a scenario describes it: a family of kinds, one row each.
+//! The transport of a flow's data in a scenario: a family of kinds, one row each.
 
 use crate::TcpSpec;
 use roamlab_engine::tagged::{self, Family};

@@ -1,10 +1,10 @@
 //! Sans-IO TCP and UDP endpoints.
 //!
-//! An endpoint never reads a clock and never sends: `now` is an argument, and after every input the caller takes
-//! what the endpoint wants to send with `poll_transmit`, asks `next_deadline` when to wake it, and drains its
-//! facts with `poll_fact`. So an endpoint's output is a function of its parameters and its inputs.
+//! An endpoint never reads a clock and never sends. `now` is an argument. After every input the caller takes output
+//! with `poll_transmit`, gets the time of the next wake-up from `next_deadline`, and reads events with `poll_fact`. So
+//! an endpoint's output is a function of its parameters and its inputs.
 //!
-//! * [`TcpSpec`] is what a scenario says, [`TcpParams`] every knob filled in by a [`Profile`].
+//! * [`TcpSpec`] has the fields of a scenario, [`TcpParams`] every knob filled in by a [`Profile`].
 //! * [`TcpSender`] and [`TcpReceiver`] are the two ends of a one-way bulk transfer, counting in segments.
 //! * Loss recovery (`tcp/recovery/`) and congestion control (`tcp/cc/`) are separate; a variant names one of each.
 //! * [`UdpSender`] and [`UdpReceiver`] number datagrams.

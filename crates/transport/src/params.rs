@@ -1,4 +1,4 @@
-//! Every knob of a TCP connection, and what each profile turns it to.
+//! Every parameter (knob) of a TCP connection, and its value in each profile.
 //!
 //! The knobs are declared once, below: the table makes both [`TcpParams`] (all filled in, echoed into results)
 //! and the optional fields of [`TcpSpec`](crate::TcpSpec). ns-2 names are those of its Tcl variables.

@@ -1,4 +1,4 @@
-//! What a scenario says about a TCP connection.
+//! The fields of a TCP connection in a scenario.
 
 use crate::params::*;
 use roamlab_engine::{Bytes, Duration, Packets};

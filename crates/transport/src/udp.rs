@@ -1,4 +1,4 @@
-//! UDP (RFC 768): datagrams with a number, and nothing else.
+//! UDP (RFC 768): numbered datagrams.
 
 use crate::tcp::{Receipt, SeqSet};
 use roamlab_engine::Bytes;

@@ -1,4 +1,4 @@
-//! Who plays which role of the mobility protocols, and what each protocol asks of the world.
+//! The roles of the mobility protocols at the nodes, and the capabilities that each protocol requests.
 
 use crate::cells::Cells;
 use crate::control::Alternative;

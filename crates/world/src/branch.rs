@@ -1,9 +1,9 @@
-//! Runs that share a beginning: it is made once, and branches.
+//! Runs that share a beginning: it is simulated once, and then branches.
 //!
-//! Alternatives are scenarios whose mobility protocols alone have other parameters. In the run of the first, the agents of all
-//! run side by side and get the same inputs. As long as they want the same things, to the deadline, the run is that of each.
-//! Just before the first handover may begin, the world is cloned for each alternative, which goes on with its own agents.
-//! Where they differed before, nothing is shared.
+//! Alternatives are scenarios that differ only in the parameters of their mobility protocols. In the run of the first,
+//! the agents of all run in parallel and get the same inputs. While they request the same actions and deadlines, the
+//! run is that of each. Just before the first handover may begin, the world is cloned for each alternative, which
+//! continues with its own agents. Alternatives that differ earlier share nothing.
 
 use crate::build::{Shared, build_shared};
 use crate::conduct::{Conduct, Replication};

@@ -1,7 +1,7 @@
 //! A node's buffer for one mobile host.
 //!
-//! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait; once it is released
-//! it is a pipe: packets pass straight through, in the order in which they came.
+//! One buffer per host, not per connection ([mblue] §II). While it collects, packets wait. Once it is released, packets
+//! pass directly, in order of arrival.
 
 use crate::cause::CauseId;
 use crate::cx::Cx;

@@ -1,4 +1,4 @@
-//! From a checked scenario to a world.
+//! Builds a world from a checked scenario.
 
 use crate::agents;
 use crate::capture::Capture;

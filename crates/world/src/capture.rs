@@ -1,7 +1,7 @@
-//! What a capture file needs of a run: the packets that go by chosen links and nodes, with the bytes of their headers.
+//! The data of a capture file: the packets on selected links and nodes, with the bytes of their headers.
 //!
-//! Numbers of segments become numbers of bytes: a SYN and a FIN count one, every other segment counts its payload. Ports are
-//! made up: a flow's sender has one of its own, its receiver [`DISCARD`]; signalling has [`AGENTS`], and the
+//! Numbers of segments become numbers of bytes: a SYN and a FIN count one, every other segment counts its payload.
+//! Ports are invented. A flow's sender has a separate one, its receiver [`DISCARD`]. Signalling has [`AGENTS`], and the
 //! management frames of layer 2, which have no IP header on the air, [`MANAGEMENT`].
 
 use crate::conduct::{Part, SLACK, bytes_soon};

@@ -1,4 +1,4 @@
-//! What a scenario can name, for `roamlab list`.
+//! The names that a scenario can use, for `roamlab list`.
 
 use roamlab_packet::DropReason;
 use roamlab_transport::{KNOBS, Profile, TcpSpec, Variant};

@@ -1,7 +1,7 @@
-//! Why something happened: rows that each name the row that led to them, back to a root.
+//! Causes: rows that each name the row that led to them, back to a root.
 //!
-//! A row is made for what is rare: a motion, a message, a timer, a loss, a timeout. A plain data packet that gets through makes
-//! none. Rows are appended as things happen, so a chain leads to ever smaller ids and never forwards in time.
+//! Only rare events make a row: a motion, a message, a timer, a loss, a timeout. A plain data packet that arrives makes
+//! none. Rows are appended in the order of events, so a chain leads to ever smaller ids and never forward in time.
 
 use crate::ids::{LinkId, Location};
 use crate::table::{Known, Names, table, vocabulary};

@@ -1,5 +1,5 @@
-//! Cells, and the hosts that move between them: who is where, and who hears whom. What that means for packets and agents
-//! is the business of those who ask.
+//! Cells, and the hosts that move between them: the cells of each host, and which stations receive from each other.
+//! Other parts determine the effects on packets and agents.
 
 use crate::cause::{Cause, CauseId, Kind};
 use crate::cx::Cx;

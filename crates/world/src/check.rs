@@ -1,5 +1,4 @@
-//! What the types of a scenario cannot say: names that must exist, times that must fit, nodes that must be
-//! reachable.
+//! Checks beyond the types of a scenario: names that must exist, times that must fit, nodes that must be reachable.
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::{ChangeSpec, FlowSpec, Scenario};

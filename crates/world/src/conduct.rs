@@ -1,4 +1,4 @@
-//! How a run is conducted: which one of its ensemble it is, who may stop it, how much memory it may take, what is kept.
+//! Run options: its number in the ensemble, a flag that stops it, its memory limit, the tables that it keeps.
 
 use crate::piece::Piece;
 use roamlab_engine::{Bytes, Time};

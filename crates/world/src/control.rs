@@ -1,7 +1,7 @@
-//! The control plane: mobility agents get their inputs and have their actions done.
+//! The control plane: mobility agents get their inputs, and their actions are carried out.
 //!
-//! Agents see the network through its methods, and no flow. An action that its node cannot carry out violates a law: the
-//! run ends with a report. Where an action finds nothing to do instead, a comment says why that may be.
+//! Agents use the network through its methods, and no flow. An action that its node cannot carry out violates a law:
+//! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
 use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;

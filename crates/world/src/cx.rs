@@ -1,4 +1,4 @@
-//! What everything that happens may touch: the clock, the pending events, the packets and the record.
+//! The simulation context: the clock, the pending events, the packets and the record.
 
 use crate::capture::{Capture, Sight};
 use crate::cause::{Cause, CauseId, Led, is_root};

@@ -1,4 +1,4 @@
-//! What a run will amount to, roughly, before it begins: events and memory, from the rates of links and sources.
+//! A rough estimate of a run before it begins: events and memory, from the rates of links and sources.
 
 use crate::conduct::{NETWORK, Part, megabytes};
 use crate::locate::Problem;

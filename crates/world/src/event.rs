@@ -1,4 +1,4 @@
-//! What can happen.
+//! The kinds of events.
 
 use crate::ids::{LinkId, NodeId, Side};
 use roamlab_packet::Parked;

@@ -1,8 +1,8 @@
-//! From a scenario as it is written to one in which every link, cell, host and flow stands by itself.
+//! Expands a scenario: every link, cell, host and flow becomes a separate table.
 //!
-//! Topologies become links and cells, groups become hosts and flows, plans become visits, unless they are random: those
-//! are drawn when a run is built ([`draw`]). What is written by itself stays as it is and where it is; generated links
-//! follow the written ones.
+//! Topologies become links and cells, groups become hosts and flows, and plans become visits. Random plans are drawn
+//! when a run is built ([`draw`]). Written links, cells, hosts and flows stay in their order; generated links follow
+//! the written ones.
 
 mod flows;
 mod hosts;

@@ -1,4 +1,4 @@
-//! Faults in the signalling, asked for by the scenario: the n-th message of a kind is lost, late or sent twice.
+//! Faults of the signalling in a scenario: the n-th message of a kind is lost, late or sent twice.
 
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;

@@ -1,6 +1,6 @@
-//! Flows: all of them, and their ends that are outside.
+//! All flows, and their ends outside the simulation.
 //!
-//! Flows see of what carries their packets a [`Carrier`], and nothing else: no node, link, cell or agent.
+//! Flows use the network through a [`Carrier`] only: no node, link, cell or agent.
 
 use crate::cause::CauseId;
 use crate::cause::segment;

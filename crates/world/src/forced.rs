@@ -1,4 +1,4 @@
-//! What a scenario does to a link by force: losses and delays by ordinal, and changes in mid-run.
+//! Forced events of a link: losses and delays by ordinal, and changes during the run.
 
 use roamlab_engine::{Duration, Rate, Time};
 use roamlab_packet::{FlowId, Packet};

@@ -1,4 +1,4 @@
-//! Names of the parts of a run: places in its lists.
+//! Identifiers of the parts of a run: indices into its lists.
 
 use roamlab_packet::Addr;
 

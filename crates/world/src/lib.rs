@@ -1,8 +1,8 @@
-//! The assembly: the only crate that knows them all.
+//! The assembly: the only crate that imports all models.
 //!
-//! [`Scenario`] is what goes in, [`run()`] lets it happen, [`Table`]s come out; a [`Simulation`] is driven from outside. In between,
-//! `World` holds flows, network and agents, and its one `match` over [`Event`](event::Event) is
-//! where everything begins. `docs/follow-a-packet.md` walks the thirteen stops of a packet.
+//! [`run()`] takes a [`Scenario`] and returns [`Table`]s. A [`Simulation`] is driven from outside. `World` holds flows,
+//! network and agents. Its single `match` over [`Event`](event::Event) starts all processing. `docs/follow-a-packet.md`
+//! describes the thirteen stops of a packet.
 
 mod agents;
 mod branch;

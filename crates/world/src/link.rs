@@ -1,13 +1,13 @@
-//! Links: a queue, a transmitter, and packets in flight. The transmitter is one from point to point, which is told here,
-//! or a station on a medium (`medium.rs`), which says when a frame leaves and whether it arrives.
+//! Links: a queue, a transmitter, and packets in flight. This file has the point-to-point transmitter. In `medium.rs`
+//! the transmitter is a station on a medium, which determines when a frame leaves and whether it arrives.
 //!
-//! What every packet touches of a link is a [`HotLink`], one cache line; the rest stands in its [`Link`]. A link that is a
-//! plain drop-tail queue before a transmitter is worked on this page alone. Whatever else a link may have (an active
-//! queue, a recorded one, forced losses, signalling that waits, a trace) sets a flag and goes through `general.rs`.
+//! The fields that every packet uses are in a [`HotLink`], one cache line; the rest is in its [`Link`]. This file alone
+//! handles a link with a plain drop-tail queue and a transmitter. Other features (an active queue, a recorded one,
+//! forced losses, waiting signalling, a trace) set a flag and lead to `general.rs`.
 //!
-//! A packet's arrival is known when its transmission starts, so its place among simultaneous events is reserved then. The
-//! end of a transmission has its place reserved too, but is an event only if something waits for it: most links of a
-//! network are idle most of the time, and learn so when the next packet comes.
+//! A packet's arrival is known when its transmission starts, so its place among simultaneous events is reserved then.
+//! The end of a transmission has its place reserved too, but is an event only if a packet waits for it. Most links of a
+//! network are idle most of the time, and are notified of it when the next packet arrives.
 
 use crate::cause::CauseId;
 use crate::cx::Cx;

@@ -1,4 +1,4 @@
-//! Errors that name file, line and field, say what was expected and what to write instead.
+//! Errors that name file, line and field, the expected value and what to write instead.
 
 use std::fmt;
 use std::ops::Range;

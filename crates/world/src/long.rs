@@ -1,4 +1,4 @@
-//! Long tables: rows in, columns out while the run goes on.
+//! Long tables: rows in, columns out during the run.
 
 use crate::piece::Slice;
 use crate::table::{Column, Kept, Known, Names};

@@ -1,4 +1,4 @@
-//! Names that do not exist, those that do, and patterns of them.
+//! Names that do not exist, existing ones as advice, and patterns of names.
 
 use crate::locate::Problem;
 use roamlab_mobility::{is_pattern, matches};

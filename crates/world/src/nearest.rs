@@ -1,4 +1,5 @@
-//! What is not here, and what is nearest to it: refusals of names say so, and `docs/scope.md` lists the same.
+//! Models that do not exist, each with the nearest substitute. Refusals of names give it, and `docs/scope.md` lists the
+//! same.
 
 /// Something that users look for and Roamlab does not have.
 struct Absent {

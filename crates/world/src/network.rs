@@ -1,7 +1,7 @@
-//! The network: what carries packets. Nodes, links, the ways between them, and cells.
+//! The network carries packets: nodes, links, static routes, and cells.
 //!
-//! It knows neither flows nor agents. What comes to the end of its way is handed up as a value ([`Up`]), and one trait
-//! ([`Listener`]) lets agents hear of data packets that they watch, before these go on.
+//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`Up`]). One trait
+//! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
 use crate::buffer::HostBuffer;
 use crate::cause::{Cause, CauseId, Kind};

@@ -1,4 +1,4 @@
-//! Nodes: routers, base stations, hosts, as what carries packets sees them.
+//! Nodes: routers, base stations and hosts, from the view of packet forwarding.
 
 use crate::buffer::HostBuffer;
 use crate::ids::{CellId, DomainId, LinkId, NodeId, Served, Slot};

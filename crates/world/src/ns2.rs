@@ -1,11 +1,11 @@
-//! How ns-2 starts a run: the order in which its TCP agents draw from the one stream of random numbers.
+//! The start of a run of ns-2: the order in which its TCP agents draw from the single stream of random numbers.
 //!
-//! Whenever an agent is reset it draws where its clock stands within a tick (`boot_time_`): as it is made, and once
-//! more as the run begins, node by node. Only the last draw counts. ns-2 keeps its nodes in a Tcl array, and Tcl
-//! lists that in the order of its hash table.
+//! At each reset an agent draws the phase of its clock within a tick (`boot_time_`): when it is made, and once more
+//! when the run begins, node by node. Only the last draw counts. ns-2 keeps its nodes in a Tcl array, and Tcl lists
+//! that in the order of its hash table.
 //!
-//! ASSUMPTION: start times with `start_within` are drawn before all of this, flow by flow. A script of ns-2 draws
-//! them where its author pleased.
+//! ASSUMPTION: start times with `start_within` are drawn before all of this, flow by flow. In a script of ns-2 the
+//! author chooses the order.
 
 use roamlab_engine::Rng;
 

@@ -1,4 +1,4 @@
-//! Where in the scenario as it is written something generated comes from.
+//! The tables of the written scenario from which generated parts originate.
 
 use crate::locate::Problem;
 

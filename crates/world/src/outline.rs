@@ -1,4 +1,4 @@
-//! What is asked of a scenario of any size: read from its echo without building what it describes.
+//! Properties of a scenario of any size, read from its text without building its network.
 
 use roamlab_engine::Duration;
 use serde::Deserialize;

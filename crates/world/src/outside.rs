@@ -1,4 +1,4 @@
-//! What lives outside a run: ends of flows, and the datagrams that come out for them.
+//! The parts outside a run: ends of flows, and the datagrams that leave for them.
 
 use crate::ids::NodeId;
 use roamlab_engine::{Bytes, Time};

@@ -1,4 +1,4 @@
-//! Pieces of tables that leave while the run goes on.
+//! Pieces of tables that leave during the run.
 
 /// Some rows of a table, lent to who takes its pieces.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
-//! Reading a scenario's text. A long one is read in pieces, so that memory holds the tables of a piece and not of all.
+//! Reads a scenario's text. A long one is read in pieces, so memory holds the tables of one piece.
 //!
-//! The reader of TOML builds a tree of a text before it becomes a value, some thirty times as large as the text. Most of a
-//! long scenario are tables under `[[links]]`, `[[hosts]]` and `[[flows]]`, each of which stands for itself. They are cut
-//! out at their headers and read a piece at a time; the rest is read as a scenario without them. Where a piece cannot
-//! be read, or a list is written in both ways, the text is read at once, which has the last word, and says what is wrong.
+//! The TOML reader builds a tree of a text before it becomes a value, some thirty times as large as the text. Most of a
+//! long scenario are independent tables under `[[links]]`, `[[hosts]]` and `[[flows]]`. They are cut out at their
+//! headers and read a piece at a time; the rest is read as a scenario without them. If a piece cannot be read, or a
+//! list is written in both ways, the text is read as a whole, which also gives the error.
 
 use crate::conduct::Replication;
 use crate::locate::{Located, Problem, Source};

@@ -1,4 +1,4 @@
-//! The long tables of a run: their rows become columns as it goes on, and leave where somebody takes them.
+//! The long tables of a run: their rows become columns during the run, and leave if a consumer takes them.
 
 use crate::conduct::Conduct;
 use crate::long::{Columns, Long};

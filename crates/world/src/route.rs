@@ -1,4 +1,4 @@
-//! Where packets go next: shortest paths to prefixes, and host routes that mobility protocols set.
+//! Next hops: shortest paths to prefixes, and host routes that mobility protocols set.
 
 use crate::cause::CauseId;
 use crate::ids::{DomainId, LinkId, NodeId, Slot};

@@ -1,4 +1,4 @@
-//! One run: a scenario, a seed and a replication number in, tables out.
+//! One run: it takes a scenario, a seed and a replication number and returns tables.
 
 use crate::build::build;
 use crate::conduct::{Conduct, Replication, check_memory};

@@ -1,4 +1,4 @@
-//! A scenario: everything that determines a run but its seed. The one definition of the format; the doc
+//! A scenario: everything that determines a run except its seed. This is the only definition of the format. The doc
 //! comments below are its help, its JSON schema and its Python documentation.
 
 pub mod cell;

@@ -1,5 +1,5 @@
-//! A run that is driven from outside: by a clock on the wall, by a kernel, by a test. It does no I/O: whoever drives it says
-//! how far time goes, puts datagrams in and takes datagrams out.
+//! A run that is driven from outside: by a wall clock, by a kernel, by a test. It does no I/O. The driver advances
+//! time, puts datagrams in and takes datagrams out.
 
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};

@@ -1,4 +1,4 @@
-//! Whether a flow's timeouts were genuine: judged by what became of the packets, not by what the sender believes.
+//! Decides whether a flow's timeouts were genuine, by the fate of the packets and not by the sender's state.
 
 use crate::cause::segment;
 use crate::table::{Known, Names, vocabulary};

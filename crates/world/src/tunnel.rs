@@ -1,4 +1,5 @@
-//! IP-in-IP tunnels (RFC 2003): one outer header; the code point is copied both ways, the ECN field by RFC 6040.
+//! IP-in-IP tunnels (RFC 2003): one outer header. The code point is copied at entry and exit, and the ECN field follows
+//! RFC 6040.
 
 use crate::cx::Cx;
 use crate::ids::Location;

@@ -1,4 +1,4 @@
-//! What waits for a link that has no plain drop-tail queue: a drop-tail queue that is recorded, one queue of any discipline,
+//! The queue of a link without a plain drop-tail queue. It is a recorded drop-tail queue, one queue of any discipline,
 //! or a queue for each host behind an air-link scheduler.
 
 use crate::cause::CauseId;

@@ -1,4 +1,4 @@
-//! The units of an application's data that are on their way. What is done with them is in `flows/units.rs`.
+//! The units of an application's data in flight. `flows/units.rs` processes them.
 
 use roamlab_traffic::App;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
-//! The world: the parts of a run, the loop that lets things happen to them, and the laws.
+//! The world: the parts of a run, the event loop, and the conservation laws.
 //!
-//! The parts are flows, the network and agents. Each has its data to itself; what passes from one to another is in the
-//! signatures here.
+//! The parts are flows, the network and agents. Each has private data; the signatures here name the values that pass
+//! between them.
 
 use crate::cause::CauseId;
 use crate::conduct::{Conduct, MemoryLimit, Part, Progress, check_memory};

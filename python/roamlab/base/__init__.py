@@ -1,1 +1,1 @@
-"""What every room uses: errors, output, quantities with units, the style of figures."""
+"""Modules that every subpackage uses: errors, output, quantities with units, the style of figures."""

@@ -1,4 +1,4 @@
-"""Errors that a user can act on: they say where, what was expected, what was found and what to do."""
+"""Errors for users: they name the place, the expected value, the found value and what to do."""
 
 from __future__ import annotations
 

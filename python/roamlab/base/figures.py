@@ -1,6 +1,7 @@
-"""The house style of figures. The same data give the same files, byte for byte.
+"""The style of figures. The same data give the same files, byte for byte.
 
-Matplotlib is imported where something is drawn: to load it takes a second, which papers spend while runs are made.
+Matplotlib is imported when something is drawn: loading it takes a second, which papers spend while runs are
+made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Files that a user names: bounded, and only files on a disk. A device, a pipe or a file of `/proc` is refused."""
+"""Files that a user names: bounded, and only files on a disk.
+
+A device, a pipe or a file of `/proc` is refused.
+"""
 
 from __future__ import annotations
 

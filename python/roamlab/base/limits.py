@@ -1,4 +1,4 @@
-"""What a run may take of the machine. The engine reads no machine state: it is told."""
+"""Limits of a run on this machine. The engine reads no machine state; it gets the limits as arguments."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""What is written is there whole or not at all, and nothing is deleted that this program did not write.
+"""Output is written completely or not at all, and only files of this program are deleted.
 
-Whatever is made grows in a draft beside its final place: `.roamlab-` and 16 hexadecimal digits. Its writer holds a
-lock on it, so a draft without one is what a killed process left; the next that writes there deletes it.
+All output is first written to a draft in the destination folder: `.roamlab-` and 16 hexadecimal digits. Its
+writer holds a lock on it. A draft without a lock was left by a killed process; the next writer there deletes
+it.
 
-A folder of results has a list of its files with their digests, `LIST`. It replaces an older one by an exchange of the
-two names, which is one step (renameat2 of Linux): at every instant the old or the new result stands there. Then the
-files that the old list names are deleted. A folder with any other file in it, or one that was changed since, is
-refused. Several processes may write to one place: the last one's result stands.
+A folder of results has a list of its files with their digests, `LIST`. It replaces an older one by an
+exchange of the two names, which is one step (renameat2 of Linux): at every instant the old or the new result
+is there. Then the files that the old list names are deleted. A folder with any other file, or with a changed
+file, is refused. Several processes may write to one place: the last one's result remains.
 """
 
 from __future__ import annotations

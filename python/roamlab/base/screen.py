@@ -1,7 +1,8 @@
-"""Text for people: nothing of an input reaches a terminal or a page as a control character.
+"""Text for people: no control character of an input reaches a terminal or a page.
 
-Names, comments, paths and the content of files may hold escape sequences or characters that reverse the order of text.
-`shown` writes them as escapes. Every printer of this package is `say` or a `console`, and every page uses `escape`.
+Names, comments, paths and the content of files may contain escape sequences or characters that reverse the
+order of text. `shown` writes them as escapes. Every printer of this package is `say` or a `console`, and
+every page uses `escape`.
 """
 
 from __future__ import annotations

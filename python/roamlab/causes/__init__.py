@@ -1,1 +1,1 @@
-"""Why a flow stalled: its stalls, what the record says led to them, and reruns without it."""
+"""Causes of stalls: the stalls of a flow, the suspects in the record, and reruns without them."""

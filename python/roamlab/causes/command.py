@@ -1,4 +1,4 @@
-"""What `roamlab why` prints."""
+"""The output of `roamlab why`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a flow stalled: its stalls with their chains of causes in sentences, and what reruns say of them."""
+"""The stalls of a flow with their chains of causes in sentences, and the results of reruns."""
 
 from __future__ import annotations
 

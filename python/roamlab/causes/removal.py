@@ -1,4 +1,4 @@
-"""A scenario with one suspect taken away: what is changed, and the changed scenario."""
+"""A scenario with one suspect removed: the change, and the changed scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the record says may have led to a stall: each suspect with the rows of `causes` that name it."""
+"""The suspects of a stall in the record, each with the rows of `causes` that name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reruns with one suspect taken away each, and what each gains."""
+"""Reruns without one suspect each, and the gain of each."""
 
 from __future__ import annotations
 

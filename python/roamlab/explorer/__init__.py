@@ -1,1 +1,1 @@
-"""The run explorer: one HTML file with all that a run recorded, to zoom, point at and ask."""
+"""The run explorer: one HTML file with the complete record of a run, for zooming and queries."""

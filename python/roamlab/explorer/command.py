@@ -1,4 +1,4 @@
-"""What `roamlab explore` and `roamlab report` write."""
+"""The files that `roamlab explore` and `roamlab report` write."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Explorer {
     this.cursor = null;
     this.root = document.getElementById("lanes");
     this.columns = runs.map((run) => new Column(this, run));
-    this.stops = runs.flatMap((run) => [...run.stalls.map((stall) => stallStop(run, stall)), ...handoverStops(run)]);
+    this.stops = stopsOf(runs);
     this.chosen = -1;
     this.readTheme();
     this.list();
@@ -24,7 +24,7 @@ class Explorer {
 
   /** Shows the time that the address names: `#t=9.8-10.6`, in s. */
   follow() {
-    const [, begin, end] = location.hash.match(/^#t=([0-9.]+)-([0-9.]+)$/) ?? [];
+    const [, begin, end] = location.hash.match(/[#&]t=([0-9.]+)-([0-9.]+)$/) ?? [];
     if (Number(begin) < Number(end)) this.show(Number(begin) * 1e9, Number(end) * 1e9);
   }
 
@@ -56,7 +56,7 @@ class Explorer {
     for (const column of this.columns) {
       column.scale();
       for (const lane of column.lanes) {
-        const range = lane.range(column.x);
+        const range = lane.limits(column.x);
         if (!range) continue;
         const [least, most] = limits.get(lane.axis) ?? range;
         limits.set(lane.axis, [Math.min(least, range[0]), Math.max(most, range[1])]);
@@ -115,9 +115,24 @@ class Explorer {
     this.tell(detail);
   }
 
+  /** Shows other runs in the place of these, whose lines stay as shadows; `keep`: the shadows that are there stay. */
+  replace(runs, keep = false) {
+    this.runs = runs;
+    this.begin = Math.min(...runs.map((run) => run.begin_ns));
+    this.end = Math.max(...runs.map((run) => run.end_ns));
+    this.columns.forEach((column, place) => column.take(runs[place], keep));
+    this.stops = stopsOf(runs);
+    this.chosen = -1;
+    this.list();
+    const { begin, end } = this.view;
+    if (end > this.end) this.show(begin, end);
+    this.redraw();
+  }
+
   /** The stalls and handovers: what the page is asked first. */
   list() {
     const place = document.getElementById("stops");
+    place.replaceChildren();
     this.stops.forEach(({ run, kind, lead, words }, number) => {
       const button = append(append(place, "li"), "button", "", kind);
       button.type = "button";
@@ -169,7 +184,7 @@ class Explorer {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.target.isContentEditable) return;
     const keys = {
       "+": () => this.zoom(0.5),
       "=": () => this.zoom(0.5),
@@ -192,6 +207,10 @@ class Explorer {
 function isInWindow(element) {
   const { top, bottom } = element.getBoundingClientRect();
   return bottom > -50 && top < innerHeight + 50;
+}
+
+function stopsOf(runs) {
+  return runs.flatMap((run) => [...run.stalls.map((stall) => stallStop(run, stall)), ...handoverStops(run)]);
 }
 
 function stallStop(run, stall) {
@@ -224,9 +243,10 @@ class Column {
     this.element = append(explorer.root, "div", "", "column");
     this.element.setAttribute("role", "group");
     this.element.setAttribute("aria-label", `Lanes of ${run.name}`);
-    append(this.element, "h2", run.title);
-    this.choice();
+    this.title = append(this.element, "h2", run.title);
     this.place = append(this.element, "div", "", "stack");
+    this.shown = new Set([...run.shown_flows.map((name) => `flow ${name}`), ...run.shown_queues.map((name) => `queue ${name}`)]);
+    this.choice();
     this.line = append(this.place, "div", "", "cursor");
     this.axis = append(this.place, "canvas", "", "axis");
     this.axis.setAttribute("role", "img");
@@ -238,11 +258,10 @@ class Column {
 
   /** Which flows and queues are shown. */
   choice() {
-    const { run } = this;
-    this.shown = new Set([...run.shown_flows.map((name) => `flow ${name}`), ...run.shown_queues.map((name) => `queue ${name}`)]);
-    const all = [...run.flows.map((name) => `flow ${name}`), ...run.queues.map((name) => `queue ${name}`)];
+    const all = this.all();
     if (all.length < 2) return;
-    const fold = append(this.element, "details");
+    const fold = (this.fold = append(this.element, "details"));
+    this.place.before(fold);
     this.summary = append(fold, "summary");
     const fields = append(fold, "div", "", "choice");
     this.boxes = new Map();
@@ -256,6 +275,31 @@ class Column {
       box.addEventListener("change", () => this.toggle(name, box.checked));
     }
     this.count();
+  }
+
+  /** Flows and queues. */
+  all() {
+    const { flows, queues } = this.run;
+    return [...flows.map((name) => `flow ${name}`), ...queues.map((name) => `queue ${name}`)];
+  }
+
+  /** Shows another run. */
+  take(run, keep) {
+    const before = new Map(this.lanes.map((lane) => [lane.name, lane]));
+    const known = [...(this.boxes?.keys() ?? [])].sort().join();
+    Object.assign(this, { run, made: new Map() });
+    this.title.textContent = run.title;
+    if (this.all().sort().join() !== known) {
+      this.fold?.remove();
+      const all = this.all();
+      this.shown = new Set([...this.shown].filter((name) => all.includes(name)));
+      if (!this.shown.size) for (const name of run.shown_flows) this.shown.add(`flow ${name}`);
+      this.choice();
+    }
+    run.before = before;
+    this.build();
+    delete run.before;
+    for (const lane of this.lanes) lane.follow(before.get(lane.name), keep);
   }
 
   count() {
@@ -294,7 +338,9 @@ class Column {
         .flatMap((queue) => make(`queue ${queue}`, () => queueLanes(run, queue))),
       ...(run.nodes.length ? make("signalling", () => [new SignallingLane(run)]) : []),
     ];
-    this.place.replaceChildren(this.line, this.axis, ...this.lanes.map((lane) => lane.element));
+    const parts = [this.line, this.axis, ...this.lanes.map((lane) => lane.element)];
+    const same = parts.length === this.place.children.length && parts.every((part, at) => part === this.place.children[at]);
+    if (!same) this.place.replaceChildren(...parts);
   }
 
   scale() {
@@ -396,4 +442,4 @@ async function start() {
   window.explorer = new Explorer(specs.map((spec) => new Run(spec, bytes)));
   document.documentElement.dataset.ready = "yes";
 }
-start();
+if (document.getElementById("runs")) start();

@@ -5,9 +5,17 @@ class Lane {
   /** `unit`: of the value axis, "" if there is none. `key`: `[shape, colour, words]` for each kind of mark. */
   constructor(run, { name, unit, height, key, flow = null, about = "" }) {
     Object.assign(this, { run, name, unit, height, flow });
+    const title = unit ? `${name} [${unit}]` : name;
+    this.looks = JSON.stringify([title, height, key]);
+    const before = run.before?.get(name);
+    if (before?.looks === this.looks) this.adopt(before);
+    else this.make(title, key);
+    this.canvas.setAttribute("aria-label", `${title} over time${about ? `. ${about}` : ""}`);
+  }
+
+  make(title, key) {
     this.element = document.createElement("section");
     this.element.className = "lane";
-    const title = unit ? `${name} [${unit}]` : name;
     const head = append(this.element, "header");
     append(head, "h3", title);
     const keys = append(head, "ul", "", "key");
@@ -17,15 +25,32 @@ class Lane {
     }
     this.reading = append(head, "output");
     this.canvas = append(this.element, "canvas");
-    this.canvas.style.height = `${height}px`;
+    this.canvas.style.height = `${this.height}px`;
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", `${title} over time${about ? `. ${about}` : ""}`);
     this.pen = this.canvas.getContext("2d");
+  }
+
+  /** Takes the place of a lane that looks the same: what it is made of on the page stays. */
+  adopt({ element, reading, canvas, pen }) {
+    Object.assign(this, { element, reading, canvas, pen });
   }
 
   /** Least and greatest value in the time shown; null: the lane has no values. */
   range() {
     return null;
+  }
+
+  /** The same with the shadow, if there is one. */
+  limits(x) {
+    const found = [this.range(x), this.shadow?.range(x)].filter(Boolean);
+    return found.length ? [Math.min(...found.map(([least]) => least)), Math.max(...found.map(([, most]) => most))] : null;
+  }
+
+  /** The values of the lane before stay as a shadow of this one's; `keep`: those that are one already. */
+  follow(before, keep) {
+    const shadow = keep ? (before?.shadow ?? before) : before;
+    this.shadow = shadow?.constructor === this.constructor ? shadow : null;
+    if (before) before.shadow = null;
   }
 
   /** Lanes of two runs whose axes have equal names have the same axis. */
@@ -55,8 +80,19 @@ class Lane {
     pen.beginPath();
     pen.rect(x.left, 0, x.width, height);
     pen.clip();
+    if (y && this.shadow) this.shadow.paintShadow(pen, x, y, theme);
     this.paint(x, y, theme);
     pen.restore();
+  }
+
+  /** Its values in another lane, all in one quiet colour. */
+  paintShadow(pen, x, y, theme) {
+    const own = this.pen;
+    this.pen = pen;
+    pen.globalAlpha = 0.5;
+    this.paint(x, y, Object.fromEntries(Object.keys(theme).map((name) => [name, theme.line2])));
+    pen.globalAlpha = 1;
+    this.pen = own;
   }
 
   /** The slow periods and stalls of this lane's flow, and of all flows where a lane belongs to none. */
@@ -395,7 +431,8 @@ function swatch(shape, colour) {
   const made = document.createElementNS(space, "path");
   const { path, open, dashes } = SHAPES[shape] ?? { path: "M-6-6h12v12h-12z" };
   made.setAttribute("d", path);
-  made.setAttribute("style", open ? `fill:none;stroke:var(--${colour});stroke-width:2` : `fill:var(--${colour})`);
+  made.style.fill = open ? "none" : `var(--${colour})`;
+  if (open) Object.assign(made.style, { stroke: `var(--${colour})`, strokeWidth: 2 });
   if (dashes) made.setAttribute("stroke-dasharray", dashes);
   drawing.append(made);
   return drawing;

@@ -1,6 +1,6 @@
 // What a run recorded: tables whose columns are unpacked when they are first asked for, and what is drawn from them.
 
-/** A table of a run. Columns of names hold codes. */
+/** A table of a run. Columns of names hold codes. A column stands in `bytes`, or in its own `values`. */
 class Table {
   constructor(spec, bytes) {
     this.rows = spec.rows;
@@ -10,7 +10,10 @@ class Table {
   }
 
   column(name) {
-    if (!this.unpacked.has(name)) this.unpacked.set(name, unpack(this.spec[name], this.rows, this.bytes));
+    if (!this.unpacked.has(name)) {
+      const spec = this.spec[name];
+      this.unpacked.set(name, spec.values ?? unpack(spec, this.rows, this.bytes));
+    }
     return this.unpacked.get(name);
   }
 
@@ -75,13 +78,20 @@ function firstNot(count, isBefore) {
   return low;
 }
 
+/** The values of a column in some rows. A loop: `from` with a function takes ten times as long. */
+function picked(column, rows) {
+  const found = new Float64Array(rows.length);
+  for (let place = 0; place < rows.length; place++) found[place] = column[rows[place]];
+  return found;
+}
+
 /** Values over time, with the least and greatest of any stretch at hand. */
 class Series {
   /** `rows`: the rows of its table that it is made of, in order of time. */
   constructor(times, values, rows) {
     this.rows = rows;
-    this.times = Float64Array.from(rows, (row) => times[row]);
-    this.values = Float64Array.from(rows, (row) => values[row]);
+    this.times = picked(times, rows);
+    this.values = picked(values, rows);
     this.levels = null;
   }
 

@@ -1,4 +1,4 @@
-"""Tables of a run as few bytes that a browser reads: differences of neighbours, byte by byte, deflated."""
+"""Tables of a run in a compressed form for a browser: differences of neighbours, byte by byte, deflated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explorer's page: what stands in it of each run, and the one HTML file."""
+"""The explorer's page: the data of each run, and the single HTML file."""
 
 from __future__ import annotations
 
@@ -66,33 +66,19 @@ def html(runs: Sequence[Results], begin_s: float = 0.0, end_s: float = math.inf)
     columns = base64.b64encode(pack.deflated()).decode("ascii")
     # A `<` could end the element of a script.
     data = json.dumps(specs, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    buttons = "".join(
-        f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'
-        for name, words, key in _BUTTONS
-    )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(names)}: explorer</title><style>:root{{--font:{FONT}}}
-{_file("explorer.css")}</style></head><body><main>
+<title>{escape(names)}: explorer</title><style>{style()}</style></head><body><main>
 {"".join(f"<h1>{escape(words)}</h1>" if not at else f"<p><b>{escape(words)}</b></p>" for at, words in enumerate(said))}
 <p>{_ASK if any(spec["stalls"] for spec in specs) else "No flow stalled or was slow."}</p>
-<ol id="stops" tabindex="0" aria-label="Stalls and handovers"></ol>
-<div class="bar" role="toolbar" aria-label="Time">{buttons}<output id="shown"></output></div>
-<details><summary>How to use this page</summary>
-<p>Drag to move in time, turn the wheel or spread two fingers to zoom, point to read values in all lanes at once.
-Click a packet, a message, a phase or a stall to see what is known of it.</p>
-<p>Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>←</kbd> <kbd>→</kbd> move, <kbd>,</kbd> <kbd>.</kbd> move the cursor,
-<kbd>0</kbd> all, <kbd>n</kbd> <kbd>p</kbd> next and previous stall or handover, <kbd>Esc</kbd> close.</p>
-<p>Where points lie closer than pixels, each column of pixels shows the range of its points.</p></details>
-<div id="lanes"{' class="two"' if len(runs) > 1 else ""}></div>
-<aside id="detail" aria-live="polite" aria-label="What was chosen" tabindex="0" hidden></aside>
+{body(two=len(runs) > 1)}
 <noscript><p>This page draws with JavaScript, which is off.</p></noscript>
 </main>
 <script type="application/json" id="runs">{data}</script>
 <script type="text/plain" id="columns">{columns}</script>
 <script>
 "use strict";
-{"".join(map(_file, SCRIPTS))}</script>
+{script()}</script>
 </body></html>
 """
 
@@ -102,6 +88,39 @@ _ASK = (
     "before. Choose one to see what led to it."
 )
 _KEYS = {"←": "ArrowLeft", "→": "ArrowRight"}
+
+
+def body(*, two: bool = False) -> str:
+    """What the explorer's script draws on: stops, buttons, lanes of one run or of two, and what is told of them."""
+    buttons = "".join(
+        f'<button type="button" id="{name}" aria-keyshortcuts="{escape(_KEYS.get(key, key))}">{words}</button>'
+        for name, words, key in _BUTTONS
+    )
+    return f"""<ol id="stops" tabindex="0" aria-label="Stalls and handovers"></ol>
+<div class="bar" role="toolbar" aria-label="Time">{buttons}<output id="shown"></output></div>
+<details><summary>How to use this page</summary>
+<p>Drag to move in time, turn the wheel or spread two fingers to zoom, point to read values in all lanes at once.
+Click a packet, a message, a phase or a stall to see what is known of it.</p>
+<p>Keys: <kbd>+</kbd> <kbd>-</kbd> zoom, <kbd>←</kbd> <kbd>→</kbd> move, <kbd>,</kbd> <kbd>.</kbd> move the cursor,
+<kbd>0</kbd> all, <kbd>n</kbd> <kbd>p</kbd> next and previous stall or handover, <kbd>Esc</kbd> close.</p>
+<p>Where points lie closer than pixels, each column of pixels shows the range of its points.</p></details>
+<div id="lanes"{' class="two"' if two else ""}></div>
+<aside id="detail" aria-live="polite" aria-label="What was chosen" tabindex="0" hidden></aside>"""
+
+
+def style() -> str:
+    """The explorer's rules."""
+    return f":root{{--font:{FONT}}}\n{_file('explorer.css')}"
+
+
+def script() -> str:
+    """The explorer's program. It begins by itself on a page that holds runs."""
+    return "".join(map(_file, SCRIPTS))
+
+
+def tables() -> str:
+    """The part of the program that reads tables, which needs no page."""
+    return _file(SCRIPTS[0])
 
 
 def _file(name: str) -> str:

@@ -1,7 +1,7 @@
-"""Packets that go by nodes and links of a run, with the bytes of their headers.
+"""Packets at nodes and on links of a run, with the bytes of their headers.
 
-No run keeps them: the run is made again from its manifest with a capture at the places that are asked for. What is
-captured does not change what happens.
+No run keeps them. The run is made again from its manifest with a capture at the requested places, which does
+not change the run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `roamlab export` writes."""
+"""The output of `roamlab export`."""
 
 from __future__ import annotations
 

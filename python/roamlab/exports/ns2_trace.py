@@ -1,9 +1,9 @@
 """ns-2's trace of packets on links, which `roamlab.traces.ns2` reads back.
 
-`+` a packet is handed to a link, `-` its transmission begins, `r` it comes out, `d` it is lost. Columns: event, time,
-from node, to node, type, size on the wire, flags, flow identifier, source and destination as node.port, number, serial
-number. An ACK's number is the last segment that it acknowledges, as ns-2 counts. What goes to everyone on the air
-is left out.
+`+`: a packet is passed to a link; `-`: its transmission begins; `r`: it arrives; `d`: it is lost. Columns:
+event, time, from node, to node, type, size on the wire, flags, flow identifier, source and destination as
+node.port, number, serial number. An ACK's number is the last segment that it acknowledges, as in ns-2.
+Broadcasts on the air are left out.
 """
 
 from __future__ import annotations

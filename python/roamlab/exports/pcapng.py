@@ -1,8 +1,8 @@
-"""Capture files in pcapng (draft-ietf-opsawg-pcapng): what a node's interfaces, or links, carry.
+"""Capture files in pcapng (draft-ietf-opsawg-pcapng): the packets of a node's interfaces, or of links.
 
-One interface for each one-way link, raw IP, times in nanoseconds. Packets have the bytes of their headers; their
-zeros are counted in the original length. Comments say why packets are lost, which message they carry, and where a
-handover is.
+One interface for each one-way link, raw IP, times in nanoseconds. Packets have the bytes of their headers;
+their zeros are counted in the original length. Comments name the reason of a loss, the message of a packet,
+and the phases of a handover.
 """
 
 from __future__ import annotations

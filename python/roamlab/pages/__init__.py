@@ -1,1 +1,1 @@
-"""Pages about what was run: `roamlab report`."""
+"""Pages about a run: `roamlab report`."""

@@ -1,4 +1,4 @@
-"""What people notice of a run, flow by flow, in sentences: whether a picture stood still, how a call sounded."""
+"""The quality of a run for users, flow by flow, in sentences: freezes of a picture, the quality of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`roamlab report`: a run as one page. Who moved, what stalled and why, what each flow received, and every message."""
+"""`roamlab report`: a run as one page, with its moves, stalls and causes, flows, and messages."""
 
 from __future__ import annotations
 

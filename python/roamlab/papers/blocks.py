@@ -35,12 +35,10 @@ RECORD = "blocks.json"
 def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, dict[str, Any]]:
     """Decide all claims of the space under the default in disjoint blocks of `session.runs` runs each."""
     decider = Decider(space, session)
-    default = (0,) * len(space.axes)
     found: dict[str, list[tuple[str, str]]] = {}
     for block in range(blocks):
         numbers = range(block * session.runs, (block + 1) * session.runs)
-        (claims,) = decider.every([default], numbers)
-        for claim in claims:
+        for claim in decider.whole(numbers):
             found.setdefault(claim.id, []).append((claim.verdict, outcome(claim).measured))
     data = {
         "engine": _roamlab.build_hash(),

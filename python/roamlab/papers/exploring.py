@@ -117,6 +117,16 @@ class Decider:
         rest = self.claims(settings, numbers, self.space.beside)
         return [own + more for own, more in zip(found, rest, strict=True)]
 
+    def whole(self, numbers: range) -> list[Claim]:
+        """All claims under the default, as the paper's reproduction decides them, from the runs with these numbers."""
+        if self.space.whole is None:
+            (found,) = self.every([(0,) * len(self.space.axes)], numbers)
+            return found
+        batch = Batch()
+        decide = self.space.whole(batch, numbers)
+        batch.make(self.session.store, self.session.threads, say_found=False)
+        return list(decide())
+
     def progress(self, what: str, budget: int) -> Callable[[int], None]:
         """Says from time to time how many settings were tried."""
         began = said = time.monotonic()

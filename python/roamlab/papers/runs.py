@@ -21,7 +21,7 @@ from roamlab.running.ensemble import Job, measure
 from roamlab.statistics.stopping import seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from roamlab.records.results import Results
@@ -50,7 +50,7 @@ class Batch:
 
     def each(
         self,
-        scenarios: Mapping[K, tuple[Scenario | Callable[[int], Scenario], int | range]],
+        scenarios: Mapping[K, tuple[Scenario | Callable[[int], Scenario], int | Sequence[int]]],
         take: Callable[[Results], T],
     ) -> dict[K, list[T]]:
         """`take` of so many runs of each scenario, or of those with these numbers, in lists that `make` fills.
@@ -146,6 +146,18 @@ def _value(kept: Shards, key: str, texts: Mapping[str, str]) -> Any:
             expected="values that `roamlab reproduce` has kept",
             remedy="delete the file: what it held is made again",
         ) from None
+
+
+_FIRST_FURTHER = 10_000
+
+
+def further(runs: int | range, times: int) -> range:
+    """Numbers of further runs, `times` as many as `runs`: no other block of runs has them.
+
+    For an experiment whose runs differ so much that as many as of the others would decide nothing.
+    """
+    numbers = range(runs) if isinstance(runs, int) else runs
+    return range(_FIRST_FURTHER + times * numbers.start, _FIRST_FURTHER + times * numbers.stop)
 
 
 def draws(name: str, run: int) -> np.random.Generator:

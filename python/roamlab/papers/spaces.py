@@ -38,6 +38,9 @@ class Space(Generic[R]):
     """The same for claims that few of the axes touch: they are decided in the settings tried, and do not steer."""
     few: int | None = None
     """Runs of each experiment for these, if not `runs`: some vary little."""
+    whole: Callable[[Batch, range], Callable[[], Sequence[Claim]]] | None = None
+    """All claims under the default as the reproduction decides them, with all its points, from the runs with these
+    numbers. Without it, what `ask` and `beside` decide."""
 
     def __post_init__(self) -> None:
         if min(self.runs, self.confirm) < LEAST:

@@ -1,1 +1,1 @@
-"""What a run leaves: its origin, its tables, where they are kept, and what is measured of them."""
+"""The results of a run: its origin, its tables, their storage, and metrics."""

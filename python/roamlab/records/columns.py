@@ -1,6 +1,7 @@
-"""A table of one run as NumPy arrays: what is measured of each of thousands of runs reads these, and not frames.
+"""A table of one run as NumPy arrays: measures over thousands of runs read these, and not frames.
 
-A query makes a plan, and wakes threads, for the rows of one run; that takes longer than the search itself.
+A query on a frame makes a plan, and wakes threads, for the rows of one run; that takes longer than the search
+itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What people notice of a run: voice, video, pages, adaptive video. The definitions of `docs/metrics.md`, as formulas.
+"""Quality for users: voice, video, pages, adaptive video. The definitions of `docs/metrics.md`, as formulas.
 
-Functions of arrays stand first, then the same of a run's tables. Times are in seconds, ratios from 0 to 1. What a run
-does not define is NaN.
+Functions of arrays are first, then the same for a run's tables. Times are in seconds, ratios from 0 to 1. An
+undefined value is NaN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each handover did to a flow, by the chains of causes."""
+"""The effects of each handover on a flow, by the chains of causes."""
 
 from __future__ import annotations
 

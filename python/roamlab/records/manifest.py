@@ -1,4 +1,4 @@
-"""What determined a run: enough to find it again, and to make it again."""
+"""The manifest: everything that determines a run, so that it can be found and repeated."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is measured of a run's tables: the definitions of `docs/metrics.md`, each with its formula.
+"""Metrics of a run's tables: the definitions of `docs/metrics.md`, each with its formula.
 
-Times are seconds from the start of the run; a span is [start, end). A value that a run does not define, such as the
+Times are seconds from the start of the run; a span is [start, end). An undefined value, such as the
 disruption of a host that stayed, is NaN.
 """
 

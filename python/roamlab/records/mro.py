@@ -1,7 +1,7 @@
 """Failures of mobility by the classes of mobility robustness optimisation (TS 36.300 §22.4.2).
 
-What counts is where a host that has lost its link comes back, and whether it had just been handed over. A cell has the
-name of its base station.
+The class depends on the cell in which a host returns after the loss of its link, and on a handover shortly
+before. A cell has the name of its base station.
 """
 
 from __future__ import annotations

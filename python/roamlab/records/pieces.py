@@ -1,4 +1,4 @@
-"""Long tables on their way to disk: a piece at a time while their run goes on, so that memory stays flat."""
+"""Long tables on their way to disk: rows leave in pieces during the run, so that memory stays constant."""
 
 from __future__ import annotations
 

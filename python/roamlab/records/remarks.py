@@ -1,4 +1,4 @@
-"""What a run's tables say that a user should know before trusting its numbers."""
+"""Warnings about a run that its tables give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run measured, as Polars frames. `roamlab.records.tables` says what each column means."""
+"""The results of a run, as Polars frames. `roamlab.records.tables` describes each column."""
 
 from __future__ import annotations
 

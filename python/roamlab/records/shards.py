@@ -1,9 +1,9 @@
-"""What many runs gave, kept by what determined it, so that a run is never made twice.
+"""The results of many runs, by everything that determined them, so that a run is never made twice.
 
-In the folder: `shards/`, Parquet files of what a few hundred runs gave, each named by the hash of its content and
-written whole or not at all; `index.sqlite`, which run is in which shard, made again from the shards whenever the two
-differ; `store.json`, the format. The index is only a help: what is read is checked against the shards' names, and
-that all came back that was asked for.
+The folder has three parts. `shards/` has Parquet files with the results of a few hundred runs each, named by
+the hash of their content and written completely or not at all. `index.sqlite` maps runs to shards, and is
+made again from the shards if the two differ. `store.json` is the format. The index is only an aid: what is
+read is checked against the shards' names, and the number of results is checked.
 """
 
 from __future__ import annotations

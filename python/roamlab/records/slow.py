@@ -1,4 +1,7 @@
-"""Slow periods of a flow: it gets less than half of what it did, or of what is sent. docs/metrics.md defines them."""
+"""Slow periods of a flow: it gets less than half of its earlier rate, or of the rate sent.
+
+docs/metrics.md defines them.
+"""
 
 from __future__ import annotations
 

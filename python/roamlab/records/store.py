@@ -1,8 +1,8 @@
-"""Run folders: one per run, Parquet for each table and a manifest, written whole or not at all.
+"""Run folders: one per run, with Parquet for each table and a manifest, written completely or not at all.
 
-A folder's name is the manifest's key, so a run that was made before is found, and a sweep that was killed
-goes on where it stopped. Files carry their SHA-256 in the manifest: damage is reported, never shown, and mended when
-the run is asked for again.
+A folder's name is the manifest's key, so a stored run is found, and a killed sweep continues where it
+stopped. Files have their SHA-256 in the manifest: damage is reported, never shown, and repaired when the run
+is requested again.
 """
 
 from __future__ import annotations

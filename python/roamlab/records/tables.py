@@ -1,4 +1,4 @@
-"""The tables of a run and what their columns mean: the one place where they are described.
+"""The tables of a run and the meaning of their columns: the only place where they are described.
 
 Times are whole nanoseconds (`*_ns`), rates `*_bps`, sizes `*_bytes`, counts `*_pkts`.
 `python -m roamlab.records.tables` prints this as Markdown, which is `docs/tables.md`.
@@ -28,11 +28,11 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "reordering_extent_pkts": "most later segments that had been seen before a late one",
             "dropped_pkts": "packets of the flow that were lost, for any reason",
             "timeouts": "expiries of the retransmission timer",
-            "spurious_timeouts": "those of which an earlier transmission of the segment arrived all the same",
+            "spurious_timeouts": "those with an earlier transmission of the segment that arrived",
             "fast_retransmits": "losses found by duplicate acknowledgements",
             "goodput_bps": "bits delivered per second, from the flow's start to the end of the run",
             "start_ns": "when the application began; -1: it did not",
-            "finish_ns": "when data was delivered last; -1: none was",
+            "finish_ns": "time of the last delivery; -1: none",
             "completed_ns": "when the last segment of a file was delivered for the first time; -1: it was not, "
             "or nothing ends the file",
         },
@@ -51,10 +51,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "units": (
-        "One row per unit of an application's data, which is of use once all of it is there: a frame, an object of a "
-        "page, a segment of a film.",
+        "One row per unit of an application's data, which is useful only when complete: a frame, an object of "
+        "a page, a segment of a film.",
         {
-            "time_ns": "when it was offered; of an object or a segment when it was asked for",
+            "time_ns": "when it was offered; of an object or a segment when it was requested",
             "flow": _FLOW,
             "kind": "I, P, B, object, segment",
             "group": "of a frame the I-frames so far; of an object its page, of a segment its quality, from 0",
@@ -70,12 +70,14 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "time_ns": _TIME,
             "queue": "name of the queue",
-            "packets": "packets that wait; the one in service is not among them",
-            "bytes": "bytes that wait",
+            "packets": "waiting packets, without the one in transmission",
+            "bytes": "waiting bytes",
             "average": "average length in packets that the discipline keeps (RED's avg_q, M-RED's avg_q_np), or 0",
             "probability": "probability of dropping the next ordinary packet (RED's p_b, BLUE's P_m), or 0",
-            "forwarded": "waiting packets with the mark of forwarded ones (of M-RED and MBLUE theirs, elsewhere any "
-            "code point but 0); packets - forwarded is M-RED's q_size_np",
+            "forwarded": (
+                "waiting packets with the mark of forwarded ones (M-RED and MBLUE: their own mark, other queues: "
+                "any code point except 0); packets - forwarded is M-RED's q_size_np"
+            ),
         },
     ),
     "drops": (
@@ -88,12 +90,12 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "seq": "sequence number in segments",
             "sent_ns": "when it was sent; all copies of a packet have the same",
             "serial": _SERIAL,
-            "forwarded": "true: it carried the mark of a forwarded packet",
+            "forwarded": "true: it had the mark of a forwarded packet",
             "cause": _OWN + "; -1 for `copy-released`, which loses nothing",
         },
     ),
     "tcp": (
-        "What each TCP sender did and why.",
+        "Events of each TCP sender, with their causes.",
         {
             "time_ns": _TIME,
             "flow": _FLOW,
@@ -101,37 +103,39 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "cwnd": "congestion window after it, in segments",
             "ssthresh": "slow start threshold after it, in segments",
             "rto_ns": "retransmission timeout after it",
-            "seq": "segment that the event is about",
+            "seq": "segment of the event",
             "cause_serial": "serial number of the lost packet that caused it; 0: none was lost",
-            "timeout": "of a timeout, judged by the packets and not by the sender: `genuine` if every earlier "
-            "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if one "
-            "was still on its way at the end; otherwise empty",
-            "cause": "row of [causes](#causes) at which its chain begins: of a timeout, a fast retransmit or another "
-            "cut of the window its own, of what follows from one that one; -1: the window opens",
+            "timeout": "of a timeout, decided by the packets and not by the sender: `genuine` if every earlier "
+            "transmission of the segment was lost, `spurious` if one arrived, then or later, `undecided` if "
+            "one was still in flight at the end; otherwise empty",
+            "cause": (
+                "row of [causes](#causes) at which its chain begins: a timeout, a fast retransmit or another cut "
+                "of the window has its own, a consequence has that of its cause; -1: the window opens"
+            ),
         },
     ),
     "variables": (
-        "The variables of TCP senders, a row for each change; empty unless `record.variables` asks for it.",
+        "The variables of TCP senders, a row for each change; empty unless `record.variables` is on.",
         {
             "time_ns": _TIME,
             "flow": _FLOW,
-            "cwnd": "congestion window in segments, without what duplicate acknowledgements add",
+            "cwnd": "congestion window in segments, without the inflation by duplicate acknowledgements",
             "ssthresh": "slow start threshold in segments",
             "rtt_ns": "the latest measurement of the round-trip time; 0 before the first",
             "srtt_ns": "smoothed round-trip time; 0 before the first measurement",
             "rttvar_ns": "smoothed mean deviation of the round-trip time",
             "rto_ns": "retransmission timeout with its backoff",
-            "backoff": "factor on it by which timeouts have raised it",
+            "backoff": "factor by which timeouts have increased it",
             "timeouts": "retransmission timeouts so far",
             "reductions": "cuts of the window so far",
             "una": "first segment that is not acknowledged",
         },
     ),
     "packets": (
-        "What happened to every packet; empty unless `record.packets` asks for it.",
+        "Events of every packet; empty unless `record.packets` is on.",
         {
             "time_ns": _TIME,
-            "event": "`send`: an endpoint sends it; `enqueue`: it is handed to a recorded queue; `mark`: it leaves one "
+            "event": "`send`: an endpoint sends it; `enqueue`: it arrives at a recorded queue; `mark`: it leaves one "
             "with the mark of congestion (ECN's CE); `drop`: it is lost",
             "place": "node or link",
             "flow": _FLOW,
@@ -151,7 +155,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "time_ns": _TIME,
             "host": "mobile host",
             "visit": "index of the visit in the host's list, from 0",
-            "phase": "what was reached",
+            "phase": "name of the phase",
             "node": "where",
             "cause": _OWN,
         },
@@ -168,17 +172,17 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
             "serial": _SERIAL,
             "size_bytes": "size on the wire, without the tunnel that begins here",
             "forwarded": "true: it was marked as forwarded",
-            "cause": "row in [causes](#causes) of the release that let it go",
+            "cause": "row in [causes](#causes) of its release",
         },
     ),
     "signalling": (
-        "One row per signalling message: they have sizes, queue and can be lost.",
+        "One row per signalling message. Messages have sizes, wait in queues and can be lost.",
         {
             "id": "number of the message",
             "message": "its kind",
-            "host": "mobile host that it is about",
+            "host": "its mobile host",
             "source": "node that sent it",
-            "destination": "node that it was for",
+            "destination": "destination node",
             "size_bytes": "size on the wire",
             "sent_ns": "when it was sent",
             "arrived_ns": "when it arrived; -1: lost",
@@ -187,7 +191,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "policing": (
-        "One row per mark of forwarded packets that came from outside and was policed.",
+        "One row per policed mark of forwarded packets from outside.",
         {
             "time_ns": _TIME,
             "node": "access router or base station that policed it",
@@ -198,43 +202,43 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "links": (
-        "One row per one-way link: its totals. Signalling with priority is not handed to the queue.",
+        "One row per one-way link: its totals. Signalling with priority does not pass the queue.",
         {
             "link": "name of the link",
-            "offered_pkts": "packets handed to its queue",
+            "offered_pkts": "packets that arrived at its queue",
             "forwarded_pkts": "of these, with the mark of forwarded packets: M-RED's priority packets",
-            "busy_ns": "how long it sent, signalling included; over the run's duration: its utilisation",
+            "busy_ns": "time of transmissions, signalling included; divided by the run's duration: its utilisation",
         },
     ),
     "trace": (
-        "The way of one packet, stop by stop; empty unless a packet was asked for.",
+        "The path of one packet, stop by stop; empty unless a packet is traced.",
         {
             "time_ns": _TIME,
-            "stop": "which stop on the way",
+            "stop": "name of the stop",
             "place": "node, link or queue",
             "serial": _SERIAL,
             "wire_bytes": "bytes on the wire, tunnel headers included",
-            "tunnels": "tunnel headers that it wears",
-            "detail": "why it was lost, or what the queue did",
+            "tunnels": "number of tunnel headers",
+            "detail": "reason of the loss, or action of the queue",
         },
     ),
     "causes": (
-        "What led to what: each row names the row that led to it, up to a root. `roamlab why` and `rl.why` walk "
-        "a chain.",
+        "Causes: each row names the row that led to it, back to a root. `roamlab why` and `rl.why` print a chain.",
         {
             "time_ns": _TIME,
-            "kind": "what it is: one of the kinds below",
-            "name": "which message, phase, reason of a loss, or what kind of release; empty if the kind says all",
+            "kind": "one of the kinds below",
+            "name": "name of the message or phase, reason of the loss, or kind of the release; otherwise empty",
             "place": "node or link, if it is at one",
-            "host": "mobile host that it is about; empty: none",
-            "flow": "flow that it is about; empty: none",
-            "seq": "segment or datagram number, if it is about one; otherwise 0",
-            "serial": "serial number of the packet that it is about; 0: none",
-            "cause": "number of the row, from 0, that led to it: always a smaller one, and not later; -1: it is a root",
+            "host": "its mobile host; empty: none",
+            "flow": "its flow; empty: none",
+            "seq": "segment or datagram number, if it has one; otherwise 0",
+            "serial": "serial number of its packet; 0: none",
+            "cause": "number of the row, from 0, that led to it: always smaller, and not later; -1: it is a root",
         },
     ),
     "census": (
-        "What was counted: events, hops, packets created, delivered, dropped by reason, inside, odd behind tunnels.",
+        "Counts: events, hops, packets created, delivered, dropped by reason, inside, with odd ECN fields "
+        "after tunnels.",
         {"name": "what", "value": "how many"},
     ),
 }
@@ -242,34 +246,43 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
 KINDS: dict[str, str] = {
     "start": "root: the run starts",
     "motion": "root: the plan of a host moves it",
-    "measurement": "root: what a host measures of its cells has changed, since it moves",
-    "out-of-range": "root: a host cannot hear the cell that it is in",
-    "on-air": "root: a host of 802.11 hears a beacon, or has heard none, or no acknowledgement, from its cell",
+    "measurement": "root: a moving host's measurement of its cells has changed",
+    "out-of-range": "root: a host does not receive from its cell",
+    "on-air": "root: a host of 802.11 receives a beacon of its cell, or has missed beacons or acknowledgements",
     "prediction": "root: the scenario predicts a handover",
     "link-change": "root: the scenario changes a link",
     "link-outage": "root: a packet begins to wait for a recorded link that delivers it no earlier than 100 ms later",
-    "delayed-message": "root: a fault of the scenario holds a message back",
-    "underway": "root: a segment or its acknowledgement is on its way, in queues and on links, for longer than the "
-    "sender waits, or than those sent after it",
-    "delayed-ack": "root: a receiver holds an acknowledgement back",
+    "delayed-message": "root: a fault of the scenario delays a message",
+    "underway": (
+        "root: a segment or its acknowledgement is in flight, in queues and on links, for longer than the sender "
+        "waits, or than later ones"
+    ),
+    "delayed-ack": "root: a receiver delays an acknowledgement",
     "congestion-mark": "root: a queue has marked congestion (ECN), and the sender cuts its window",
     "idle": "root: a sender had nothing to send for an RTO, and its window shrinks",
-    "loss": "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
-    "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
-    "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise it leads "
-    "to why the host or link was gone, or why the packet waited",
-    "message": "an agent sends a message; it leads to what the agent was told",
-    "heard": "a host hears what its cell tells everyone; it leads to the host's entry of the cell",
-    "timer": "a timer of an agent goes off; it leads to what set it (if it sets itself again, to what set it first), "
-    "or to the loss or delay of a message that was sent then, or of one that this led to",
-    "data": "a data packet makes an agent act; it leads to what set or removed the packet's route",
-    "phase": "a phase of a handover; it leads to what the agent was told, or to the motion",
+    "loss": (
+        "a packet is lost; `name` is the reason. A root if the reason is in the network itself: `queue-overflow`, "
+        "`forwarded-overflow`, `early-drop`, `forced-loss`, `no-route`, `ttl-expired`, `policed-mark`, "
+        "`tunnel-congestion`, `frame-loss`, `retry-limit`, `no-endpoint`, `random-loss`. Otherwise its cause is "
+        "the reason for which the host or link was absent, or for which the packet waited"
+    ),
+    "message": "an agent sends a message; its cause is the agent's input",
+    "heard": "a host receives a broadcast of its cell; its cause is the host's entry of the cell",
+    "timer": (
+        "a timer of an agent expires; its cause is the input that set it (the first one, if it restarts itself), "
+        "or the loss or delay of a message that was sent then, or of a consequence of it"
+    ),
+    "data": "a data packet makes an agent act; its cause is the change of the packet's route",
+    "phase": "a phase of a handover; its cause is the agent's input, or the motion",
     "buffering": "a buffer begins to hold a host's packets",
-    "release": "a buffer lets a host's packets go",
-    "timeout": "a retransmission timer goes off; it leads to the loss of the segment or of its acknowledgement or, "
-    "if it was spurious, to what held one of them up",
-    "fast-retransmit": "acknowledgements made a sender infer a loss; it leads to that loss, or to what delayed "
-    "the segment",
+    "release": "a buffer releases a host's packets",
+    "timeout": (
+        "a retransmission timer expires; its cause is the loss of the segment or of its acknowledgement or, if it "
+        "was spurious, the delay of one of them"
+    ),
+    "fast-retransmit": (
+        "acknowledgements made a sender infer a loss; its cause is that loss, or the delay of the segment"
+    ),
 }
 """The kinds of rows in `causes`."""
 

@@ -1,4 +1,4 @@
-"""Why something happened: the chain of causes behind a row of a run's tables."""
+"""The chain of causes behind a row of a run's tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs, in parallel and into a store. What was made before is found, so an interrupted set goes on."""
+"""Many runs, in parallel and into a store. Stored runs are found, so an interrupted set continues."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where runs are made: on the threads of this process, or on a cluster.
+"""Executors of runs: the threads of this process, or a cluster.
 
-An executor is anything with `execute`; both give the same summaries, whichever order they come in.
+An executor is any object with `execute`. Both give the same summaries, in any order.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Scenarios and the parameters of TCP profiles, as the engine understands them."""
+"""Scenarios and the parameters of TCP profiles, as the engine defines them."""

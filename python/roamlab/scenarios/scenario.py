@@ -1,4 +1,4 @@
-"""A scenario is data: TOML text, checked by the engine, which alone knows what it means."""
+"""A scenario is data: TOML text, which only the engine interprets and checks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Message sequence charts: the signalling of one handover, read from a run's tables.
 
-Nothing here knows a mobility protocol: messages, phases and packets are whatever the run recorded.
+The chart has no code for a single mobility protocol: messages, phases and packets are those of the record.
 """
 
 from __future__ import annotations

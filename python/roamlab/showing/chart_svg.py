@@ -1,4 +1,4 @@
-"""A message sequence chart as SVG: one file that needs nothing else."""
+"""A message sequence chart as a self-contained SVG file."""
 
 from __future__ import annotations
 

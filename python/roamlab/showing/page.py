@@ -1,4 +1,4 @@
-"""What all pages are made of: one HTML file that needs nothing else, its tables, figures and folded parts."""
+"""The parts of all pages: one self-contained HTML file, its tables, figures and folded parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report: one HTML file that needs nothing else. First what was found, then each claim, then how."""
+"""A report: one self-contained HTML file with the result first, then each claim, then the methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `roamlab run` shows of a run, as tables for the terminal and as data."""
+"""The output of `roamlab run`, as tables for the terminal and as data."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Intervals and tests, verdicts on claims, and when a sample is large enough."""
+"""Intervals and tests, verdicts on claims, and the sample size that is large enough."""

@@ -1,4 +1,4 @@
-"""The choices that a paper leaves open as axes, a setting of them, and what a setting gives for a claim."""
+"""The choices that a paper leaves open as axes, a setting of them, and a claim's outcome under a setting."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
 * contradicted: the interval excludes the claimed range. This is a finding, not a failure;
 * undecided: the interval reaches both, or there are fewer than `LEAST` runs.
 
-Claims are of two kinds: results, which a paper found by simulation, and inventory, which says that a part exists and
-does what its algorithm says. Only results are counted as reproduced or not.
+Claims are of two kinds: results, which a paper found by simulation, and inventory, which states that a part
+exists and follows its algorithm. Only results are counted as reproduced or not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model of the margins of a claim over a space of readings: main effects of the axes, and of two together."""
+"""A model of a claim's margins over a space of interpretations: main effects of the axes, and interactions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,14 @@
-"""The space of readings: what a paper leaves open, as axes with their plausible values, and a search through it.
+"""The space of interpretations: the choices that a paper leaves open, and their search.
 
-A setting has one value on each axis. The search tries the default; each other value alone; settings that are drawn by
-the values' weights, from which shares of the space are estimated; settings that cover all pairs of values; and then
-those that a fitted model expects to tell most: where a claim may come out that never did, and what of a change is
-needed for it.
+Each choice is an axis with plausible values. A setting has one value on each axis. The search tries:
+
+1. the default, and each other value alone;
+2. settings drawn by the values' weights, from which shares of the space are estimated;
+3. each other value with all the values that change nothing alone, because such a value may matter with another one;
+4. settings until all pairs of values are covered;
+5. for each claim whose verdict never turned: single steps from the closest settings near the default, and the
+   settings that a fitted model expects to be closest;
+6. for each claim whose verdict turned: the part of the change that is needed.
 """
 
 from __future__ import annotations
@@ -69,11 +74,10 @@ class Robustness:
         other = turned(self.default)
         begin = f"{self.default} under the default"
         if self.turning is None:
-            searched = ", ".join(axis.what for axis in axes)
             nearest = "" if self.default == "holds" else f"; nearest: {self.told_nearest(axes)}"
             parts = f"; at most {self.most_measures} of {len(self.measures)} measures hold together"
             told = parts if self.default != "holds" and len(self.measures) > 1 else ""
-            return f"{begin}; {other} in none of the {self.tried} settings tried of {searched}{told}{nearest}"
+            return f"{begin}; {other} in none of the {self.tried} settings tried{told}{nearest}"
         under, count = changes(axes, self.turning), f"{self.turned} of {self.tried} settings"
         if again is None or again[0] != other:
             fresh = f"{again[0]} on {again[1]} fresh runs" if again else "no fresh runs"
@@ -117,9 +121,6 @@ def explore(
     rng = np.random.default_rng(1)
     drawn = _draws(axes, max(1, round(budget * DRAWN)), rng)
     budget = min(budget, prod(len(axis.values) for axis in axes))
-    default, *others = alone(axes)
-    plan = list(dict.fromkeys([default, *drawn, *others]))
-    plan = list(dict.fromkeys([*plan, *_cover(axes, plan, 2, rng)]))[:budget]
     tried: Tried = {}
     looked: set[Setting] = set()
 
@@ -127,15 +128,26 @@ def explore(
         for setting, found in zip(settings, evaluate(settings, closely), strict=True):
             tried[setting] = dict(found)
 
-    while plan:
+    def go(settings: Iterable[Setting]) -> None:
+        plan = [each for each in dict.fromkeys(settings) if each not in tried][: budget - len(tried)]
         for at in range(0, len(plan), BATCH):
             look(plan[at : at + BATCH], closely=False)
             tell(len(tried))
+
+    default, *others = alone(axes)
+    go([default, *drawn, *others])
+    go(_with_idle(axes, tried))
+    go(_cover(axes, list(tried), 2, rng))
+    plan: Sequence[Setting] = ()
+    while True:
+        go(plan)
         closer = _leaning(axes, tried, looked)
         looked.update(closer)
         if closer:
             look(closer, closely=True)
-        plan = _next(axes, tried, rng)[: min(BATCH, budget - len(tried))]
+        if len(tried) == budget:
+            break
+        plan = _next(axes, tried, rng)[:BATCH]
     kept = [setting for setting in drawn if setting in tried]
     return Explored(axes, tried, kept, judge(axes, tried, kept))
 
@@ -155,6 +167,23 @@ def alone(axes: Sequence[Axis]) -> list[Setting]:
         for value in range(1, len(axis.values))
     )
     return [default, *changed]
+
+
+def _with_idle(axes: Sequence[Axis], tried: Tried) -> list[Setting]:
+    """Each change that alone does something, with all those at once that alone do nothing: one of each axis.
+
+    Which packet a full buffer drops does nothing where no buffer fills, and decides where another change fills it.
+    """
+    default, *changed = (each for each in alone(axes) if each in tried)
+    idle = [each for each in changed if tried[each] == tried[default]]
+    together = {at: value for each in reversed(idle) for at, value in enumerate(each) if value}
+    if not idle:
+        return []
+    return [
+        with_values(default, [*together.items(), *((at, value) for at, value in enumerate(each) if value)])
+        for each in changed
+        if each not in idle
+    ]
 
 
 def _draws(axes: Sequence[Axis], count: int, rng: np.random.Generator) -> list[Setting]:

@@ -1,6 +1,7 @@
-"""95 % intervals. SciPy does the arithmetic; this module settles what to do at the edges.
+"""95 % intervals. SciPy does the arithmetic; this module handles the special cases.
 
-It is imported where it is called: to load it takes longer than most that is done with an interval.
+SciPy is imported in the functions that call it, because loading it takes longer than most computations of an
+interval.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many repetitions: a fixed number, or as many as an interval of the wanted width takes."""
+"""The number of repetitions: fixed, or as many as an interval of the wanted width needs."""
 
 from __future__ import annotations
 

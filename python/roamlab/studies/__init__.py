@@ -1,1 +1,1 @@
-"""Studies that compare, on one network: what no single paper asks."""
+"""Studies: comparisons on one network that no single paper makes."""

@@ -1,4 +1,4 @@
-"""What is measured of a run of the study of schemes: what the application feels, and what the scheme costs."""
+"""The measures of a run of the study of schemes: the quality of the application and the cost of the scheme."""
 
 from __future__ import annotations
 

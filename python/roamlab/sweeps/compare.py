@@ -1,4 +1,4 @@
-"""Two scenarios side by side: paired differences with intervals, as a table, a figure and JSON."""
+"""The comparison of two scenarios: paired differences with intervals, as a table, a figure and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which points a sweep has: all combinations, a list, or random draws over fields of the scenario."""
+"""The points of a sweep: all combinations, a list, or random draws over fields of the scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `roamlab compare` and `roamlab sweep` found, as one page."""
+"""The results of `roamlab compare` and `roamlab sweep`, as one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep is: a scenario, its points, how often each is repeated and what is measured."""
+"""The plan of a sweep: a scenario, its points, the number of repetitions and the metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sweeps: a scenario at many points, each repeated, measured and kept. A killed sweep goes on where it stopped."""
+"""Sweeps: a scenario at many points, with repeated, measured and stored runs.
+
+A killed sweep continues where it stopped.
+"""
 
 from __future__ import annotations
 

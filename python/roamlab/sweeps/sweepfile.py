@@ -1,4 +1,4 @@
-"""Sweeps as files: TOML beside the scenario that they vary. `docs/sweeps.md` describes the fields."""
+"""Sweeps as TOML files, which name the scenario that they vary. `docs/sweeps.md` describes the fields."""
 
 from __future__ import annotations
 

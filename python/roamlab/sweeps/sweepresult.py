@@ -1,7 +1,7 @@
-"""What `roamlab sweep` leaves in its folder, and shows: the same files, byte for byte, however often it was stopped.
+"""The result folder of `roamlab sweep`, and its output: the same bytes after any number of interruptions.
 
-`report.html`, `runs.parquet` (a row per point, run and metric), `points.csv`, `means.csv` and a figure, with a baseline
-`compare.json` and a figure, and `sweep.json`: what it was made from.
+`report.html`, `runs.parquet` (a row per point, run and metric), `points.csv`, `means.csv` and a figure, with
+a baseline `compare.json` and a figure, and `sweep.json` with the inputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Traces of senders and receivers, ours and others', as one kind of event. One file reads one format.
+"""Traces of senders and receivers, of Roamlab and others, as one kind of event. One file reads one format.
 
 | letter | event | what | value |
 | --- | --- | --- | --- |
@@ -7,7 +7,7 @@
 | `A` | a data segment arrives at its receiver | its number | |
 | `D` | a data packet is lost | its number | |
 | `B` | an ACK is lost | its number | |
-| `Q` | a data packet comes to the bottleneck's queue | its number | packets waiting |
+| `Q` | a data packet arrives at the bottleneck's queue | its number | packets waiting |
 | `M` | a packet leaves the bottleneck marked | its number | |
 | `V` | a sender's variable changed | its name | its value |
 | `R` | a RED queue's variable changed | its name | its value |

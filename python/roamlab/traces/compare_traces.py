@@ -1,9 +1,9 @@
 """Comparing two traces: the first difference, or the largest difference in time.
 
-Events are compared stream by stream: all of one flow and kind, or all values of one variable, in their order. The
-traces are read side by side, never further apart than the tolerance, so a difference found is the first, and a large
-file is not held in memory. Values are compared at the end of each instant, and only where they changed: simulators
-differ in how often they write a variable down.
+Events are compared stream by stream: all of one flow and kind, or all values of one variable, in their order.
+The traces are read in parallel, never further apart than the tolerance. So a difference found is the first,
+and a large file is not held in memory. Values are compared at the end of each instant, and only where they
+changed, because simulators differ in how often they write a variable.
 """
 
 from __future__ import annotations

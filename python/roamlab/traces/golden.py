@@ -1,6 +1,7 @@
 """Recorded ns-2 runs: CSV `t_us,ev,flow,x,y` with times in whole microseconds, perhaps gzipped.
 
-tests/golden/ns2/README.md says what the columns are. A loss of an ACK (D with an `a` behind its place) is `B` here.
+tests/golden/ns2/README.md describes the columns. A loss of an ACK (D with an `a` after its place) is `B`
+here.
 """
 
 from __future__ import annotations

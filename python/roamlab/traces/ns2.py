@@ -1,10 +1,10 @@
 """ns-2's trace of packets on wired links: `+ - r d` and 12 columns or more.
 
-event, time, from node, to node, type, size, flags, flow, source address.port, destination address.port, sequence
-number, packet number; behind them, the TCP header if it is shown. An ACK is a packet of type `ack`, whose sequence
-number is the one that it acknowledges; every other type carries data, but for `syn`, which only we write. A flow is a
-flow identifier (`fid_`).
-Addresses are flat: the source's address is the number of its node.
+The columns are event, time, from node, to node, type, size, flags, flow, source address.port, destination
+address.port, sequence number, packet number. The TCP header follows if it is shown. An ACK is a packet of
+type `ack`, whose sequence number is the one that it acknowledges. Every other type carries data, except
+`syn`, which only Roamlab writes. A flow is a flow identifier (`fid_`). Addresses are flat: the source's
+address is the number of its node.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""ns-2's traced variables, in both forms in which it writes them.
+"""ns-2's traced variables, in both of its forms.
 
-`Trace/Var` and `trace` write nam's lines, `f -t0.188448 -a_o84 -ncwnd_ -v2` (with or without the dashes); agents are
-numbered from 0 in the order in which they appear, as flows are by habit. An agent with a file of its own (`attach`)
-writes `0.18845 0 0 3 0 cwnd_ 2.000`: time, source and port, destination and port, name, value; the flow is the number
-of the sender, again in the order of appearance.
+`Trace/Var` and `trace` write nam's lines, `f -t0.188448 -a_o84 -ncwnd_ -v2` (with or without the dashes).
+Agents are numbered from 0 in order of appearance, as flows usually are. An agent with a separate file
+(`attach`) writes `0.18845 0 0 3 0 cwnd_ 2.000`: time, source and port, destination and port, name, value. The
+flow is the number of the sender, again in order of appearance.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Our own runs: a run folder, or one of its Parquet tables.
+"""Runs of Roamlab: a run folder, or one of its Parquet tables.
 
-`deliveries` give the arrivals, `tcp` the windows, `packets`, if `record.packets` asked for it, what is sent, waits and
-is lost. Without it `drops` give the losses of data; one with number 0 is left out: it is that of an ACK or a SYN, or of
-the first segment where there is no SYN.
+`deliveries` give the arrivals and `tcp` the windows. `packets`, if `record.packets` is on, give
+transmissions, queue entries and losses. Without it `drops` give the losses of data. A loss with number 0 is
+left out: it is that of an ACK or a SYN, or of the first segment if there is no SYN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A log of handovers, of whatever program, as the schedule that a host's plan reads (docs/import.md)."""
+"""A log of handovers of any program, as the schedule that a host's plan reads (docs/import.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""xgraph's input: sets of pairs of x and y, parted by empty lines, each with its name on a line `"name`.
+"""xgraph's input: sets of pairs of x and y, separated by empty lines, each with its name on a line `"name`.
 
-x is the time in s, the name is that of a variable, or a flow and a variable ("1 cwnd"); a set without a name is called
-like the file. Lines of settings (`TitleText: ...`) and the words `move` and `draw` before a pair are allowed.
+x is the time in s. The name is that of a variable, or a flow and a variable ("1 cwnd"); a set without a name
+has the name of the file. Lines of settings (`TitleText: ...`) and the words `move` and `draw` before a pair
+are allowed.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@
 //! | serving, preparing | logout acknowledge of its session | hands it on, no route | none |
 //! | any | page request | page | same |
 //!
-//! An attach, login request, prepare or notify that is older than the last news of the host changes nothing, nor does an
-//! attach of a host that layer 2 does not have here.
+//! Old inputs have no effect: an attach, login request, prepare or notify that is older than the last news of the host,
+//! and an attach of a host that layer 2 does not have here.
 
 use super::params::Unused;
 use super::visitor::{Path, Preparing, State, Visitor, send};

@@ -7,7 +7,7 @@
 //! | bound | registration request, older | reply that denies it | bound |
 //! | bound | lifetime over | no route | none |
 //!
-//! It is the home agent of [Mobile IP](crate::mobile_ip) itself, without route optimisation.
+//! It is the home agent of [Mobile IP](crate::mobile_ip), without route optimisation.
 
 use super::params::Global;
 use super::{Action, Input, Kind, Message, Phase};

@@ -1,4 +1,4 @@
-//! What a mobile host asks for and waits for.
+//! The pending requests of a mobile host.
 
 use super::{Action, Global, Kind, Message, Phase, Session};
 use crate::backoff::Backoff;

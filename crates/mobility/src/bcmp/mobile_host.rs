@@ -1,4 +1,4 @@
-//! The mobile host: logs in, says where it is and where it will be, and logs out.
+//! The mobile host: logs in, reports its present and its next access router, and logs out.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |

@@ -1,9 +1,9 @@
-//! BCMP, the BRAIN candidate mobility management protocol: hosts have the addresses of anchor points, from which their packets are
-//! tunnelled to their access routers; planned and unplanned handovers, change of the anchor, paging.
+//! BCMP, the BRAIN candidate mobility management protocol. Hosts have addresses of anchor points, which tunnel their
+//! packets to their access routers. It has planned and unplanned handovers, change of the anchor, and paging.
 //!
-//! Source: \[bcmp\] section 2.1, which names entities and procedures. No specification could be found, so messages, sizes, timers
-//! and failures are readings, and each of them is a parameter. A composition of [blocks](crate::blocks): detection,
-//! registration, trigger, buffering, soft state.
+//! Source: \[bcmp\] section 2.1, which names entities and procedures. No specification could be found. So messages,
+//! sizes, timers and failures are interpretations, and each of them is a parameter. The protocol is a composition of
+//! [blocks](crate::blocks): detection, registration, trigger, buffering, soft state.
 //!
 //! # Message chart
 //!
@@ -31,12 +31,13 @@
 //!       |             |  lifetime    |              |  RouterReleased
 //! ```
 //!
-//! The handover-prepare-request ends at the oAR. An unplanned handover begins with the attach; the oAR tunnels from the notify
-//! on, if it forwards. A host logs in with login-request and login-response, which its access router hands on to the anchor and
-//! back; so it changes its anchor too, when its access router asks for that (anchor-change-request), and then registers the new
-//! anchor with its home agent through the anchor (global-registration-request, global-registration-reply).
+//! The handover-prepare-request ends at the oAR. An unplanned handover begins with the attach; the oAR tunnels from the
+//! notify on, if it forwards. A host logs in with login-request and login-response, which its access router passes on
+//! to the anchor and back. It changes its anchor in the same way, when its access router sends an
+//! anchor-change-request. Then it registers the new anchor with its home agent through the anchor
+//! (global-registration-request, global-registration-reply).
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -53,20 +54,31 @@
 //! | bcmp-advertisement | the next one |
 //!
 //! ASSUMPTION: access routers are base stations, and tunnels end there: the outer header does not cross the air.
-//! ASSUMPTION: an address of an anchor and the session in which it is lent are one, and messages name the session. Without a
-//! global protocol a host's address is its home address, so its anchor is its home; with one the anchor is the care-of address
-//! and takes packets out of the home agent's tunnel, as a foreign agent does.
-//! ASSUMPTION: the session's sequence number is the host's clock, and so newer in a later session too; what is older than the last
-//! news of a host changes nothing.
-//! ASSUMPTION: layer 2 tells the host of a handover to come, and the host prepares it; the share of wrong, missing and
-//! false ones is a parameter.
-//! ASSUMPTION: an access router that forwards a host's packets and sees it go puts what waited for the air into the tunnel,
-//! where it keeps packets at all.
-//! ASSUMPTION: the attach names all access routers at which the host has been since the last acknowledge, and each gets a notify.
-//! ASSUMPTION: an anchor that does not know the session of a path update says so, and the host logs in again.
-//! ASSUMPTION: attaches are repeated after 100 ms, doubling to 1 s, and page requests after 500 ms, three times: no source gives
-//! these. ASSUMPTION: a host that goes from cell to cell while idle attaches only in another paging area, and for a refresh.
-//! DEVIATION: anchors know every host and refuse none: there is no authentication, and no lack of addresses.
+//!
+//! ASSUMPTION: an address of an anchor and the session in which it is lent are one, and messages name the session.
+//! Without a global protocol a host's address is its home address, so its anchor is its home. With one the anchor is
+//! the care-of address and takes packets out of the home agent's tunnel, as a foreign agent does.
+//!
+//! ASSUMPTION: the session's sequence number is the host's clock, and so newer in a later session too. A message that
+//! is older than the last news of a host has no effect.
+//!
+//! ASSUMPTION: layer 2 notifies the host of a coming handover, and the host prepares it; the share of wrong, missing
+//! and false ones is a parameter.
+//!
+//! ASSUMPTION: if an access router that forwards a host's packets detects its departure, it puts the packets that
+//! waited for the air into the tunnel, provided that it keeps packets.
+//!
+//! ASSUMPTION: the attach names all access routers at which the host has been since the last acknowledge, and each gets
+//! a notify.
+//!
+//! ASSUMPTION: an anchor without the session of a path update reports this, and the host logs in again.
+//!
+//! ASSUMPTION: attaches are repeated after 100 ms, doubling to 1 s, and page requests after 500 ms, three times: no
+//! source gives these.
+//!
+//! ASSUMPTION: a host that moves while idle attaches only in another paging area, and for a refresh.
+//!
+//! DEVIATION: anchors accept every host: there is no authentication, and no lack of addresses.
 
 use roamlab_packet::Addr;
 

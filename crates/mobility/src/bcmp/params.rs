@@ -1,4 +1,4 @@
-//! Parameters of BCMP beside the blocks.
+//! Parameters of BCMP in addition to the blocks.
 
 use super::Sizes;
 use crate::Domain;

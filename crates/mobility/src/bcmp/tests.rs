@@ -1,4 +1,4 @@
-//! Each role's transition table, and what the roles agree on.
+//! The transition table of each role, and the interplay of the roles.
 
 mod table;
 

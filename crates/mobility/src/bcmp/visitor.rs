@@ -1,4 +1,4 @@
-//! What an access router knows of a host whose packets come there.
+//! The state of an access router for a host whose packets arrive there.
 
 use super::{Action, Kind, Message, Phase, Session};
 use crate::{Identification, Via};

@@ -1,4 +1,4 @@
-//! Movement detection: how a host learns that it is in another cell.
+//! Movement detection: how a host detects that it is in another cell.
 
 use super::check_times;
 use crate::{L2Trigger, Refusal};

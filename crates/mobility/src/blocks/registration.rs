@@ -1,4 +1,5 @@
-//! A mobile host's registration with a base station: repeated until it is acknowledged, and naming where the host was.
+//! A mobile host's registration with a base station. It is repeated until it is acknowledged, and names the earlier
+//! base stations.
 
 use crate::Identification;
 use crate::backoff::Backoff;

@@ -1,4 +1,4 @@
-//! Redundancy, its end, and the equalising of its ways' delays.
+//! Redundancy, its end, and the equalisation of the delays of its paths.
 
 use super::check_times;
 use crate::{Buffering, Keeps, Refusal};

@@ -1,4 +1,4 @@
-//! Route repair's soft state: ways of hosts' packets that are forgotten unless they are refreshed.
+//! The soft state of route repair: routes of hosts' packets that expire unless they are refreshed.
 
 use super::check_times;
 use crate::{Identification, Refusal};

@@ -1,4 +1,4 @@
-//! The ways between base stations and the gateway.
+//! The paths between base stations and the gateway.
 
 use crate::{Refusal, Topology};
 use roamlab_engine::Duration;

@@ -1,4 +1,4 @@
-//! Triggers: what base stations are told of handovers before they come, and whom they tell.
+//! Triggers: the advance notices of handovers to base stations, and their recipients.
 
 use crate::{HostSite, Prediction, Refusal, Topology};
 use roamlab_engine::{Duration, Rng, Time};

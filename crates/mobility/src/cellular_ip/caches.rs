@@ -1,4 +1,4 @@
-//! A node's route cache and paging cache, and what its packets do by them.
+//! A node's route cache and paging cache, and the forwarding of packets by them.
 
 use super::{Action, Params};
 use crate::blocks::{Equaliser, Refreshed, SoftRoutes};

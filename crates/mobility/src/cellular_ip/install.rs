@@ -1,4 +1,4 @@
-//! Who plays which role, what the parameters need of the scenario, and what the world is asked for.
+//! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::node::Place;
 use super::{CellularIp, Handoff, Message, MobileHost, Node, Params, Phase, Sizes};

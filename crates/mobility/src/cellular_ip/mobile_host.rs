@@ -1,4 +1,4 @@
-//! The mobile host: says through its base station where it is; often while it is active, rarely while it is idle.
+//! The mobile host: reports its place through its base station, often while it is active, rarely while it is idle.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |

@@ -1,13 +1,13 @@
-//! Cellular IP: packets from a host, on their way to the gateway, tell each node where packets for the host shall go.
+//! Cellular IP: packets from a host, on their path to the gateway, set the routes of packets for the host at each node.
 //!
-//! Sources: Valkó, "Cellular IP: a new approach to Internet host mobility", 1999; Campbell et al., "Design, implementation,
-//! and evaluation of Cellular IP", 2000; draft-ietf-mobileip-cellularip-00, expired. They were not read again: the values
-//! are those that the literature repeats. A composition of [blocks](crate::blocks).
+//! Sources: Valkó, "Cellular IP: a new approach to Internet host mobility", 1999; Campbell et al., "Design,
+//! implementation, and evaluation of Cellular IP", 2000; draft-ietf-mobileip-cellularip-00, expired. They were not read
+//! again: the values are those that the literature repeats. The protocol is a composition of [blocks](crate::blocks).
 //!
 //! # Message chart
 //!
-//! Semisoft handoff of a host that hears two base stations: the route update with the flag S adds a way at the cross-over,
-//! the regular one, a semisoft delay later, makes it the only one.
+//! Semisoft handoff of a host that receives from two base stations. The route update with the flag S adds a route at
+//! the crossover node. The regular one, a semisoft delay later, makes it the only one.
 //!
 //! ```text
 //!     host        new BS            cross-over             gateway
@@ -24,13 +24,15 @@
 //!       |           |                   |--route-update------>|
 //! ```
 //!
-//! With hard handoff there is only the regular one. A host that hears one base station at a time cannot send the first
-//! through the new one: the old base station, if it is told in advance, has the new one send it (semisoft-trigger).
+//! With hard handoff there is only the regular one. A host that receives from one base station at a time cannot send
+//! the first through the new one. If the old base station is notified in advance, it makes the new one send it
+//! (semisoft-trigger).
 //!
-//! A host that neither sends nor receives is idle: it updates only the paging caches, and only when it changes its paging
-//! area. The first packet for it is sent where they say; below the root of a paging area, where there are none, to all.
+//! A host that neither sends nor receives is idle: it updates only the paging caches, and only when it changes its
+//! paging area. The first packet for it follows the paging caches. Below the root of a paging area, where there are
+//! none, it goes to all cells.
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -39,9 +41,12 @@
 //! | route-update S, semisoft-trigger | the regular update: a hard handoff |
 //! | paging-update | the next one of an idle host, after the paging-update time |
 //!
-//! ASSUMPTION: data packets of a host keep ways alive that its control packets have set, and set none (as in the draft, which
-//! authenticates control packets only): a data packet bears no time, and a late one would turn packets back to an old
-//! way. So an active host sends its route updates whether it sends data or not. ASSUMPTION: all nodes' clocks agree.
+//! ASSUMPTION: data packets of a host keep routes alive that its control packets have set, and set none (as in the
+//! draft, which authenticates control packets only). A data packet has no time, and a late one would return packets to
+//! an old route. So an active host sends its route updates whether it sends data or not.
+//!
+//! ASSUMPTION: all nodes' clocks agree.
+//!
 //! DEVIATION: no paging-teardown; a host that leaves coverage is forgotten after the timeouts. Route updates are not
 //! authenticated.
 

@@ -1,5 +1,5 @@
-//! A node of the access network: sends packets for a host where those from it came from. Base stations and the gateway are
-//! such nodes.
+//! A node of the access network: it sends packets for a host to the neighbour from which the host's packets arrive.
+//! Base stations and the gateway are such nodes.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -22,8 +22,8 @@
 //! | routed | semisoft trigger | as if the host had sent a route update S here | same |
 //! | routed | handover predicted | semisoft trigger to those that it names | same |
 //!
-//! An update that is not newer than the last one about its host changes nothing and goes no further. Data packets of the
-//! host keep a way alive that is there.
+//! An update that is not newer than the last one about its host has no effect and is not passed on. Data packets of the
+//! host keep an existing route alive.
 
 use super::caches::{Caches, Change};
 use super::{Action, Input, Kind, Message, Params, Phase};

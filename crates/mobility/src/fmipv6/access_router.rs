@@ -1,4 +1,5 @@
-//! The access router: as the PAR it tunnels the packets of a host that leaves, as the NAR it keeps those of one that comes.
+//! The access router: as the PAR it tunnels the packets of a departing host, as the NAR it keeps those of an arriving
+//! one.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -20,8 +21,8 @@
 //! | prepared, forwarding | lifetime over, layer 2 has the host here | releases the buffer to the air | serving |
 //! | any | fback of the PAR | hands it to the host | same |
 //!
-//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host changes nothing, nor does a una of a host that layer 2 does not
-//! have here.
+//! An rtsolpr of a host that is not served has no answer. A una, hi or fbu that is older than the last news of the host
+//! has no effect. The same holds for a una of a host that layer 2 does not have here.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;

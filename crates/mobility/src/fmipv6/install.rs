@@ -1,4 +1,4 @@
-//! Who plays which role, and what the world is asked for.
+//! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Anchor, Fmipv6, Message, MobileHost, Params, Phase, Sizes};
 use crate::blocks::{AccessTree, TriggerBy, check_times, gateway};

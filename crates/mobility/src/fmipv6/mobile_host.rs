@@ -1,4 +1,4 @@
-//! The mobile host: says that it is there, has its packets tunnelled, and updates its binding at the anchor.
+//! The mobile host: announces its arrival, has its packets tunnelled, and updates its binding at the anchor.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |

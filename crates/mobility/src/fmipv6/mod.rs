@@ -1,8 +1,8 @@
-//! FMIPv6: fast handovers, predictive and reactive, with an anchor that a host's packets are tunnelled from.
+//! FMIPv6: fast handovers, predictive and reactive, with an anchor that tunnels a host's packets.
 //!
-//! Source: RFC 5568 (Mobile IPv6 Fast Handovers); the anchor is the MAP of HMIPv6 (RFC 5380). The texts were not read again for
-//! this: section numbers, sizes of options and defaults are from memory. A composition of [blocks](crate::blocks): detection,
-//! trigger, buffering, soft state.
+//! Source: RFC 5568 (Mobile IPv6 Fast Handovers); the anchor is the MAP of HMIPv6 (RFC 5380). The texts were not read
+//! again for this: section numbers, sizes of options and defaults are from memory. The protocol is a composition of
+//! [blocks](crate::blocks): detection, trigger, buffering, soft state.
 //!
 //! # Message chart
 //!
@@ -28,10 +28,10 @@
 //!       |             |  lifetime    |               |  TunnelEnded
 //! ```
 //!
-//! In a reactive handover, and when the fback has not come before the host moves, the host sends the fbu from the new link,
-//! after the una; the PAR tunnels from then on. A host that stays where it was predicted to leave withdraws its fbu.
+//! In a reactive handover, and when the fback has not arrived before the host moves, the host sends the fbu from the
+//! new link, after the una. The PAR tunnels from then on. A host that does not leave as predicted withdraws its fbu.
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -44,20 +44,33 @@
 //! | local-binding-update, local-binding-acknowledge | the host sends una and update, after 100 ms, doubling, without end |
 //! | advertisement | the next one |
 //!
-//! ASSUMPTION: access routers are base stations. ASSUMPTION: after the una the host updates its binding at the gateway of the
-//! domain (the anchor), as it would that of a MAP or home agent; the tunnel from PAR to NAR is for the time until then.
-//! ASSUMPTION: tunnels, of the anchor and of the PAR, add 40 B and end at access routers: the outer header does not cross the air.
-//! ASSUMPTION: the network foresees the handover, and the PAR says so in a prrtadv that was not solicited (RFC 5568 §3.3);
-//! the host answers with the fbu. rtsolpr and its prrtadv come after each attachment and ask for the neighbours.
+//! ASSUMPTION: access routers are base stations.
+//!
+//! ASSUMPTION: after the una the host updates its binding at the gateway of the domain (the anchor), as it would that
+//! of a MAP or home agent. The tunnel from PAR to NAR bridges the time until then.
+//!
+//! ASSUMPTION: tunnels, of the anchor and of the PAR, add 40 B and end at access routers: the outer header does not
+//! cross the air.
+//!
+//! ASSUMPTION: the network predicts the handover, and the PAR announces it in an unsolicited prrtadv (RFC 5568 §3.3);
+//! the host answers with the fbu. rtsolpr and its prrtadv follow each attachment and query the neighbours.
+//!
 //! ASSUMPTION: each care-of address belongs to one access router and is always accepted, so messages name the router.
+//!
 //! ASSUMPTION: sequence numbers are the host's clock, and all clocks agree.
-//! ASSUMPTION: the una, which has no acknowledge, is repeated with the update of the anchor, and with the rtsolpr, which an access
-//! router answers only after a una. An access router that gives up waiting for a host that layer 2 has there serves it.
-//! ASSUMPTION: retransmissions begin at 100 ms; three repetitions and 1.5 s for what waits for a host are the RFC's
-//! RTSOLPR_RETRIES and PROXY_ND_LIFETIME (section 9), which are used for the other messages and for buffers too.
-//! DEVIATION: in a reactive handover the PAR tunnels and answers at the fbu, without hi and hack of code 1: the NAR has the
-//! una already. DEVIATION: one fback, to the link from which the fbu came; the RFC has one to each link. On the new one the
-//! NAR hands it to the host.
+//!
+//! ASSUMPTION: the una, which has no acknowledge, is repeated with the update of the anchor, and with the rtsolpr,
+//! which an access router answers only after a una. An access router whose wait for a host expires serves the host if
+//! layer 2 has it there.
+//!
+//! ASSUMPTION: retransmissions begin at 100 ms. Three repetitions, and 1.5 s for packets that wait for a host, are the
+//! RFC's RTSOLPR_RETRIES and PROXY_ND_LIFETIME (section 9). They are used for the other messages and for buffers too.
+//!
+//! DEVIATION: in a reactive handover the PAR tunnels and answers at the fbu, without hi and hack of code 1: the NAR has
+//! the una already.
+//!
+//! DEVIATION: one fback, to the link from which the fbu arrived; the RFC has one to each link. On the new one the NAR
+//! passes it to the host.
 
 use crate::Domain;
 use crate::blocks::{Detection, HandoverBuffer, SoftState, Trigger};

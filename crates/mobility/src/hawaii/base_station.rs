@@ -23,7 +23,8 @@
 //! | registering, serving, moved | lifetime over without renewal | no route | none |
 //! | any | time to refresh | refresh of all hosts that it serves to the next one up | same |
 //!
-//! A registration of a host that layer 2 does not have here, and what is older than the last news of the host, changes nothing.
+//! A registration of a host that layer 2 does not have here, and messages older than the last news of the host, have no
+//! effect.
 
 use super::message::Ends;
 use super::place::Place;

@@ -1,6 +1,7 @@
-//! A router's forwarding entries: one way for each host, and with single stream forwarding ways by where packets come from.
+//! A router's forwarding entries: one route for each host, and with single stream forwarding routes by the previous
+//! hop.
 //!
-//! A host has one way only, and of all that is said about it the later registration wins, whichever way it names.
+//! A host has one route only. Of all messages about it the later registration wins, for any route.
 
 use super::Action;
 use crate::{Identification, Via};

@@ -1,4 +1,5 @@
-//! The mobile host: registers in each cell it comes to, naming where it was, and renews its registration.
+//! The mobile host: registers in each cell that it enters, names its earlier base stations, and renews its
+//! registration.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
@@ -8,7 +9,7 @@
 //! | registered | time to renew | registration | registering |
 //! | registering, registered | it has no base station any more | | away |
 //!
-//! An acknowledge of an earlier registration changes nothing.
+//! An acknowledge of an earlier registration has no effect.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;

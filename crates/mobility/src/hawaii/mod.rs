@@ -1,8 +1,10 @@
-//! HAWAII: a host keeps its address in a domain; routers have an entry for it, set up hop by hop when it moves.
+//! HAWAII: a host keeps its address in a domain. Routers have an entry for it, which is set up hop by hop when it
+//! moves.
 //!
-//! Sources: Ramjee, La Porta, Thuel, Varadhan, Wang, "HAWAII: a domain-based approach for supporting mobility in wide-area
-//! wireless networks", ICNP 1999 (IEEE/ACM ToN 10(3), 2002) and draft-ietf-mobileip-hawaii-01, of which summaries were read and
-//! not the text; \[ripple\] section II.B. A composition of [blocks](crate::blocks).
+//! Sources: Ramjee, La Porta, Thuel, Varadhan, Wang, "HAWAII: a domain-based approach for supporting mobility in
+//! wide-area wireless networks", ICNP 1999 (IEEE/ACM ToN 10(3), 2002), and draft-ietf-mobileip-hawaii-01. Of both,
+//! summaries were read and not the text. \[ripple\] section II.B. The protocol is a composition of
+//! [blocks](crate::blocks).
 //!
 //! # Message charts
 //!
@@ -18,7 +20,7 @@
 //!       |<--registration-acknowledge                |  Registered
 //! ```
 //!
-//! Forwarding (MSF, SSF): it goes straight to the old base station and comes back hop by hop.
+//! Forwarding (MSF, SSF): the update goes directly to the old base station and returns hop by hop.
 //!
 //! ```text
 //!     host        new BS        cross-over        old BS
@@ -36,7 +38,7 @@
 //! A host that is new in the domain has a power-up sent up to the gateway, which acknowledges it. Each node refreshes the
 //! entries of hosts below it at the next one up, by its own clock.
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -46,13 +48,21 @@
 //! | path-switch | the new base station, after 100 ms, twice; a hold ends after the prune timer; then by refreshes |
 //! | path-refresh | the next one; entries live for three |
 //!
-//! ASSUMPTION: path set-up goes along the ways of data between gateway and base stations, of which each node has one, and
-//! takes no short cuts between branches. ASSUMPTION: a registration names, beside the base station where the host was
-//! registered last, those that it has tried since; the sources name one. ASSUMPTION: with SSF the switch goes on to the old base
-//! station and comes back behind the packets that were forwarded, and the cross-over holds packets from the root for so long;
-//! without (`ordered_switch = false`) these overtake those on the way round. ASSUMPTION: base stations keep nothing with UNF and MNF.
-//! ASSUMPTION: all nodes' clocks agree, so registrations can be compared. DEVIATION: no paging, and no handovers between domains:
-//! the home agent has no part.
+//! ASSUMPTION: path set-up follows the paths of data between gateway and base stations, of which each node has one, and
+//! takes no short cuts between branches.
+//!
+//! ASSUMPTION: a registration names the base station of the last registration and those that the host has tried since;
+//! the sources name one.
+//!
+//! ASSUMPTION: with SSF the switch continues to the old base station and returns behind the packets that were
+//! forwarded, and the crossover node holds packets from the root for that time. Without (`ordered_switch = false`)
+//! these overtake those on the path via the old base station.
+//!
+//! ASSUMPTION: base stations keep nothing with UNF and MNF.
+//!
+//! ASSUMPTION: all nodes' clocks agree, so registrations can be compared.
+//!
+//! DEVIATION: no paging, and no handovers between domains: the home agent has no part.
 
 use crate::Domain;
 use crate::blocks::{BufferPlace, Detection, HandoverBuffer, Release, SoftState};

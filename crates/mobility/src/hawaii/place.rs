@@ -1,4 +1,4 @@
-//! Where a node stands among the ways between base stations and the gateway.
+//! The place of a node on the paths between base stations and the gateway.
 
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;

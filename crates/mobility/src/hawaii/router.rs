@@ -1,4 +1,5 @@
-//! A router of the access network, and the gateway: sets up a host's way as the messages between base stations pass.
+//! A router of the access network, and the gateway: it sets up a host's route as the messages between base stations
+//! pass.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -22,7 +23,7 @@
 //! | routed, turning, streaming | lifetime over | no way | none |
 //! | any | time to refresh | refresh of all hosts below to the next one up | same |
 //!
-//! What an earlier registration says changes nothing and goes no further.
+//! A message of an earlier registration has no effect and is not passed on.
 
 use super::entries::Entries;
 use super::message::Ends;

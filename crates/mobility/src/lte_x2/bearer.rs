@@ -1,8 +1,8 @@
-//! The user plane of one host at a base station: where its packets go, and in which order.
+//! The user plane of one host at a base station: the destination and order of its packets.
 //!
-//! Two lines (TS 36.300 §10.1.2.3): the host's buffer takes what a source base station forwards, and a reorder queue behind it
-//! what the gateway sends directly. Direct packets wait there until the end marker of the forwarded ones, or until
-//! none has come for the reordering wait.
+//! Two queues (TS 36.300 §10.1.2.3): the host's buffer takes the packets that a source base station forwards, and a
+//! reorder queue behind it those that the gateway sends directly. Direct packets wait there until the end marker of the
+//! forwarded ones, or until none has arrived for the reordering wait.
 //!
 //! | outlet | forwarded packets | direct packets, forwarded ones may come | direct packets, none may come |
 //! | --- | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | tunnel to a target | tunnel | reorder queue | tunnel |
 //!
 //! An end marker from the source closes the forwarded stream: the reorder queue follows. An end marker for a handover
-//! away from here goes to the target when nothing is left that must precede it.
+//! from here goes to the target when no packet is left that must precede it.
 
 use super::message::{Kind, Message};
 use super::{Action, Forwarding, Params};

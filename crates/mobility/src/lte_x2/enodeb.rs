@@ -1,5 +1,5 @@
-//! The base station (eNodeB): hears messages, keeps a context for each host. What it does as a source is in
-//! `source.rs`, as a target in `target.rs`; the packets' ways are in `bearer.rs`.
+//! The base station (eNodeB): receives messages, keeps a context for each host. `source.rs` has its part as a source,
+//! `target.rs` that as a target, and `bearer.rs` the routes of packets.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -46,8 +46,8 @@
 //! | none, leaving, or of an older handover | re-establishment request | reject | same |
 //! | any without the host | UE context release command, newer | ends the bearer | none |
 //!
-//! "Takes the host back": handover cancel; the target returns what it holds, which goes first; a path that was
-//! switched is switched back. What belongs to an older handover is ignored.
+//! "Takes the host back" means a handover cancel. The target returns its packets, which go first; a path that was
+//! switched is switched back. Messages of an older handover are ignored.
 
 use super::bearer::{EnodebBearer, Outlet};
 use super::message::{Kind, Message};

@@ -1,4 +1,4 @@
-//! Who plays which role, what the parameters need of the rest of the scenario, and what the world is asked for.
+//! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
     Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,

@@ -1,5 +1,5 @@
-//! The messages of TS 36.300 §10.1.2.1 (X2AP: TS 36.423, S1AP: TS 36.413, GTP: TS 29.274 and 29.281, RRC:
-//! TS 36.331), with the fields that some role looks at.
+//! The messages of TS 36.300 §10.1.2.1 (X2AP: TS 36.423, S1AP: TS 36.413, GTP: TS 29.274 and 29.281, RRC: TS 36.331),
+//! with the fields that some role uses.
 
 use crate::{Identification, Signal};
 use roamlab_engine::Bytes;

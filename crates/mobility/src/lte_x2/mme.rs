@@ -1,4 +1,4 @@
-//! The mobility management entity: has paths switched, one after the other for each host.
+//! The mobility management entity: requests path switches, one after the other for each host.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -12,7 +12,7 @@
 //! | modifying | modify bearer response | ack, or context setup and release of the old base station; the next request | idle, modifying |
 //! | modifying | time is up | modify bearer request again | modifying |
 //!
-//! A request whose turn comes when a newer one is done is answered with a failure.
+//! A request that is next after a newer one was done is answered with a failure.
 
 use super::message::{Kind, Message};
 use super::{Action, Input, Params, Phase};

@@ -46,11 +46,11 @@
 //! ```
 //!
 //! Fast path switch (\[lte\] fig. 5): the source sends the path switch request right after step 7. Prediction (fig. 6):
-//! the source does steps 4 to 6 and has the path switched when the handover is predicted; at step 2 step 7 follows at
-//! once. ASSUMPTION: the target asks for the path switch in both all the same when the host has confirmed; the MME
-//! answers at once, and the source is released as in the chart.
+//! when the handover is predicted, the source does steps 4 to 6 and requests the path switch; at step 2 step 7 follows
+//! immediately. ASSUMPTION: in both cases the target also requests the path switch when the host has confirmed. The MME
+//! answers immediately, and the source is released as in the chart.
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -71,12 +71,15 @@
 //! | re-establishment, its completion | the base station, after 200 ms, doubling; T301 |
 //! | service request, its answers | the host, after 200 ms, doubling |
 //!
-//! ASSUMPTION: a host's first connection, and the one after a failure that no base station can continue, is one
-//! message from the host to the MME (RRC setup and NAS service request in one) and one back.
-//! ASSUMPTION: the host's own packets take the shortest way, without a tunnel, and do not wait for random access.
-//! ASSUMPTION: PDCP and RLC numbers are not modelled: layer 2 knows what it has sent and what has arrived, and the host
-//! what it has got. The PDCP status report names packets.
-//! DEVIATION: no S1 handover: base stations that have no X2 have no handover.
+//! ASSUMPTION: a host's first connection is one message from the host to the MME (RRC setup and NAS service request in
+//! one) and one back. The same holds for the connection after a failure that no base station can continue.
+//!
+//! ASSUMPTION: the host's own packets take the shortest path, without a tunnel, and do not wait for random access.
+//!
+//! ASSUMPTION: PDCP and RLC numbers are not modelled. Layer 2 knows the packets that it has sent and those that have
+//! arrived, and the host those that it has received. The PDCP status report names packets.
+//!
+//! DEVIATION: no S1 handover: base stations without X2 have no handover.
 
 use crate::Agent;
 use roamlab_engine::Time;

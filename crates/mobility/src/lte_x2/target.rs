@@ -1,4 +1,4 @@
-//! The target base station's part: expect the host, let it in, have the path switched; or give back what it holds.
+//! The target base station's part: expect the host, admit it, request the path switch; or return its packets.
 
 use super::enodeb::{Context, Cx, Role};
 use super::message::Kind;

@@ -1,4 +1,4 @@
-//! The user equipment (the papers' "ME"): reports, obeys the handover command, and recovers what fails.
+//! The user equipment (the papers' "ME"): reports, executes the handover command, and recovers from failures.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
@@ -23,7 +23,7 @@
 //! | idle | T311 after the entry should be done | searches again | idle |
 //! | idle | cell found | enters it | idle |
 //!
-//! Anything else changes nothing.
+//! All other inputs have no effect.
 
 use super::message::{Kind, Message};
 use super::{Action, Forwarding, Input, Params, Phase};

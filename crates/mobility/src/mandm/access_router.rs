@@ -1,4 +1,4 @@
-//! The base station: joins the tree for hosts that are here or may come, keeps their packets, and prunes.
+//! The base station: joins the tree for present and expected hosts, keeps their packets, and prunes.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -17,7 +17,7 @@
 //! | any | join acknowledge, join timer | join again, or moved to the old base station | same |
 //!
 //! Without a buffer a candidate has no route to the host: copies end here until it attaches. An attach of a host that
-//! layer 2 does not have here, and what is older than the last news of the host, changes nothing.
+//! layer 2 does not have here, and messages older than the last news of the host, have no effect.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};

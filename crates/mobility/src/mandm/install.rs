@@ -1,4 +1,4 @@
-//! Who plays which role, and what the world is asked for.
+//! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Mandm, Message, MobileHost, Params, Phase, Router, Sizes};
 use crate::blocks::{AccessTree, check_times, gateway};

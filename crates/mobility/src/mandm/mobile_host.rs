@@ -1,4 +1,4 @@
-//! The mobile host: learns that it is in another cell, and attaches there.
+//! The mobile host: detects that it is in another cell, and attaches there.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
@@ -7,7 +7,7 @@
 //! | attaching | acknowledge of the last attach | | attached |
 //! | attaching, attached | it has no base station any more | | away |
 //!
-//! An acknowledge of an earlier attach changes nothing.
+//! An acknowledge of an earlier attach has no effect.
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;

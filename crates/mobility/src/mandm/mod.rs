@@ -2,8 +2,8 @@
 //!
 //! Sources: \[ripple\] section II.C (candidate set, triggers, caching, bicast); Helmy, Jaseemuddin, Bhaskara,
 //! "Multicast-based mobility: a novel architecture for efficient micromobility", IEEE JSAC 22(4), 2004, of which only
-//! the abstract was read. A composition of [blocks](crate::blocks): its fields make the paper's schemes "Buffer",
-//! "noBuffer" and "biCast".
+//! the abstract was read. The protocol is a composition of [blocks](crate::blocks): its fields make the paper's schemes
+//! "Buffer", "noBuffer" and "biCast".
 //!
 //! # Message chart
 //!
@@ -26,10 +26,10 @@
 //!       |             |             |--prune---------->|  no branch there    |  BranchReleased
 //! ```
 //!
-//! Without a trigger the join follows the attach. A join goes up hop by hop to the first router that is on the tree, which
-//! acknowledges it; the routers on its way hand the acknowledge down. Members repeat their joins (soft state).
+//! Without a trigger the join follows the attach. A join goes up hop by hop to the first router on the tree, which
+//! acknowledges it; the routers on its path pass the acknowledge down. Members repeat their joins (soft state).
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -41,10 +41,14 @@
 //! | prune of a router | it again, at a packet that comes 100 ms later |
 //! | prune of a base station | the lifetime of the branch; until then copies end there |
 //!
-//! ASSUMPTION: the leaves of the tree are base stations, each an access router of its own: \[ripple\] has handovers only
-//! between sub-domains. ASSUMPTION: the border router maps a host's address to its group by an algorithm (abstract of the
-//! JSAC paper), so no message sets the mapping up, and one group stands for one host; the translation adds no bytes.
+//! ASSUMPTION: the leaves of the tree are base stations, each a separate access router: \[ripple\] has handovers only
+//! between sub-domains.
+//!
+//! ASSUMPTION: the border router maps a host's address to its group by an algorithm (abstract of the JSAC paper). So no
+//! message sets the mapping up, and one group represents one host; the translation adds no bytes.
+//!
 //! ASSUMPTION: all nodes' clocks agree, so identifications can be compared.
+//!
 //! DEVIATION: one border router per host; a tree has no rendezvous with others.
 
 use crate::Domain;

@@ -13,7 +13,7 @@
 //! | joining, on | prune of the last branch, or its lifetime over | no branch; prune to the next one up | off |
 //! | off | a packet comes from above without a branch, not just after the prune | prune to the next one up | off |
 //!
-//! What is older than the last word about a branch changes nothing.
+//! A message that is older than the last one about a branch has no effect.
 
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};

@@ -16,7 +16,7 @@
 //! | requested, attached, buffering | forward message about an earlier move | ignores it | same |
 //! | none | forward message | passes on what comes | forwarding |
 //!
-//! Without the local handoff protocol layer 2 alone says that a host is here, and "host arrived" stands for the
+//! Without the local handoff protocol only layer 2 reports the presence of a host. Then "host arrived" replaces the
 //! handoff request, without notification.
 
 use super::{Action, BeaconTiming, Input, Message, Params, Phase};

@@ -1,4 +1,4 @@
-//! The correspondent: tunnels to the care-of address it was told.
+//! The correspondent: tunnels to the care-of address of its binding.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! The foreign agent: advertises, relays registrations, and hands departed hosts' packets on.
+//! The foreign agent: advertises, relays registrations, and forwards departed hosts' packets.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -19,11 +19,11 @@
 //! | none | packet for a host that was here before | binding warning | none |
 //! | visitor, departed | lifetime over | clears the routes | none |
 //!
-//! What a departed host left behind is a *drain* (`visitor.rs`): packets *from* its old base station go on to where the host is now,
-//! and with the detour (\[mblue\] fig. 4) packets from anywhere else go through that base station's buffer first.
-//! A host that moves between two base stations of one agent leaves a drain too; the agent is then old and new at once.
-//! ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of packets there, since they keep
-//! coming to this agent; it ends the hold time after the move.
+//! The remaining state of a departed host is a *drain* (`visitor.rs`). Packets *from* its old base station are
+//! forwarded to the host's present agent. With the detour (\[mblue\] fig. 4) packets from any other node pass that base
+//! station's buffer first. A host that moves between two base stations of one agent leaves a drain too; the agent is
+//! then old and new at the same time. ASSUMPTION: the papers do not treat that case. The detour cannot end for lack of
+//! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 
 use super::visitor::{Host, Place};
 use super::{Action, Backoff, Input, Message, Params, Phase};

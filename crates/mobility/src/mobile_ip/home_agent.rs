@@ -1,4 +1,4 @@
-//! The home agent: tunnels to the registered care-of address and tells correspondents of it.
+//! The home agent: tunnels to the registered care-of address and notifies correspondents of it.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |
@@ -11,8 +11,8 @@
 //! | bound | acknowledge does not come | update again, at most [`MAX_UPDATES`] times | bound |
 //! | bound | lifetime over | clears the route | none |
 //!
-//! Updates that registrations, warnings and packets cause go to one correspondent at most once a warning interval, unless
-//! the binding has changed. A binding request is answered always.
+//! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
+//! unless the binding has changed. A binding request is always answered.
 
 use super::{Action, Backoff, Input, Message, Params, Phase, ReplyCode};
 use crate::{Agent, Identification, Via};

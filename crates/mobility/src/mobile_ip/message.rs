@@ -1,8 +1,8 @@
 //! The messages of Mobile IP, their contents and their sizes on the wire.
 //!
 //! Fields are those of RFC 5944 (registration, agent advertisement) and of the expired route optimisation drafts
-//! draft-ietf-mobileip-optim-02 to -11 (binding messages). Fields that no agent looks at are left out, but count
-//! in the sizes.
+//! draft-ietf-mobileip-optim-02 to -11 (binding messages). Fields that no agent uses are left out, but count in the
+//! sizes.
 
 use crate::{Identification, Signal};
 use roamlab_engine::{Bytes, Duration};

@@ -1,4 +1,4 @@
-//! The mobile host: detects that it has moved, and registers.
+//! The mobile host: detects its moves, and registers.
 //!
 //! | state | input | does | next |
 //! | --- | --- | --- | --- |
@@ -12,8 +12,8 @@
 //! | registering | reply to the last request, denied | waits for the timer | registering |
 //! | registered | lifetime nearly over | registration request | registering |
 //!
-//! Anything else changes nothing: a reply to an earlier request, a beacon when there is no need for one, whatever comes
-//! from another cell. Its base station is the one that it has heard last, also while it is in an older cell as well.
+//! All other inputs have no effect: a reply to an earlier request, a beacon when there is no need for one, any message
+//! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
 use super::{Action, Backoff, BeaconTiming, Input, Message, Params, Phase};
 use crate::{Agent, Identification, L2Trigger};

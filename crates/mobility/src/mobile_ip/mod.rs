@@ -5,9 +5,9 @@
 //!
 //! # Message chart
 //!
-//! The host leaves cell A (old base station and agent) and enters cell B (new ones) at 0. Times in ms for the delays
-//! of \[mblue\] table I: host–base station 3, base station–agent 1, agent–agent 1, agent–home agent 60, home
-//! agent–correspondent 60; the beacon is heard after T_B = 50.
+//! The host leaves cell A (old base station and agent) and enters cell B (new ones) at 0. Times are in ms, for the
+//! delays of \[mblue\] table I. These are host–base station 3, base station–agent 1, agent–agent 1, agent–home agent
+//! 60, home agent–correspondent 60. The beacon is received after T_B = 50.
 //!
 //! ```text
 //!      host     new BS    new FA          old FA    old BS         HA            CH
@@ -33,10 +33,10 @@
 //!
 //! T_loss = T_B + T_N + T_O = 63 ms, T_h = T_B + T_N + T_HA + T_CH = 182 ms (\[mblue\] eq. 1).
 //!
-//! While the old base station forwards, packets that still come to the old agent make a detour through its buffer
-//! (\[mblue\] fig. 4), so that they stay behind those that waited there.
+//! While the old base station forwards, packets that still arrive at the old agent make a detour through its buffer
+//! (\[mblue\] fig. 4), so they stay behind those that waited there.
 //!
-//! # What is lost is repeated
+//! # Recovery of lost messages
 //!
 //! | lost | recovered by |
 //! | --- | --- |
@@ -49,13 +49,14 @@
 //! | binding warning, binding request | the next data packet, after 1 s |
 //! | everything | the hold time of the old base station, the lifetimes of bindings and visitors |
 //!
-//! # Why packets do not circle
+//! # No routing loops
 //!
-//! An agent's state for a host changes only by a newer identification, which the host alone issues. An agent that the
-//! host has left points at an agent with a newer identification than its own. So a chain of tunnels ends.
+//! An agent's state for a host changes only by a newer identification, which the host alone issues. A former agent of
+//! the host points at an agent with a newer identification than its own. So a chain of tunnels ends.
 //!
-//! ASSUMPTION: all nodes' clocks agree, so identifications can be compared with times (RFC 5944 §5.7.1 asks for
+//! ASSUMPTION: all nodes' clocks agree, so identifications can be compared with times (RFC 5944 §5.7.1 requires
 //! synchronised clocks).
+//!
 //! DEVIATION: no de-registration: no cell belongs to a home network. No simultaneous bindings. The acknowledge to a
 //! smooth-handoff update ends at the new agent and is not relayed to the host. Lifetimes are not rounded to seconds.
 

@@ -1,4 +1,4 @@
-//! What a foreign agent knows of one host, and the routes that follow from it.
+//! The state of a foreign agent for one host, and the routes that follow from it.
 //!
 //! | the host is | packets from anywhere | packets from its old base station |
 //! | --- | --- | --- |

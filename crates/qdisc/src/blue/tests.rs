@@ -1,4 +1,4 @@
-//! [mblue] eq. 3 with the values of table III, and the readings B1–B6.
+//! [mblue] eq. 3 with the values of table III, and the interpretations B1–B6.
 
 use super::*;
 use crate::conformance::{Bench, PLAIN, check};

@@ -1,4 +1,4 @@
-//! [mblue] eq. 4 with the values of table III, and the readings M1–M11.
+//! [mblue] eq. 4 with the values of table III, and the interpretations M1–M11.
 
 use super::*;
 use crate::conformance::{Bench, MARKED, PLAIN, check};

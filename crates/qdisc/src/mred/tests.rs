@@ -1,4 +1,4 @@
-//! [ipf] figs. 5 and 6 in small numbers, the readings R1–R9, and that without marks M-RED is RED.
+//! [ipf] figs. 5 and 6 in small numbers, the interpretations R1–R9, and the equality of M-RED and RED without marks.
 
 use super::*;
 use crate::conformance::{Bench, MARKED, PLAIN, Step, check, packet, steps};

@@ -1,4 +1,4 @@
-//! RED without its queue: average, spacing and idle clock. M-RED shows it other arrivals.
+//! RED without its queue: average, spacing and idle clock. M-RED passes other arrivals to it.
 
 use super::params::{ByteScaling, CountArrivals, IdleStart, Params, Unit};
 use crate::Gauges;

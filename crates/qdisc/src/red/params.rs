@@ -1,4 +1,4 @@
-//! RED's parameters, which are M-RED's too.
+//! RED's parameters, which M-RED shares.
 
 use crate::fifo::Fifo;
 use crate::{BadField, Parameters};

@@ -1,4 +1,4 @@
-//! 802.11: the plan says where a host could be heard; the host finds out by itself, and roams.
+//! 802.11: the plan gives the coverage of a host; the host detects changes and roams.
 
 use super::soft::overlapping;
 use super::{BadVisit, InFlightAtBreak, Motion, Radio, Visit};

@@ -1,9 +1,9 @@
-//! Media: who of the stations around a base station sends when, and whether a frame arrives.
+//! Media: which station around a base station sends at what time, and whether a frame arrives.
 //!
-//! A station is one direction of a link. It offers the frame at the head of its queue and waits; the medium says when the
-//! frame has been sent or lost, and then the station may offer the next. A medium keeps no clock: `now` is an argument,
-//! and [`Medium::next_deadline`] says when it wants to be asked again. Nor does it know who is where: it asks whether a
-//! frame reaches its receiver.
+//! A station is one direction of a link. It offers the first frame of its queue and waits. The medium reports when the
+//! frame has been sent or lost, and then the station may offer the next. A medium has no clock: `now` is an argument,
+//! and [`Medium::next_deadline`] returns the time of its next call. It does not know the places of hosts: it asks
+//! whether a frame reaches its receiver.
 
 mod dcf;
 mod shared;

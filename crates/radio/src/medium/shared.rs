@@ -1,4 +1,4 @@
-//! A half-duplex medium with perfect access: the bound that contention falls short of.
+//! A half-duplex medium with perfect access: an upper bound for contention.
 
 use super::{Fate, Frame, Loss, Medium, Outcome, Reached, Role};
 use roamlab_engine::{Duration, Rate, Rng, Time};

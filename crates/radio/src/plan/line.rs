@@ -1,4 +1,4 @@
-//! A host that goes through the cells in their order, once.
+//! A host that visits the cells in their order, once.
 
 use super::{Cells, Route};
 use roamlab_engine::Rng;

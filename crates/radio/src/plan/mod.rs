@@ -1,9 +1,9 @@
-//! How a host goes from cell to cell, if its visits are not listed: one file per kind, one row per file in the table
-//! below.
+//! The movement of a host from cell to cell, if its visits are not listed: one file per kind, one row per file in the
+//! table below.
 //!
-//! A plan is about a list of cells. A kind says which of them comes after which; when, is the same for all: the host
-//! turns to its first cell at `at`, and from then on to another every `dwell`, until it has changed cells `moves` times,
-//! or the run ends. To add one: its file with `Params` and the struct that implements [`Route`], its `mod` line, its row.
+//! A plan has a list of cells. A kind determines the next cell. The times are the same for all kinds: the host leaves
+//! for its first cell at `at`, and then for another every `dwell`, until it has changed cells `moves` times or the run
+//! ends. A new kind needs a file with `Params` and the struct that implements [`Route`], its `mod` line and its row.
 
 pub mod line;
 pub mod ping_pong;

@@ -1,4 +1,4 @@
-//! A host that goes through the cells in their order, turns at the end, and goes on so.
+//! A host that visits the cells in their order, back and forth.
 
 use super::{Cells, Route};
 use roamlab_engine::Rng;

@@ -1,5 +1,5 @@
 //! A host that goes to one of the neighbours of its cell, each with the same probability: a random walk on the graph of
-//! the cells. The host's stream `HOST/plan` decides, so every run of an ensemble has a walk of its own.
+//! the cells. The host's stream `HOST/plan` decides, so every run of an ensemble has a different walk.
 
 use super::{Cells, Course, Route};
 use roamlab_engine::{Duration, Rng};

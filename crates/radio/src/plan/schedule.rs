@@ -1,10 +1,10 @@
-//! A host that moves as a file says: a schedule of handovers, recorded or made by another program.
+//! A host that moves by a file: a schedule of handovers, recorded or made by another program.
 //!
-//! The file is a table with commas. Its first line names the columns, in any order: `time`, `host`, `from`, `to`, and perhaps
-//! `gap`. A time has a unit (`12.5 s`), or its column has: `time_s`, `time_ms`, `gap_s`, `gap_ms`. Blank lines and those
-//! that begin with `#` are passed over. A row says: at `time` the host leaves the cell `from`, and `gap` later it is in the
-//! cell `to`. Without `from` it comes into coverage, without `to` it leaves it; without a gap the radio's counts if it
-//! leaves a cell. Before its first row a host is in that row's `from`.
+//! The file is a table with commas. Its first line names the columns, in any order: `time`, `host`, `from`, `to`, and
+//! optionally `gap`. Either a time has a unit (`12.5 s`), or its column has one: `time_s`, `time_ms`, `gap_s`,
+//! `gap_ms`. Blank lines and those that begin with `#` are ignored. In a row the host leaves the cell `from` at `time`,
+//! and enters the cell `to` after `gap`. Without `from` it enters coverage, without `to` it leaves it. Without a gap
+//! the radio's gap applies if it leaves a cell. Before its first row a host is in that row's `from`.
 
 use super::{Cells, Course, Route, Visit};
 use roamlab_engine::{BadLine, Duration, InputFile, Recording, Rng};

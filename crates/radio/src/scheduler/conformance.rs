@@ -1,4 +1,4 @@
-//! What every scheduler must do: each row of the table is checked.
+//! The contract of every scheduler: each row of the table is checked.
 
 use super::{BearerShare, CellScheduler, SchedulerSpec};
 use proptest::prelude::*;

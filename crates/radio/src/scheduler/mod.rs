@@ -1,11 +1,10 @@
-//! Who sends next over a cell's air link: one allocation mechanism, one file per policy.
+//! The next sender on a cell's air link: one allocation mechanism, one file per policy.
 //!
 //! A cell keeps a queue, a *bearer*, for each of its hosts. Whenever its transmitter is free, the bearer of lowest rank
-//! among those with a packet sends one. A policy is no more than that rank and what it has to remember for it. To add
-//! one: its file with `Params` (serde, defaults, JSON schema) and the struct that implements [`Policy`], its `mod`
-//! line, its row.
+//! among those with a packet sends one. A policy is only that rank and its state. A new policy needs a file with
+//! `Params` (serde, defaults, JSON schema) and the struct that implements [`Policy`], its `mod` line and its row.
 //!
-//! ASSUMPTION: a packet is sent whole, over the full band, before the next: the cell is a link that its hosts share in
+//! ASSUMPTION: a packet is sent completely, over the full band, before the next: the hosts share the cell's link in
 //! time. Resource blocks, transport blocks and retransmissions of a subframe are not modelled.
 
 pub mod proportional_fair;

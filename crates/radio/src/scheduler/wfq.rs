@@ -1,9 +1,9 @@
 //! Weighted fair queueing with self-clocked virtual time (Golestani, "A self-clocked fair queueing scheme for broadband
 //! applications", INFOCOM 1994).
 //!
-//! The virtual finish time of a packet of length L of a bearer of weight w is L/w behind the finish time of the packet
-//! before it, or behind the virtual time when it came, if that is later. The virtual time is the finish time of the
-//! packet in service. The lowest finish time is served.
+//! The virtual finish time of a packet of length L of a bearer of weight w is L/w after a start. The start is the later
+//! of two: the finish time of the packet before it, and the virtual time at its arrival. The virtual time is the finish
+//! time of the packet in transmission. The lowest finish time is served.
 
 use super::{BearerShare, Policy};
 use roamlab_engine::{Bytes, Time};

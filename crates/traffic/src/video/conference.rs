@@ -1,7 +1,7 @@
-//! A video conference: small pictures at a low rate, each coded from the one before, seldom one by itself.
+//! A video conference: small pictures at a low rate, most of them coded from the one before.
 //!
-//! ASSUMPTION: H.263-like, as such calls were when the scenario of the BCMP paper was made, which does not name its
-//! source: 10 to 15 frames a second and 128 to 256 kbit/s; sizes log-normal and independent around their type's mean.
+//! ASSUMPTION: H.263-like, as usual at the time of the BCMP paper, whose scenario does not name its source. 10 to 15
+//! frames a second and 128 to 256 kbit/s; sizes log-normal and independent around their type's mean.
 
 use super::{Frame, Paced, Packetisation, Source, normal, stream};
 use crate::UnitKind;

@@ -1,4 +1,4 @@
-//! Video over RTP: frames, cut into packets. Where the frames come from is a file each: a published trace, a generator
+//! Video over RTP: frames, divided into packets. Each source of frames has a file: a published trace, a generator
 //! fitted to one, a conference.
 //!
 //! RTP header: RFC 3550 §5.1, 12 B.

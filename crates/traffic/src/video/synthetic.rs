@@ -1,8 +1,8 @@
 //! A film: a generator of frame sizes fitted to the published statistics of a trace.
 //!
 //! Statistics: "Jurassic Park I" of Fitzek and Reisslein (IEEE Network 15(6), 2001), the library's tables. A size is
-//! log-normal around the mean of its type, part of its deviation shared by the frames of a group of pictures and
-//! correlated from group to group (AR(1)), and is cut at the trace's smallest and largest frame.
+//! log-normal around the mean of its type. The frames of a group of pictures share a part of the deviation, which is
+//! correlated from group to group (AR(1)). Sizes are limited to the trace's smallest and largest frame.
 
 use super::{Frame, Paced, Packetisation, Source, normal, stream};
 use crate::UnitKind;

@@ -3,8 +3,8 @@
 //! * `Verbose_*`: time in ms, type, bytes; lines that begin with `#` are comments.
 //! * The later layout: number, type, time in ms, bytes, below at most two lines of headings.
 //!
-//! Types are I, P, B and, in H.263, PB, which counts as P. Frames stand in the order of their transmission, so that the
-//! time of a B-frame may be earlier than that of the frame before it, which it is coded from: it goes out with that one.
+//! Types are I, P, B and, in H.263, PB, which counts as P. Frames are in the order of their transmission. So the time
+//! of a B-frame may be earlier than that of the frame before it, from which it is coded. Then it is sent with that one.
 
 use super::{Frame, Paced, Packetisation, Source, stream};
 use crate::UnitKind;

@@ -1,4 +1,4 @@
-//! What is remembered of a retransmission until it is known whether it was needed; `spurious.rs` finds out.
+//! The state that is kept of a retransmission until `spurious.rs` has found whether it was needed.
 
 use crate::params::SpuriousDetection;
 use roamlab_engine::Time;

@@ -1,4 +1,4 @@
-//! What a sender reports: facts as they happen, and its variables at any time.
+//! The reports of a sender: events, and its variables at any time.
 
 use roamlab_engine::{Duration, Time};
 

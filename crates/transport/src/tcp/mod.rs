@@ -1,4 +1,4 @@
-//! TCP: a sender and a receiver, loss recovery and congestion control in a file each.
+//! TCP: a sender and a receiver; each loss recovery and congestion control has a file.
 
 mod cc;
 mod episode;

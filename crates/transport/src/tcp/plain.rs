@@ -1,7 +1,7 @@
-//! The sender's straight path: new ACKs and segments in order, without options, while nothing unusual is on.
+//! The sender's fast path: new ACKs and segments in order, without options, while nothing unusual is in progress.
 //!
-//! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window on. The path saves
-//! questions, it changes no answer: an input that it takes leaves the sender as the general path would.
+//! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window. The path saves tests
+//! and changes no result: after an input the sender is in the same state as after the slow path.
 
 use crate::params::{CongestionControlKind, Handshake};
 use crate::tcp::TcpSender;

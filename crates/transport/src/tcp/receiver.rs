@@ -1,4 +1,4 @@
-//! The receiving end: cumulative ACKs, at once or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+//! The receiving end: cumulative ACKs, immediate or delayed (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 
 use crate::params::{Handshake, TcpParams};
 use crate::tcp::seq_set::SeqSet;

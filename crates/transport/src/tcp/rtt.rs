@@ -1,8 +1,8 @@
 //! Round-trip times and the retransmission timeout.
 //!
-//! Two arithmetics: BSD's and ns-2's in clock ticks with fixed-point averages, and RFC 6298 in nanoseconds.
-//! One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a timed
-//! segment ends the backoff.
+//! There are two arithmetics: that of BSD and ns-2 in clock ticks with fixed-point averages, and RFC 6298 in
+//! nanoseconds. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
+//! timed segment ends the backoff.
 
 use crate::params::{Backoff, RtoArithmetic, TcpParams};
 use roamlab_engine::{Duration, Time};

@@ -1,6 +1,6 @@
-//! What SACK blocks have told: which segments above `una` the receiver holds, and what follows from it.
+//! The scoreboard of SACK: the segments above `una` that the receiver holds, and the numbers that follow from them.
 //!
-//! Everything is kept up to date as blocks arrive, so no question costs more than a step per 64 segments.
+//! All numbers are updated as blocks arrive, so no query costs more than a step per 64 segments.
 
 use crate::tcp::SeqSet;
 use roamlab_packet::SackBlocks;

@@ -1,6 +1,6 @@
-//! Which segments above a moving base have been seen: a ring of bits.
+//! The set of segments above a moving base that have arrived: a ring of bits.
 //!
-//! Asking for, adding or finding a segment costs a step per 64 segments at most, however many holes there are.
+//! A query, insertion or search of a segment costs a step per 64 segments at most, with any number of holes.
 
 use std::collections::VecDeque;
 

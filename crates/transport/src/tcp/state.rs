@@ -1,4 +1,4 @@
-//! What every loss recovery works on: sequence space, window, timer, and the steps they share.
+//! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
 use crate::params::{Handshake, RecoveryKind, RtoArithmetic, TcpParams};
 use crate::tcp::cc::{AckContext, CongestionControl, Window};

@@ -1,4 +1,4 @@
-//! A timer is a deadline; whoever wakes the endpoint may be early.
+//! A timer is a deadline. The caller may wake the endpoint early.
 
 use roamlab_engine::{Duration, Time};
 

@@ -1,4 +1,4 @@
-//! Hosts move and measure: what that changes about them and about their cells.
+//! Moves and measurements of hosts: the changes of the hosts and their cells.
 
 use super::{Cells, Measuring};
 use crate::cause::{Cause, CauseId, Kind};

@@ -1,4 +1,4 @@
-//! Hosts that roam with 802.11: in whose coverage they are, and on which channel they listen.
+//! Hosts that roam with 802.11: the coverage in which they are, and the channel on which they listen.
 
 use super::Cells;
 use crate::cause::{Cause, CauseId, Kind, Led};

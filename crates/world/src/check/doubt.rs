@@ -1,4 +1,4 @@
-//! What a scenario may say and hardly means: it runs, and part of it has no effect.
+//! Warnings: the scenario is valid and runs, but a part of it has no effect.
 
 use super::mobility::problem;
 use crate::locate::{Problem, quoted_key};

@@ -1,4 +1,4 @@
-//! Random loss: probabilities, and where it may be.
+//! Random loss: probabilities, and the links that may have it.
 
 use crate::locate::{Problem, quoted_key};
 use crate::scenario::Scenario;

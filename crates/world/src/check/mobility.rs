@@ -1,4 +1,4 @@
-//! The domains of mobility protocols, and what the protocols refuse.
+//! The domains of mobility protocols, and the refusals of the protocols.
 
 use super::known;
 use crate::agents::topology;

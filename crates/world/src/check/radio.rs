@@ -1,4 +1,4 @@
-//! What hosts measure, and what they need for it.
+//! Measurements of hosts, and their requirements.
 
 use super::known;
 use crate::locate::{Problem, quoted_key};

@@ -1,4 +1,4 @@
-//! An agent's state machine, and those of the alternatives that share the beginning of its run.
+//! The state machine of an agent, and those of the alternatives that share the beginning of its run.
 
 use roamlab_engine::Time;
 use roamlab_mobility::{Action, Input, Message, MobilityAgent};

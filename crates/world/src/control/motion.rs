@@ -1,4 +1,4 @@
-//! Hosts move, as their plan says or as their agents command, and agents learn of it.
+//! Moves of hosts, by their plan or by commands of their agents, and the notices to agents.
 
 use super::Agents;
 use crate::cause::{Cause, Kind, Led};

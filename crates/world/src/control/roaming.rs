@@ -1,4 +1,4 @@
-//! Hosts roam with 802.11: what they hear and do, what base stations answer and notice, and what agents learn of it.
+//! Roaming with 802.11: inputs and actions of hosts, answers and detection of base stations, and the notices to agents.
 
 use super::{Agents, HeldBack};
 use crate::cause::{Cause, CauseId, Kind, Led};

@@ -1,4 +1,4 @@
-//! Buffers at nodes that are no base station; what a node cannot do.
+//! Buffers at nodes that are not base stations; actions that a node cannot carry out.
 
 use super::Agents;
 use crate::build::build;

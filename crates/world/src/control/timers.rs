@@ -1,4 +1,4 @@
-//! What set the pending deadlines of an agent, for the causes of what it does when they come.
+//! The causes of an agent's pending deadlines, and so of its actions at these times.
 
 use crate::cause::CauseId;
 use roamlab_engine::Time;

@@ -1,4 +1,4 @@
-//! Groups of hosts, and plans by which hosts move.
+//! Groups of hosts, and their plans.
 
 use super::MOST;
 use crate::locate::Problem;

@@ -1,4 +1,4 @@
-//! Where flows meet the network: applications wake, endpoints send and receive.
+//! The interface between flows and the network: applications wake, endpoints send and receive.
 
 use super::{Carrier, Flows};
 use crate::cause::CauseId;

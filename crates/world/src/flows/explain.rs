@@ -1,4 +1,4 @@
-//! Why a sender cut its window or sent again: what it could not know, found in the network.
+//! The causes of a sender's window cuts and retransmissions: facts that the sender cannot know, found in the network.
 
 use super::{Carrier, Flows};
 use crate::cause::{Cause, CauseId, Kind, segment};

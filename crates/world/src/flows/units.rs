@@ -1,7 +1,8 @@
-//! Units of applications' data: when each is there as a whole, and who waits for that.
+//! Units of applications' data: the time at which each is complete, and the component that waits for it.
 //!
-//! A datagram belongs to the unit that holds its number. Of requests and responses one at a time is under way, so the
-//! segments that arrive for the first time are its own. A flow whose application has neither keeps nothing of this.
+//! A datagram belongs to the unit that contains its number. Requests and responses are in flight one at a time, so
+//! segments that arrive for the first time belong to the present one. A flow whose application has neither keeps no
+//! state here.
 
 use super::{Carrier, Flows};
 use crate::cx::Cx;

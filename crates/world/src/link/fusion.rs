@@ -1,10 +1,10 @@
 //! Links that are computed with the link that feeds them (`engine.fusion`).
 //!
-//! Where all packets of a link come out of one other link, and nothing of it is recorded or changes, what becomes of a packet
-//! there is known as soon as it sets out on the other one: its arrival behind both is one event. So on along a chain of such
-//! links. Rates, queues and losses are those of a plain link. Among simultaneous events an arrival has its place from when its
-//! last transmission began, as it would; only where two of these began at one instant too may their order be another. What was
-//! computed for a time after the end of a run is taken back there.
+//! A link can be fused if all its packets leave one other link, and if it is neither recorded nor changed. Then the
+//! fate of a packet there is known when it starts on the other link, and its arrival behind both is one event. The same
+//! holds along a chain of such links. Rates, queues and losses are those of a plain link. Among simultaneous events an
+//! arrival has its place from the start of its last transmission. The order may differ only if two of these started at
+//! one instant too. Results computed for a time after the end of a run are undone there.
 
 use super::{HotLink, Links, Sending, Start, flag};
 use crate::cx::Cx;

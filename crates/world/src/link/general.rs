@@ -1,4 +1,4 @@
-//! The general path of a link: all that a plain link does, and whatever else one may have.
+//! The slow path of a link: all features of a plain link, and all others.
 
 use super::{FEEDS, HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
 use crate::cx::Cx;

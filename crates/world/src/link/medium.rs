@@ -1,4 +1,4 @@
-//! Links that are stations on a medium: they send when it says so.
+//! Links that are stations on a medium: they send when the medium permits it.
 
 use super::{Link, Links, Offered, SharedMedium, Station, flag};
 use crate::cx::Cx;

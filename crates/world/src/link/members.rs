@@ -1,4 +1,4 @@
-//! Who a base station of 802.11 has associated, and which signs of life it has had. Frames for others it does not send.
+//! The hosts associated with an 802.11 base station, and the signs of their presence. It sends no frames for others.
 
 use super::Links;
 use crate::cause::CauseId;

@@ -1,4 +1,4 @@
-//! Links that send when a recording of a real one says that it could.
+//! Links that send at the times of a recording of a real link.
 
 use super::{Link, Links, Start};
 use crate::cx::Cx;

@@ -1,4 +1,4 @@
-//! How many columns of a terminal a text takes.
+//! The width of a text in columns of a terminal.
 
 /// The columns of these characters: two for wide ones, none for those that go on top of the one before.
 pub fn wide(text: impl Iterator<Item = char>) -> usize {

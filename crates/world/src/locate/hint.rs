@@ -1,4 +1,4 @@
-//! What to write in a field, from the scenario's own schema: its documentation and an example.
+//! Advice on a field, from the scenario's own schema: its documentation and an example.
 
 use super::place::names;
 use crate::scenario::schema;

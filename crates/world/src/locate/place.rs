@@ -1,4 +1,4 @@
-//! Between fields ("flows[0].path[1]") and places in the text.
+//! Conversion between fields ("flows[0].path[1]") and places in the text.
 
 use std::ops::Range;
 use toml::de::{DeArray, DeTable, DeValue};

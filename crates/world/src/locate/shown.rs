@@ -1,4 +1,4 @@
-//! Text of an input as a report shows it.
+//! Text of an input in the form of a report.
 
 /// A text on one line, with each character as an escape that would control a terminal or change the order of the text:
 /// control and format characters (Unicode's Cc, Cf, Zl and Zp).

@@ -1,4 +1,4 @@
-//! Errors of the TOML reader and of serde in words that a user can act on.
+//! Errors of the TOML reader and of serde, in words for users.
 
 use super::Problem;
 use crate::names::known;

@@ -1,4 +1,4 @@
-//! Frames on a medium: who is there to receive them, and why they are lost.
+//! Frames on a medium: their receivers, and the reasons of losses.
 
 use super::{Air, Network};
 use crate::cause::CauseId;

@@ -1,4 +1,4 @@
-//! The way of a packet: from a link's far end through a node to the next link, or to its endpoint.
+//! The path of a packet: from a link's far end through a node to the next link, or to its endpoint.
 
 use super::{Listener, Network, Up};
 use crate::cause::CauseId;

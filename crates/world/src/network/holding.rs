@@ -1,4 +1,4 @@
-//! What agents ask of their node: host routes, and buffers in which packets wait for their host.
+//! Requests of agents at their node: host routes, and buffers in which packets wait for their host.
 
 use super::{Done, Network};
 use crate::buffer::{HostBuffer, Mode};

@@ -1,6 +1,6 @@
-//! What few packets meet at a node: agents that watch them, routes with branches, or no route for their host.
+//! Rare cases at a node: agents that watch packets, routes with branches, or no route for a host.
 //!
-//! Each is a function that is not inlined: a packet that meets none of it pays for a test.
+//! Each is a function that is not inlined, so a packet without such a case pays only for a test.
 
 use super::forward::Arrival;
 use super::{Listener, Network};

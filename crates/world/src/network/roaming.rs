@@ -1,4 +1,4 @@
-//! What roaming with 802.11 asks of the network: management frames, and base stations that know their hosts.
+//! The network's part of roaming with 802.11: management frames, and base stations that have a list of their hosts.
 
 use super::{Air, Network};
 use crate::cause::CauseId;

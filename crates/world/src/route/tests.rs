@@ -1,4 +1,4 @@
-//! Shortest paths, and which host route a packet takes.
+//! Shortest paths, and the host route that a packet takes.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Cells, as a scenario describes them.
+//! The tables of cells in a scenario.
 
 use super::rate::{LinkRate, Way};
 use roamlab_engine::{Duration, Packets, Rate};

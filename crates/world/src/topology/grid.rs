@@ -1,4 +1,4 @@
-//! Rows and columns: `NAME-ROW-COLUMN`, each joined to the next in its row and in its column.
+//! Rows and columns: `NAME-ROW-COLUMN`, each connected to the next in its row and in its column.
 
 use super::{At, CellsSpec, Plan, Shape};
 use crate::scenario::cell::BackhaulSpec;

@@ -1,4 +1,4 @@
-//! Levels of a tree, and values that are given once for all or for each.
+//! Levels of a tree, and values that are given for all or for each.
 
 use super::Plan;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Nodes in a row: `NAME-0`, `NAME-1`, and so on, each joined to the next.
+//! Nodes in a row: `NAME-0`, `NAME-1`, and so on, each connected to the next.
 
 use super::{At, CellsSpec, Plan, Shape};
 use crate::scenario::cell::BackhaulSpec;

@@ -1,5 +1,5 @@
-//! A mesh: a tree, or several side by side, in which each node is joined to the next of its level too, as in the access
-//! network of the BCMP paper. Names are those of a tree: `NAME-LEVEL-NUMBER`.
+//! A mesh: one or several trees in which each node is also connected to the next in its level, as in the access network
+//! of the BCMP paper. Names are those of a tree: `NAME-LEVEL-NUMBER`.
 
 use super::levels::{FanOut, Levels, PerItem};
 use super::{At, CellsSpec, Plan, Shape, kinds};

@@ -1,8 +1,8 @@
 //! Networks by rule: one file per family, one row per file in the table below.
 //!
-//! A family says how many nodes there are, what they are called and which are joined; rates, delays, queues and cells are
-//! described once for all of them. [`expand`](crate::expand) makes links and cells of it. To add one: its file with
-//! `Params` and `impl Shape`, its `mod` line, its row.
+//! A family determines the number of nodes, their names and their connections. Rates, delays, queues and cells are
+//! described once for all of them. [`expand`](crate::expand) makes links and cells of it. A new family needs a file
+//! with `Params` and `impl Shape`, its `mod` line and its row.
 
 pub mod grid;
 pub mod levels;

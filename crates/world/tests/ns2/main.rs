@@ -112,6 +112,16 @@ fn record_all() {
     ties::keep(&known);
 }
 
+/// For tests of other builds of the engine: a line of JSON for each.
+#[test]
+#[ignore = "prints the scenarios of all recorded runs"]
+fn print_scenarios() {
+    let runs = GROUPS.iter().flat_map(|group| golden::runs(group).into_iter().chain(grid::runs(group)));
+    for run in runs {
+        println!("{}", serde_json::json!({ "name": run.name, "text": scenario::twin(&run).text }));
+    }
+}
+
 /// Runs ns-2 and ours by these clocks.
 fn check_live(cases: impl IntoIterator<Item = Asked>, clocks: &[Clock], spec: &TcpSpec) {
     let cases = cases.into_iter();

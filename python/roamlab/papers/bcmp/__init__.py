@@ -40,7 +40,7 @@ def reproduce(session: Session) -> Report:
     found = evidence.evidence(batch, DEFAULT, session.runs)
     rules = evidence.other_rules(batch, few)
     swept = evidence.sweep(batch, session.runs)
-    procedures = evidence.procedures(batch)
+    procedures = evidence.procedures(batch, few)
     batch.make(session.store, session.threads)
     rules = {"default": swept} | rules
     decided = [

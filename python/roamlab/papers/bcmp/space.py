@@ -148,8 +148,19 @@ def ask(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Cl
 def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence[Claim]]:
     """One run of all procedures; no and planned handovers in the tree, with a variant of each kind."""
     procedures = evidence.procedures(batch, runs[:1], reading)
-    still = evidence.still(batch, runs, reading)
+    still = evidence.still(batch, runs, reading, ["tree"], ["reno", "sack", "vegas"])
     return lambda: [claims.login(procedures, reading.moves), claims.nomove(still, str(reading))]
 
 
-SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside)
+def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
+    """All claims, as the reproduction decides them."""
+    found, still = evidence.evidence(batch, DEFAULT, runs), evidence.still(batch, runs, DEFAULT)
+    procedures = evidence.procedures(batch, runs[: evidence.few_runs(len(runs))])
+    return lambda: [
+        claims.login(procedures, DEFAULT.moves),
+        claims.nomove(still, str(DEFAULT)),
+        *claims.read(found),
+    ]
+
+
+SPACE = Space("BCMP", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside, whole=whole)

@@ -153,4 +153,11 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return partial(claims.alone, evidence.anatomy(batch, runs, reading, GAPS_S))
 
 
-SPACE = Space("IPF", DEFAULT, AXES, ask, runs=5, confirm=12, beside=beside)
+def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
+    """All claims, as the reproduction decides them."""
+    anatomy = evidence.anatomy(batch, runs[: evidence.few_runs(len(runs))])
+    found, sweep = evidence.evidence(batch, DEFAULT, runs), evidence.swept(batch, DEFAULT, runs)
+    return partial(claims.decide, anatomy, found, sweep)
+
+
+SPACE = Space("IPF", DEFAULT, AXES, ask, runs=5, confirm=12, beside=beside, whole=whole)

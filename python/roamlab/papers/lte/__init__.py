@@ -47,7 +47,7 @@ def reproduce(session: Session) -> Report:
         "model": _model(found),
         "table4": _table4(found.active, "Table IV: drop rates over 10 s"),
         "table4-weight": _table4(weighed, "Table IV with RED's weight 0.002"),
-        "fig12": _fig12(found),
+        "fig12": _fig12(found, anatomy),
         "tunnels": _tunnels(anatomy),
         "predictions": _predictions(anatomy),
         "double": _double(anatomy),
@@ -154,14 +154,18 @@ def _table4(found: dict[Active12, list[Active]], title: str) -> Table:
     return Table(title, headings, rows)
 
 
-def _fig12(found: Evidence) -> Table:
+def _fig12(found: Evidence, anatomy: Anatomy) -> Table:
     rows: list[Row] = []
-    for scheme, aqm in evidence.FIG12:
-        handovers = [run.handover for run in found.active[scheme, aqm]]
+    narrow = f"{evidence.NARROW_PKTS} pkt"
+    cases = [(case, f"{found.reading.window_aqm} pkt", found.active[case]) for case in evidence.FIG12]
+    cases += [(case, narrow, runs) for case, runs in anatomy.narrow.items()]
+    for (scheme, aqm), window, runs in cases:
+        handovers = [run.handover for run in runs]
         rows.append(
             (
                 figures.NAMES[scheme],
                 aqm,
+                window,
                 mean_cell([run.handover_bytes / 1e3 for run in handovers]),
                 mean_cell([run.handover_s * 1e3 for run in handovers]),
                 mean_cell([run.handover_bytes / 1e6 / run.handover_s for run in handovers]),
@@ -174,6 +178,7 @@ def _fig12(found: Evidence) -> Table:
     headings = (
         "procedure",
         "queue",
+        "largest window",
         "delivered [kB]",
         "in [ms]",
         "rate [MB/s]",

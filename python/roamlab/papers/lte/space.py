@@ -134,4 +134,10 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return partial(claims.beside, standard, evidence.anatomy(batch, runs, reading))
 
 
-SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40, beside=beside, few=LEAST)
+def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
+    """All claims, as the reproduction decides them."""
+    anatomy = evidence.anatomy(batch, runs[: evidence.few_runs(len(runs))])
+    return partial(claims.decide, anatomy, evidence.evidence(batch, DEFAULT, runs))
+
+
+SPACE = Space("LTE", DEFAULT, AXES, ask, runs=12, confirm=40, beside=beside, whole=whole, few=LEAST)

@@ -19,6 +19,7 @@ from roamlab.papers.mblue.experiments import (
     Reading,
 )
 from roamlab.papers.records import reads, total
+from roamlab.papers.runs import further
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MORE_RED = 9
-_FIRST_OF_MORE = 10_000
-"""The numbers of these runs begin here, so that no run is used twice."""
 
 
 @kept
@@ -88,9 +87,7 @@ def evidence(batch: Batch, reading: Reading, runs: int | range) -> Evidence:
     three = {queue: (experiments.three_handoffs(queue, reading), runs) for queue in QUEUES}
     wide = batch.each({"wide": (experiments.wide_buffer(reading), runs)}, _burst)["wide"]
     watch = partial(_three_handoffs, returns=experiments.returns(reading))
-    numbers = range(runs) if isinstance(runs, int) else runs
-    more = range(_FIRST_OF_MORE + MORE_RED * numbers.start, _FIRST_OF_MORE + MORE_RED * numbers.stop)
-    more_red = batch.each({"red": (three["red"][0], more)}, watch)["red"]
+    more_red = batch.each({"red": (three["red"][0], further(runs, MORE_RED))}, watch)["red"]
     one = one_handoff(batch, reading, runs)
     return Evidence(reading, one, batch.each(three, watch), wide, more_red)
 

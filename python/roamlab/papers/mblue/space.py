@@ -109,4 +109,10 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return partial(claims.alone, evidence.anatomy(batch, runs, reading))
 
 
-SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30, beside=beside)
+def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
+    """All claims, as the reproduction decides them."""
+    anatomy = evidence.anatomy(batch, runs[: evidence.few_runs(len(runs))])
+    return partial(claims.decide, anatomy, evidence.evidence(batch, DEFAULT, runs))
+
+
+SPACE = Space("MBLUE", DEFAULT, AXES, ask, runs=8, confirm=30, beside=beside, whole=whole)

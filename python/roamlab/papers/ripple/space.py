@@ -152,4 +152,11 @@ def beside(batch: Batch, reading: Reading, runs: range) -> Callable[[], Sequence
     return lambda: [claims.blocks(found)]
 
 
-SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside, few=1)
+def whole(batch: Batch, runs: range) -> Callable[[], Sequence[Claim]]:
+    """All claims, as the reproduction decides them."""
+    named = evidence.named(batch, runs[: evidence.few_runs(len(runs))])
+    found = evidence.evidence(batch, DEFAULT, runs)
+    return lambda: [claims.blocks(named), *claims.read(found)]
+
+
+SPACE = Space("Ripple", DEFAULT, AXES, ask, runs=LEAST, confirm=LEAST, beside=beside, whole=whole, few=1)

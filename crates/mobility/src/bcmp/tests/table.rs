@@ -1,4 +1,4 @@
-//! Every state and input of every role, as a table: what if it comes twice, late, or never.
+//! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::bcmp::{
     AccessRouter, Anchor, Bcmp, Global, Home, HomeAgent, Hours, Input, Kind, Message, MobileHost, Paging,

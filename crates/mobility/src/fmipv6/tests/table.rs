@@ -1,4 +1,4 @@
-//! Every state and input of every role, as a table: what if it comes twice, late, or never.
+//! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::blocks::BufferPlace;
 use crate::fmipv6::{AccessRouter, Anchor, Fmipv6, Input, Kind, Message, MobileHost, Params};

@@ -1,4 +1,4 @@
-//! Every state × input of every role, as a table: what if it comes twice, late, or never.
+//! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use crate::lte_x2::{
     Cancelled, ENodeB, Forwarding, Input, Kind, LteX2, Message, Mme, Params, PathSwitch, ServingGateway,

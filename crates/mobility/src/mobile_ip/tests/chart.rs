@@ -1,4 +1,4 @@
-//! The message chart without trouble: times of [mblue] table I and eq. 1.
+//! The message chart without faults: times of [mblue] table I and eq. 1.
 
 use super::bus::{BS_A, BS_A2, BS_B, Bus, CH, FA_A, FA_B, HA, HOST, ms};
 use crate::mobile_ip::{BaseStation, BeaconTiming, BufferAt, BufferParams, Input, Params, Phase, RoTrigger};

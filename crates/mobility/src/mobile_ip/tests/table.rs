@@ -1,4 +1,4 @@
-//! Every state × input of every role, as a table: what if it comes twice, late, or never.
+//! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
 use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, HOST, ms, name};
 use crate::mobile_ip::{

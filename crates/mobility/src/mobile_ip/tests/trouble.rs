@@ -1,4 +1,4 @@
-//! Messages lost, late and twice; hosts that come back or move on too soon.
+//! Messages lost, late and twice; hosts that return or move on too soon.
 
 use super::bus::{BS_A, BS_A2, BS_B, BS_C, Bus, CH, FA_A, FA_B, FA_C, HA, HOST, ms};
 use crate::mobile_ip::{BufferAt, BufferParams, Input, Message, Params, Phase, ReplyCode};

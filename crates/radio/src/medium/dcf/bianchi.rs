@@ -1,8 +1,8 @@
 //! Saturation throughput in closed form: G. Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination
 //! Function", IEEE JSAC 18(3), 2000; with a retry limit as H. Wu et al., INFOCOM 2002.
 //!
-//! A station's backoff is a Markov chain over slots, of which some are short, because nobody sends, and some as long as an
-//! exchange. It sends in a slot with probability tau, and meets another with probability p.
+//! A station's backoff is a Markov chain over slots. Some slots are short, because no station sends, and some are as
+//! long as an exchange. A station sends in a slot with probability tau, and collides with probability p.
 
 /// `base` so many times.
 fn power(base: f64, times: i32) -> f64 {

@@ -2,20 +2,21 @@
 //!
 //! Source: IEEE Std 802.11-2007, clause 9.2, with the physical layers of clauses 17 (802.11a), 18 (802.11b) and 19 (802.11g).
 //!
-//! A station that has something to send waits until the medium was idle for a DIFS (an EIFS, after a collision) and
-//! counts idle slots from its backoff to zero. What it sends to one receiver is answered after a SIFS; if it is not, the
-//! station tries again with twice the window. Nothing happens slot by slot: while the medium is idle, each station knows
-//! when it will send if nobody does before; the earliest is next, and the others count what was idle until then.
+//! A station with a frame waits until the medium was idle for a DIFS (an EIFS, after a collision) and counts idle slots
+//! from its backoff to zero. A frame to one receiver is answered after a SIFS; without an answer the station tries
+//! again with twice the window. There are no events per slot. While the medium is idle, each station knows the time at
+//! which it will send if no other sends before. The earliest is next, and the others count the idle slots until then.
 //!
-//! ASSUMPTION: all stations of a cell hear each other, and no signal takes time to get there: there are no hidden stations.
+//! ASSUMPTION: all stations of a cell receive each other, without propagation delay: there are no hidden stations.
 //!
-//! ASSUMPTION: what two stations begin to send less than a slot apart collides, for a slot is the time in which a station
-//! cannot know that another has begun (§9.2.10); of frames that collide none is received (no capture).
+//! ASSUMPTION: frames that two stations begin to send less than a slot apart collide, because a slot is the time in
+//! which a station cannot detect that another has begun (§9.2.10). None of the frames of a collision is received (no
+//! capture).
 //!
-//! ASSUMPTION: a probe request always waits for a DIFS and a backoff, for its station has heard nothing of the channel before;
-//! hosts that begin to scan at one instant would else collide on each.
+//! ASSUMPTION: a probe request always waits for a DIFS and a backoff, because its station has not listened to the
+//! channel before. Otherwise hosts that begin to scan at one instant would collide on each channel.
 //!
-//! ASSUMPTION: what gets lost by `frame_loss` is data; responses and RTS get lost by collisions alone.
+//! ASSUMPTION: `frame_loss` loses only data; responses and RTS are lost by collisions alone.
 
 mod params;
 mod station;

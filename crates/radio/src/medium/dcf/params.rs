@@ -1,4 +1,4 @@
-//! What a scenario says of the distributed coordination function.
+//! The parameters of the distributed coordination function in a scenario.
 
 use super::timing::{Phy, Preamble};
 use roamlab_engine::{Bytes, Duration, Rate};

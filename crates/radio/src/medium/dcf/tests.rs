@@ -1,4 +1,4 @@
-//! The medium by itself, with stations that a test drives.
+//! The medium alone, with stations that a test drives.
 
 use super::bianchi::Saturated;
 use super::timing::{Phy, Preamble};

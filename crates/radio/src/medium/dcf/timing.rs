@@ -1,4 +1,4 @@
-//! How long frames and pauses take on the physical layers of IEEE 802.11.
+//! The durations of frames and pauses on the physical layers of IEEE 802.11.
 //!
 //! Clauses are those of IEEE Std 802.11-2007.
 

@@ -1,5 +1,4 @@
-//! Congestion control: how the window grows and shrinks. One file per algorithm, one row in the table of
-//! `params.rs`.
+//! Congestion control: growth and reduction of the window. One file per algorithm, one row in the table of `params.rs`.
 
 mod reno;
 mod vegas;

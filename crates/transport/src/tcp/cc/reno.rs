@@ -1,4 +1,4 @@
-//! Additive increase, multiplicative decrease: RFC 5681 §3.1, and ns-2's readings of it.
+//! Additive increase, multiplicative decrease: RFC 5681 §3.1, and ns-2's interpretations of it.
 
 use crate::params::{Halving, TcpParams};
 use crate::tcp::cc::{AckContext, Algorithm, Loss, Window};

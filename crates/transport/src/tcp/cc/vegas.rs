@@ -1,8 +1,8 @@
-//! Delay-based congestion avoidance: Brakmo & Peterson 1995, as ns-2's `Agent/TCP/Vegas` does it.
+//! Delay-based congestion avoidance: Brakmo & Peterson 1995, as in ns-2's `Agent/TCP/Vegas`.
 //!
-//! Once per round trip the segments the path should have carried in a base RTT are compared with those it did: the
-//! difference is what stands in queues. Below alpha the window grows by a segment in the next round, above beta it
-//! shrinks by one. Slow start doubles every other round only, until more than gamma segments stand in queues.
+//! Once per round trip the algorithm compares the segments that the path would have carried in a base RTT with those
+//! that it did carry. The difference is in queues. Below alpha the window grows by a segment in the next round, above
+//! beta it shrinks by one. Slow start doubles only every other round, until more than gamma segments are in queues.
 
 use crate::params::TcpParams;
 use crate::tcp::cc::{AckContext, Algorithm, Loss, Window};

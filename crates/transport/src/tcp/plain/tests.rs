@@ -1,4 +1,4 @@
-//! The straight paths of both ends against the general ones: the same input to a copy that may not take the short way.
+//! The fast paths of both ends compared with the slow ones: a copy that may not use the fast path gets the same input.
 
 use crate::tcp::state::SendQuota;
 use crate::{Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};

@@ -1,9 +1,9 @@
 //! Forward acknowledgement: Mathis & Mahdavi 1996.
 //!
-//! The highest segment the receiver is known to hold (fack) tells how much is in the network: what was sent above it,
-//! and the retransmissions not yet reported. Recovery begins as soon as fack is a threshold of segments above the
-//! first hole, however few ACKs told of it, and sends while that estimate is below cwnd: holes first, each once.
-//! A retransmission is lost if what was sent after it is reported first; then only the timer helps.
+//! The highest segment that the receiver is known to hold (fack) gives the amount in the network: the segments sent
+//! above it, and the retransmissions not yet reported. Recovery begins when fack is a threshold of segments above the
+//! first hole, after any number of ACKs. It sends while that estimate is below cwnd: holes first, each once. A
+//! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;

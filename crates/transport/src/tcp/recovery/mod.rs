@@ -1,4 +1,4 @@
-//! Loss recovery: how losses are found and repaired. One file per algorithm, one row in the table below.
+//! Loss recovery: detection and repair of losses. One file per algorithm, one row in the table below.
 
 mod fack;
 mod newreno;

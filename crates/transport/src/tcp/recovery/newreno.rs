@@ -1,8 +1,9 @@
-//! Partial ACKs keep the recovery going: RFC 6582, and ns-2's readings of it.
+//! Partial ACKs continue the recovery: RFC 6582, and ns-2's interpretations of it.
 //!
-//! An ACK below the recovery point acknowledges some of what was outstanding when the loss was found, so the next
-//! segment is lost as well: it is retransmitted at once, and the window stays inflated but for what has left the
-//! network. Recovery repairs one loss per round trip and ends with the ACK of the recovery point.
+//! An ACK below the recovery point acknowledges a part of the data that was outstanding when the loss was detected. So
+//! the next segment is lost as well: it is retransmitted immediately, and the window stays inflated except for the
+//! segments that have left the network. Recovery repairs one loss per round trip and ends with the ACK of the recovery
+//! point.
 
 use crate::params::PartialDeflation;
 use crate::tcp::fact::TcpFactKind;

@@ -1,12 +1,13 @@
-//! Forward acknowledgement as ns-2's `Agent/TCP/Fack` has it, which differs from Mathis & Mahdavi 1996 in much.
+//! Forward acknowledgement as in ns-2's `Agent/TCP/Fack`, which differs from Mathis & Mahdavi 1996 in many points.
 //!
-//! Recovery begins when fack, the forward-most segment reported, is a threshold above the first hole, whatever was cut
-//! before. It leaves cwnd at one segment, which every ACK of the recovery opens again, and lasts until an ACK without
-//! blocks covers one segment more than had been sent when it began; a timeout does not end it. An ACK of the recovery that
-//! others have overtaken takes back what they acknowledged, until the next one. Outside a recovery such an ACK lets go
-//! what a limit on bursts has left, and an ACK with blocks nothing, even if it advances. Whatever is no plain new ACK is
-//! measured by the time it echoes, and restarts the timer with the RTO from before that. A retransmission overtaken by
-//! what was sent after it stops all sending until the timer.
+//! Recovery begins when fack, the forward-most segment reported, is a threshold above the first hole, regardless of
+//! earlier cuts. It leaves cwnd at one segment, and every ACK of the recovery opens it again. It lasts until an ACK
+//! without blocks covers one segment more than had been sent at its start. A timeout does not end it.
+//!
+//! An overtaken ACK of the recovery takes back the acknowledgements of the overtaking ones, until the next ACK. Outside
+//! a recovery such an ACK permits the rest of a limit on bursts, and an ACK with blocks permits nothing, even if it
+//! advances. Every ACK except a plain new one is measured by the time that it echoes, and restarts the timer with the
+//! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;

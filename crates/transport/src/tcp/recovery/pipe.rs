@@ -1,9 +1,9 @@
-//! SACK with a counted pipe: Fall & Floyd 1996, as ns-2's `Agent/TCP/Sack1` does it.
+//! SACK with a counted pipe: Fall & Floyd 1996, as in ns-2's `Agent/TCP/Sack1`.
 //!
-//! Once in recovery, `pipe` estimates how many segments are in the network: one less per ACK, one more per segment
-//! sent, and one less again for a partial ACK, which tells of a retransmission and of the loss it repaired. While
-//! pipe is below cwnd, holes below the highest SACK are filled, each once, and then new data is sent. A retransmission
-//! that is lost waits for the timer, which forgets the scoreboard.
+//! In recovery, `pipe` estimates the number of segments in the network. Each ACK subtracts one, and each segment sent
+//! adds one. A partial ACK subtracts one more, because it reports a retransmission and the loss that it repaired. While
+//! pipe is below cwnd, holes below the highest SACK are filled, each once, and then new data is sent. A lost
+//! retransmission waits for the timer, which clears the scoreboard.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;

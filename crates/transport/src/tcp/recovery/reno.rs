@@ -1,8 +1,8 @@
-//! Fast retransmit and fast recovery: RFC 5681 §3.2, and ns-2's readings of it.
+//! Fast retransmit and fast recovery: RFC 5681 §3.2, and ns-2's interpretations of it.
 //!
-//! The threshold-th duplicate ACK cuts the window and retransmits one segment; every further one inflates the
-//! window by a segment; any new ACK ends the recovery. A second loss in the same window waits for three more
-//! duplicate ACKs where `repeat_fast_retransmit` allows, or for the timer.
+//! The threshold-th duplicate ACK cuts the window and retransmits one segment. Every further one inflates the window by
+//! a segment, and any new ACK ends the recovery. A second loss in the same window waits for the timer, or for three
+//! more duplicate ACKs if `repeat_fast_retransmit` is on.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;

@@ -1,8 +1,8 @@
 //! SACK with a pipe computed from the scoreboard: RFC 6675.
 //!
-//! Recovery begins with the threshold-th duplicate ACK, or as soon as the first outstanding segment is lost by the
-//! scoreboard. Each ACK recomputes the pipe (SetPipe), and while it is below cwnd NextSeg says what goes next. The
-//! counts behind both are kept as blocks arrive, never found by going through the scoreboard.
+//! Recovery begins with the threshold-th duplicate ACK, or when the scoreboard reports the loss of the first
+//! outstanding segment. Each ACK recomputes the pipe (SetPipe), and while it is below cwnd NextSeg selects the next
+//! segment. The counts of both are updated as blocks arrive, never by a search of the scoreboard.
 
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;

@@ -1,8 +1,8 @@
-//! Fast retransmit without fast recovery: Jacobson 1988, as ns-2's `Agent/TCP` does it.
+//! Fast retransmit without fast recovery: Jacobson 1988, as in ns-2's `Agent/TCP`.
 //!
 //! The threshold-th duplicate ACK halves ssthresh, sets cwnd to one segment and goes back to the lost segment
-//! (go-back-N): everything behind it is sent again in slow start, whether the receiver has it or not. Further
-//! duplicate ACKs of the same window say nothing.
+//! (go-back-N). All later segments are sent again in slow start, whether the receiver has them or not. Further
+//! duplicate ACKs of the same window have no effect.
 
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{SendQuota, SendState};

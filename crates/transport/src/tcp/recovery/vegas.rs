@@ -1,9 +1,8 @@
-//! Fine-grained retransmission: Brakmo & Peterson 1995 §3.1, as ns-2's `Agent/TCP/Vegas` does it.
+//! Fine-grained retransmission: Brakmo & Peterson 1995 §3.1, as in ns-2's `Agent/TCP/Vegas`.
 //!
-//! The time of every transmission is kept. A duplicate ACK, the first included, retransmits if the oldest segment has
-//! been out for longer than a timeout computed from these times; so do the two ACKs after a retransmission. The window
-//! shrinks by a quarter, or to half for a segment that was lost again, and only for a segment that was sent after the
-//! window last shrank.
+//! The time of every transmission is stored. A duplicate ACK, the first included, retransmits if the oldest segment is
+//! older than a timeout computed from these times; so do the two ACKs after a retransmission. The window shrinks by a
+//! quarter, or to half for a segment that was lost again. It shrinks only for a segment sent after the last reduction.
 
 use crate::params::Handshake;
 use crate::tcp::fact::TcpFactKind;

@@ -1,4 +1,4 @@
-//! What cuts the window: duplicate ACKs, the timer, an echo of congestion, idleness.
+//! Reductions of the window: duplicate ACKs, the timer, an ECN echo, idleness.
 
 use super::{LastReduction, SendState};
 use crate::params::{Handshake, RecoveryKind, ReductionBase};

@@ -1,4 +1,4 @@
-//! Hosts that measure, and hosts whose agents command them; the commands are given here by hand.
+//! Hosts that measure, and hosts with commands of their agents; the tests give the commands.
 
 use super::*;
 use crate::build::build;

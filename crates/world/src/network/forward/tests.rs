@@ -1,4 +1,4 @@
-//! Marks at the edge of the access network and behind the air link; what a break cuts off.
+//! Marks at the edge of the access network and after the air link; packets that a break cuts off.
 
 use super::*;
 use crate::build::build;

@@ -1,4 +1,4 @@
-//! The mobile host: says where it is until the gateway knows.
+//! The mobile host: reports its place until the gateway acknowledges it.
 //!
 //! | state of a host | input | does | next |
 //! | --- | --- | --- | --- |

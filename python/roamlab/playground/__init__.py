@@ -1,0 +1,1 @@
+"""The playground: a page that runs scenarios in a browser."""

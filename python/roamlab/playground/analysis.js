@@ -1,0 +1,439 @@
+// Stalls, slow periods, and what the record says led to them: as `roamlab why` tells them (docs/metrics.md defines both).
+
+const FLOOR_NS = 2e8;
+const SETTLE_NS = 1e9;
+/** The rate before a slow period is that of so many limits; a window with fewer packets at that rate says nothing. */
+const BEFORE = 5;
+const LEAST_PKTS = 4;
+
+/** What is suspected first: what the scenario does by force, then what lost most packets, then timers, then the move. */
+const RANKS = {
+  "link change": 0,
+  "link outage": 0,
+  "message lost": 1,
+  "message late": 1,
+  "packet lost": 1,
+  "random loss": 1,
+  "wrong prediction": 2,
+  "buffer too small": 3,
+  "timer too short": 3,
+  "queue full": 3,
+  "spurious timeout": 4,
+  "long timeout": 5,
+  handover: 6,
+};
+const LOSSES = {
+  "queue-overflow": "queue full",
+  "forwarded-overflow": "queue full",
+  "early-drop": "queue full",
+  "random-loss": "random loss",
+  "buffer-overflow": "buffer too small",
+  "buffer-expired": "timer too short",
+};
+
+/** The table of a flow, or of the group that it is of, in the scenario. */
+function flowTable(record, flow) {
+  for (let name = flow; ; name = name.slice(0, name.lastIndexOf("-"))) {
+    const found = record.echo.flows.find((each) => each.name === name);
+    if (found || !name.includes("-")) return found ?? {};
+  }
+}
+
+/** The rows of a table in which columns of names have these values. */
+function rowsOf(table, wanted) {
+  let rows = null;
+  for (const [name, words] of Object.entries(wanted)) {
+    const allowed = new Uint8Array(table.spec[name].names.length);
+    for (const word of [words].flat()) allowed[table.code(name, word)] = 1;
+    const column = table.column(name);
+    const test = (row) => allowed[column[row]];
+    rows = rows ? rows.filter(test) : table.where(test);
+  }
+  return rows;
+}
+
+/** What arrived of a flow: the rows of what was new in order of time, and twice the smallest one-way delay in ns, 0 of none. */
+function arrivalsOf(record, flow) {
+  record.arrivals ??= new Map();
+  if (!record.arrivals.has(flow)) {
+    const { deliveries } = record.tables;
+    const [fresh, time, sent] = ["fresh", "time_ns", "sent_ns"].map((name) => deliveries.column(name));
+    const rows = rowsOf(deliveries, { flow });
+    const least = (of) => of.reduce((delay, row) => Math.min(delay, time[row] - sent[row]), Infinity);
+    const news = rows.filter((row) => fresh[row]);
+    record.arrivals.set(flow, { fresh: news, trip: rows.length ? 2 * least(rows) : 0, delay: least(news) });
+  }
+  return record.arrivals.get(flow);
+}
+
+/** The end of a flow: when its file was there, or the end of the run. */
+function endOf(record, flow) {
+  const { flows } = record.tables;
+  const completed = flows.column("completed_ns")[rowsOf(flows, { flow })[0]];
+  return completed >= 0 ? completed : record.duration;
+}
+
+/** The rows of `packets` in which a flow's data was sent. */
+function sentOf(record, flow) {
+  return rowsOf(record.tables.packets, { flow, event: "send", kind: ["data", "syn", "datagram"] });
+}
+
+/** When a flow began to send data; where more than one SYN was sent, or nothing else, the first of these. */
+function beginOf(record, rows) {
+  const { packets } = record.tables;
+  const [kind, syn, time] = [packets.column("kind"), packets.code("kind", "syn"), packets.column("time_ns")];
+  const data = rows.find((row) => kind[row] !== syn);
+  const opened = rows.reduce((count, row) => count + (kind[row] === syn), 0);
+  return time[opened === 1 && data !== undefined ? data : rows[0]];
+}
+
+/** When a flow's data was sent, whether again, when the same was sent first, and when it arrived first. */
+function sendsOf(record, rows, fresh) {
+  const { packets, deliveries } = record.tables;
+  const [time, again, number] = ["time_ns", "retransmission", "number"].map((name) => packets.column(name));
+  const [kind, syn] = [packets.column("kind"), packets.code("kind", "syn")];
+  // Each connection numbers its segments anew.
+  const opened = Array.from(rows.filter((row) => kind[row] === syn && !again[row]), (row) => time[row]);
+  const connection = (at) => firstNot(opened.length, (place) => opened[place] <= at);
+  const key = (at, seq) => connection(at) * 2 ** 40 + seq + 1;
+  const first = new Map();
+  const [seq, arrived, sent] = ["seq", "time_ns", "sent_ns"].map((name) => deliveries.column(name));
+  for (const row of fresh) {
+    // A SYN is no delivery; it had arrived when the first data of its connection did.
+    for (const each of [key(sent[row], seq[row]), key(sent[row], -1)]) if (!first.has(each)) first.set(each, arrived[row]);
+  }
+  const begun = new Map();
+  return Array.from(rows, (row) => {
+    const each = key(time[row], kind[row] === syn ? -1 : number[row]);
+    if (!begun.has(each)) begun.set(each, time[row]);
+    return { time: time[row], again: again[row], first: begun.get(each), arrival: first.get(each) ?? Infinity };
+  });
+}
+
+/** From when on a sender had data under way or sent some again; null: it had nothing to send. */
+function waitingSince(sends, before, after, limit) {
+  const at = (time) => firstNot(sends.length, (place) => sends[place].time < time);
+  const [from, to] = [at(before), at(after)];
+  const again = sends.slice(from, to).filter((each) => each.again);
+  if (again.length) return Math.max(before, Math.min(...again.map((each) => each.first)));
+  const waiting = sends.slice(at(before - limit), to).find((each) => each.arrival > before);
+  return waiting ? Math.max(before, waiting.time) : null;
+}
+
+/** The stalls of a flow: nothing new reached it although its sender had some. */
+function stallsOf(record, flow) {
+  const { fresh, trip } = arrivalsOf(record, flow);
+  const sent = sentOf(record, flow);
+  if (!sent.length) return [];
+  const time = record.tables.deliveries.column("time_ns");
+  const count = fresh.length;
+  const bound = (place) => (place < 0 ? beginOf(record, sent) : place < count ? time[fresh[place]] : endOf(record, flow));
+  const limit = Math.max(FLOOR_NS, trip);
+  const isOf = (each) => each.name === flow || flow.startsWith(`${each.name}-`);
+  const sendsFile = record.echo.flows.some((each) => isOf(each) && each.app.kind === "ftp");
+  const found = [];
+  let sends = null;
+  for (let place = 0, before = bound(-1); place <= count; place++) {
+    const after = bound(place);
+    if (after - before > limit) {
+      const last = place === count;
+      sends ??= sendsOf(record, sent, fresh);
+      // A file that goes on is never idle: what has arrived may be waiting for its acknowledgement.
+      const start = sendsFile && !last ? before : waitingSince(sends, before, after, limit);
+      if (start !== null && after - start > limit) found.push({ flow, start, end: after, trip, cutOff: last, isSlow: false });
+    }
+    before = after;
+  }
+  return found;
+}
+
+/** Bytes over time, from times in order. */
+class Course {
+  constructor(times, sizes) {
+    this.times = times;
+    this.whole = new Float64Array(times.length + 1);
+    sizes.forEach((size, place) => (this.whole[place + 1] = this.whole[place] + size));
+  }
+
+  /** The first instants of windows of two limits in which a packet is, and those behind their last. */
+  edges(limit) {
+    return [this.times.map((time) => time - limit), this.times.map((time) => time + limit)];
+  }
+
+  /** Bytes per ns in each span (begin, end]; both in order. */
+  rates(begins, ends) {
+    let [low, high] = [0, 0];
+    return begins.map((begin, place) => {
+      const end = ends[place];
+      while (low < this.times.length && this.times[low] <= begin) low++;
+      while (high < this.times.length && this.times[high] <= end) high++;
+      return (this.whole[high] - this.whole[low]) / Math.max(1, end - begin);
+    });
+  }
+}
+
+/** The slow periods of a file transfer or of a flow of datagrams: it gets less than half of what it did, or of what is sent. */
+function slowPeriods(record, flow) {
+  const { deliveries, packets, flows } = record.tables;
+  const isTcp = flows.word("kind", rowsOf(flows, { flow })[0]) === "tcp";
+  if (isTcp && flowTable(record, flow).app?.kind !== "ftp") return [];
+  const { fresh, delay } = arrivalsOf(record, flow);
+  if (fresh.length < LEAST_PKTS) return [];
+  const course = (table, rows, name, later) => {
+    const [time, size] = [table.column("time_ns"), table.column(name)];
+    return new Course(picked(time, rows).map((at) => at + later), picked(size, rows));
+  };
+  const datagrams = isTcp ? [] : rowsOf(packets, { flow, event: "send", kind: "datagram" });
+  const sent = isTcp ? null : course(packets, datagrams, "wire_bytes", delay);
+  return periodsOf(flow, course(deliveries, fresh, "bytes", 0), sent, Math.max(FLOOR_NS, 2 * delay), endOf(record, flow));
+}
+
+/** The different numbers of some lists from `begin` to `end`, in order. */
+function instants(lists, begin, end) {
+  const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 2));
+  all.set([begin, end]);
+  lists.reduce((place, list) => (all.set(list, place), place + list.length), 2);
+  return all.sort().filter((time, place) => time >= begin && time <= end && time !== all[place - 1]);
+}
+
+function periodsOf(flow, arrived, sent, limit, end) {
+  const base = sent ?? arrived;
+  if (!base.times.length) return [];
+  const begin = base.times[0];
+  const at = instants([arrived, sent].filter(Boolean).flatMap((course) => course.edges(limit)), begin, end);
+  const around = [at.map((time) => Math.max(begin, time - limit)), at.map((time) => Math.min(end, time + limit))];
+  const now = arrived.rates(...around);
+  const before = sent ? sent.rates(...around) : arrived.rates(at.map((time) => Math.max(begin, time - BEFORE * limit)), at);
+  const size = base.whole.at(-1) / base.times.length;
+  before.forEach((rate, place) => {
+    if ((!sent && at[place] - begin < limit) || rate * 2 * limit < LEAST_PKTS * size) before[place] = 0;
+  });
+  const joined = [];
+  for (const span of slowSpans(at, now, before, !sent)) {
+    const last = joined.at(-1);
+    if (last && span.start - last.end < limit) last.end = span.end;
+    else joined.push(span);
+  }
+  return joined
+    .filter((span) => span.end - span.start > limit)
+    .map(({ start, end: stop, rate }) => {
+      const [of] = arrived.rates([start], [stop]);
+      return { flow, start, end: stop, beforeBps: 8e9 * rate, rateBps: 8e9 * of, cutOff: stop >= end };
+    });
+}
+
+/** Spans in which `now` is below half of `before`; `fixed`: of the value of `before` where the span begins. */
+function slowSpans(at, now, before, fixed) {
+  const found = [];
+  for (let place = 0; place < at.length; place++) {
+    if (!(now[place] < before[place] / 2)) continue;
+    let last = place;
+    while (last + 1 < at.length && now[last] < before[fixed ? place : last] / 2) last++;
+    found.push({ start: at[place], end: at[last], rate: before[place] });
+    place = Math.max(last, place + 1) - 1;
+  }
+  return found;
+}
+
+/** The stalls and the slow periods without one, longest first, with what is suspected. */
+function explain(record) {
+  const { flows } = record.tables;
+  const names = Array.from({ length: flows.rows }, (_, row) => flows.word("flow", row));
+  const found = names.flatMap((flow) => {
+    const silent = stallsOf(record, flow).sort((one, other) => length(other) - length(one) || one.start - other.start);
+    const slow = slowPeriods(record, flow);
+    const met = silent.map((stall) => {
+      const meets = slow.filter((each) => each.start < stall.end && stall.start < each.end);
+      return { stall, slow: meets.sort((one, other) => length(other) - length(one))[0] ?? null };
+    });
+    const { trip } = arrivalsOf(record, flow);
+    const alone = slow.filter((each) => !met.some((one) => one.slow === each));
+    return [...met, ...alone.map((each) => ({ stall: { ...each, trip, isSlow: true }, slow: each }))];
+  });
+  found.sort((one, other) => one.stall.isSlow - other.stall.isSlow || length(other.stall) - length(one.stall) || one.stall.start - other.stall.start);
+  const search = found.length ? new Search(record) : null;
+  return found.map(({ stall, slow }, place) => {
+    const suspects = search.of(stall);
+    const word = stall.isSlow ? "slow period" : "stall";
+    return { number: place + 1, word, stall, slow, suspects, sentences: sentences(record, stall, slow, suspects) };
+  });
+}
+
+function length(span) {
+  return span.end - span.start;
+}
+
+/** The packets of the flow that were lost in a stall or within a round trip before it. */
+function lossesOf(record, stall) {
+  const { drops } = record.tables;
+  const early = stall.start - Math.max(stall.trip, FLOOR_NS);
+  const time = drops.column("time_ns");
+  return rowsOf(drops, { flow: stall.flow }).filter(
+    (row) => time[row] >= early && time[row] <= stall.end && !NO_LOSS.includes(drops.word("reason", row)),
+  );
+}
+
+/** The flow's retransmission timeouts in a stall, or shortly before it. */
+function timeoutsOf(record, stall) {
+  const { tcp } = record.tables;
+  const time = tcp.column("time_ns");
+  return rowsOf(tcp, { flow: stall.flow, event: "timeout" }).filter((row) => time[row] >= stall.start - SETTLE_NS && time[row] <= stall.end);
+}
+
+/** Looks in the record for what may have led to a stall. */
+class Search {
+  constructor(record) {
+    this.record = record;
+    const { causes, signalling, deliveries } = record.tables;
+    const words = ["kind", "name", "place", "host", "flow"];
+    const numbers = ["time_ns", "seq", "serial", "cause"];
+    this.causes = Array.from({ length: causes.rows }, (_, id) => ({
+      id,
+      ...Object.fromEntries(words.map((name) => [name, causes.word(name, id)])),
+      ...Object.fromEntries(numbers.map((name) => [name, causes.column(name)[id]])),
+    }));
+    const serial = signalling.column("serial");
+    this.messages = new Map();
+    for (let row = 0; row < signalling.rows; row++) {
+      this.messages.set(serial[row], [signalling.word("message", row), signalling.word("host", row)]);
+    }
+    const [came, at] = [deliveries.column("serial"), deliveries.column("time_ns")];
+    this.arrival = (wanted) => at[came.findLastIndex((each) => each === wanted)] ?? 0;
+  }
+
+  of(stall) {
+    const { drops, tcp, flows } = this.record.tables;
+    const [row] = rowsOf(flows, { flow: stall.flow });
+    Object.assign(this, { stall, found: new Map(), hosts: [flows.word("source", row), flows.word("destination", row)] });
+    for (const lost of lossesOf(this.record, stall)) this.walk(drops.column("cause")[lost]);
+    for (const expired of timeoutsOf(this.record, stall)) {
+      const cause = tcp.column("cause")[expired];
+      this.walk(cause);
+      const kind = tcp.word("timeout", expired) === "spurious" ? "spurious timeout" : "long timeout";
+      const about = { name: "", place: "", host: "", flow: stall.flow, time_ns: tcp.column("time_ns")[expired], serial: 0 };
+      this.note(kind, about, this.chain(cause));
+    }
+    const [early, near] = [stall.start - SETTLE_NS, stall.start - Math.max(stall.trip, FLOOR_NS)];
+    for (const row of this.causes) {
+      const host = this.messages.get(row.serial)?.[1] ?? row.host;
+      if (early <= row.time_ns && row.time_ns <= stall.end && this.hosts.includes(host)) {
+        this.forced(row);
+        if (row.name === "link-down" && row.time_ns >= near) this.note("handover", row, this.chain(row.id));
+      } else if (row.kind === "link-outage" && this.meets(row, near)) this.note("link outage", row, [row]);
+    }
+    const order = (one, other) => RANKS[one.kind] - RANKS[other.kind] || other.count - one.count || one.time_ns - other.time_ns;
+    return [...this.found.values()].sort(order);
+  }
+
+  /** The rows of `causes` from one to its root. */
+  chain(cause) {
+    const rows = [];
+    for (let at = cause; at >= 0; at = rows.at(-1).cause) rows.push(this.causes[at]);
+    return rows;
+  }
+
+  /** Suspects everything on the chain of a row. */
+  walk(cause) {
+    const chain = this.chain(cause);
+    chain.forEach((row, depth) => {
+      const rest = chain.slice(depth);
+      if (row.kind === "loss" && row.name in LOSSES) this.note(LOSSES[row.name], row, rest);
+      else if (row.kind === "loss" && row.name === "forced-loss" && row.flow === this.stall.flow) this.note("packet lost", row, rest);
+      else if (row.kind === "link-change" || row.kind === "link-outage") this.note(row.kind.replace("-", " "), row, chain);
+      else if (row.kind === "motion") this.note("handover", row, chain);
+      else this.forced(row, chain.slice(0, depth + 1));
+    });
+  }
+
+  /** Suspects a message that a fault struck, and a prediction. */
+  forced(row, chain = [row]) {
+    let kind = "";
+    if (row.kind === "loss" && this.messages.has(row.serial)) {
+      kind = LOSSES[row.name] ?? (row.name === "forced-loss" ? "message lost" : "");
+    } else if (row.kind === "delayed-message") kind = "message late";
+    else if (row.kind === "prediction" && !this.cameTrue(row)) kind = "wrong prediction";
+    if (kind) this.note(kind, row, chain);
+  }
+
+  /** An outage of a recorded link on the flow's way is not over before the stall. */
+  meets(outage, near) {
+    if (outage.time_ns > this.stall.end) return false;
+    if (outage.flow !== this.stall.flow && !this.isNear(outage.place)) return false;
+    return outage.time_ns >= near || this.arrival(outage.serial) > this.stall.start;
+  }
+
+  /** The place is the air of a cell that a host at the flow's ends visits, or that host's uplink. */
+  isNear(place) {
+    const own = this.record.network.hosts.filter((host) => this.hosts.includes(host.name));
+    const cells = own.flatMap((host) => (host.visits ?? []).map((visit) => visit.cell));
+    return cells.includes(place.split("/")[0]) || this.hosts.includes(place.split("->")[0]);
+  }
+
+  /** The host left its cell soon after it was predicted to. */
+  cameTrue(prediction) {
+    const at = prediction.time_ns;
+    return this.causes.some(
+      (row) => row.name === "link-down" && row.host === prediction.host && at <= row.time_ns && row.time_ns < at + SETTLE_NS,
+    );
+  }
+
+  note(kind, row, chain) {
+    const single = kind === "message lost" || kind === "message late";
+    const key = JSON.stringify([kind, row.place, row.host, single ? row.serial : ""]);
+    if (!this.found.has(key)) {
+      const { name, place, host, flow, time_ns, serial } = row;
+      this.found.set(key, { kind, name, place, host, flow, time_ns, serial, chain, count: 0 });
+    }
+    const found = this.found.get(key);
+    found.count++;
+    if (single && this.messages.has(found.serial)) [found.name, found.host] = this.messages.get(found.serial);
+  }
+}
+
+/** The chain of a stall: what the receiver saw, the sender's timer, the losses, and what led to them. */
+function sentences(record, stall, slow, suspects) {
+  const { flows, tcp, drops } = record.tables;
+  const receiver = flows.word("destination", rowsOf(flows, { flow: stall.flow })[0]);
+  const span = (of) => `${seconds(of.start, 3)} to ${seconds(of.end, 3)} s${of.cutOff ? ", the end of the run" : ""}`;
+  const told = [];
+  if (!stall.isSlow) told.push(`${receiver} received nothing new of ${stall.flow} for ${seconds(length(stall), 3)} s, ${span(stall)}`);
+  if (slow) {
+    const [rate, before] = [slow.rateBps, slow.beforeBps].map((bps) => general(bps / 1e6, 3));
+    told.push(`${receiver} received less than half of ${stall.flow} for ${seconds(length(slow), 3)} s, ${span(slow)}: ${rate} instead of ${before} Mbit/s`);
+  }
+  const expired = timeoutsOf(record, stall);
+  if (expired.length) {
+    const at = Array.from(expired, (row) => `${seconds(tcp.column("time_ns")[row], 3)} s (${tcp.word("timeout", row)})`);
+    told.push(`the retransmission timer went off at ${at.join(", ")}; RTO then ${general(tcp.column("rto_ns")[expired.at(-1)] / 1e9, 3)} s`);
+  }
+  const groups = new Map();
+  for (const row of lossesOf(record, stall)) {
+    const what = `${drops.word("place", row)}: ${drops.word("reason", row)}`;
+    groups.set(what, [...(groups.get(what) ?? []), row]);
+  }
+  for (const [what, rows] of [...groups].sort(([, one], [, other]) => other.length - one.length)) {
+    const times = rows.map((row) => drops.column("time_ns")[row]);
+    told.push(`${rows.length} packets of it were lost at ${what}, ${seconds(Math.min(...times), 3)} to ${seconds(Math.max(...times), 3)} s`);
+  }
+  if (!suspects.length) return [...told, "the record names nothing that led to it"];
+  const [first] = suspects;
+  told.push(`suspected first: ${named(first)}${first.host ? ` of ${first.host}` : ""}, ${seconds(first.time_ns, 3)} s`);
+  const step = (row) => {
+    const what = [row.kind, row.name, row.place && `at ${row.place}`].filter(Boolean).join(" ");
+    return `because ${what}${row.host ? `, host ${row.host}` : ""}, ${seconds(row.time_ns, 3)} s`;
+  };
+  return [...told, ...first.chain.filter((row) => row.time_ns <= stall.end).map(step)];
+}
+
+/** A suspect and where it is. */
+function named(suspect) {
+  const subject = suspect.name ? `${suspect.kind}: ${suspect.name}` : suspect.kind;
+  return suspect.place ? `${subject} at ${suspect.place}` : subject;
+}
+
+/** A number with so many digits and no zeros at the end. */
+function general(value, digits) {
+  const [mantissa, power] = value.toExponential(digits - 1).split("e").map(Number);
+  if (value === 0 || (power >= -4 && power < digits)) return String(Number(value.toPrecision(digits)));
+  return `${mantissa}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}

@@ -1,0 +1,133 @@
+"""The playground's page: one HTML file with the engine in it, which needs no server and no network.
+
+`python -m roamlab.playground.page FOLDER OUT` writes it; FOLDER holds the engine as WebAssembly (`make playground`).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roamlab.explorer import page as explorer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WORKER = ("engine.js", "analysis.js", "facts.js", "film.js", "worker.js")
+"""The worker's program, behind the engine's own and the explorer's tables."""
+PAGE = (
+    "film.js",
+    "player.js",
+    "runner.js",
+    "link.js",
+    "completion.js",
+    "controls.js",
+    "editor.js",
+    "playground.js",
+)
+"""The page's program, behind CodeMirror and the explorer."""
+SCENARIOS = '<script type="application/json" id="scenarios">'
+"""What stands before the page's scenarios, of which the first is shown."""
+
+_FIRST = "busy-cell"
+"""The example that is shown first: in it a flow stalls."""
+_NONCE = "roamlab"
+_FILM = """<div id="film" data-ready="no" role="group" aria-label="The run as a film">
+<canvas data-film="canvas" role="img" aria-label="Hosts, cells and routers, and the packets between them"></canvas>
+<div class="row">
+<button type="button" data-film="play">Play</button>
+<button type="button" data-film="back" aria-label="One event back">◂</button>
+<button type="button" data-film="step" aria-label="One event on">▸</button>
+<input type="range" data-film="seek" aria-label="Time of the film" min="0" max="1" value="0">
+<output data-film="clock"></output>
+<label>speed <select data-film="speed"><option value="0">1/100</option><option value="1">1/33</option>
+<option value="2" selected>1/10</option><option value="3">1/3</option><option value="4">1</option></select></label>
+</div>
+<p class="marks"><span><i></i>data</span><span><i class="ack"></i>acknowledgement</span>
+<span><i class="again"></i>sent again</span><span><i class="forwarded"></i>forwarded</span>
+<span><i class="signal"></i>signalling</span><span><i class="lost">✕</i>lost</span>
+<span>small: waits in a queue or a buffer</span></p></div>"""
+
+
+def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
+    """The page. `engine`: the folder with the engine; `scenarios`: each with `name` and `text`."""
+    style = explorer.style() + _file("playground.css")
+    editor = _safe(_file("vendor/codemirror.js"))
+    script = _safe('"use strict";\n' + explorer.script() + "".join(map(_file, PAGE)))
+    own = [(engine / "roamlab_wasm.js").read_text(encoding="utf-8"), explorer.tables()]
+    worker = _safe('"use strict";\n' + "\n".join([*own, *map(_file, WORKER)]))
+    module = gzip.compress((engine / "roamlab_wasm_bg.wasm").read_bytes(), 9, mtime=0)
+    allowed = " ".join(_digest(each) for each in (editor, script))
+    policy = (
+        f"default-src 'none'; script-src {allowed} 'wasm-unsafe-eval'; style-src {_digest(style)} 'nonce-{_NONCE}'; "
+        "img-src data:; worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>Roamlab: playground</title><style>{style}</style></head><body data-nonce="{_NONCE}"><main>
+<div class="split" id="result">
+<section class="top" aria-label="Run">
+<h1 id="headline" aria-live="polite">Roamlab: what TCP, UDP and QUIC feel when a host moves</h1>
+{_FILM}</section>
+<section class="scenario" aria-label="Scenario">
+<div class="row"><label>example <select id="examples"></select></label>
+<label>seed <input id="seed" type="number" min="0" step="1" value="1"></label>
+<button type="button" id="copy">Copy link</button></div>
+<div id="controls" role="group" aria-label="Fields" tabindex="0"></div>
+<div id="editor"></div>
+<div><p id="status" role="status">The engine is being compiled.</p>
+<div id="busy" hidden><progress id="progress" max="1" value="0" aria-label="How much of the run is over"></progress>
+<button type="button" id="cancel">Cancel</button></div></div>
+</section>
+<section class="run" aria-label="Run over time">
+<p>Grey in the lanes: the run before. Nothing leaves this page; the link in the address holds the scenario.</p>
+{explorer.body()}
+</section></div>
+<noscript><p>This page runs scenarios with JavaScript, which is off.</p></noscript>
+</main>
+{SCENARIOS}{embedded(scenarios)}</script>
+<script type="text/plain" id="engine">{base64.b64encode(module).decode("ascii")}</script>
+<script type="text/plain" id="worker">{worker}</script>
+<script>{editor}</script>
+<script>{script}</script>
+</body></html>
+"""
+
+
+def embedded(scenarios: Sequence[Mapping[str, object]]) -> str:
+    """Scenarios as they stand in the page. A `<` could end the element of a script."""
+    return json.dumps(scenarios, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _safe(script: str) -> str:
+    """A script that cannot end its own element: in its texts `</` may be escaped."""
+    return script.replace("</script", "<\\/script")
+
+
+def _digest(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode('ascii')}'"
+
+
+def _file(name: str) -> str:
+    return (files("roamlab.playground") / name).read_text(encoding="utf-8")
+
+
+def main(engine: str, out: str) -> None:
+    """Writes the page with the project's examples, which need no files beside them."""
+    examples = sorted(
+        (Path(__file__).parents[3] / "examples").glob("*.toml"), key=lambda path: path.stem != _FIRST
+    )
+    scenarios = [{"name": path.name, "text": path.read_text(encoding="utf-8")} for path in examples]
+    scenarios = [each for each in scenarios if "[run]" in each["text"]]
+    Path(out).write_text(html(Path(engine), scenarios), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,225 @@
+// The film on a canvas: packets as dots that travel, wait, are forwarded and are lost. It moves only when it is asked to.
+
+const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1];
+const COLOURS = { [PACKET.data]: "link", [PACKET.ack]: "ack", [PACKET.again]: "again", [PACKET.forwarded]: "forwarded", [PACKET.signal]: "warn" };
+/** What is lost stays in the picture for so long, in s of who looks. */
+const LOST_S = 0.5;
+const ROW = 12;
+
+class Player {
+  /** `moved(time)` is called when the film is at another time. */
+  constructor(root, moved) {
+    const find = (name) => root.querySelector(`[data-film=${name}]`);
+    Object.assign(this, { root, moved, canvas: find("canvas"), seek: find("seek"), clock: find("clock"), button: find("play"), speed: find("speed") });
+    this.pen = this.canvas.getContext("2d");
+    this.time = 0;
+    this.film = null;
+    this.playing = false;
+    this.button.addEventListener("click", () => this.play(!this.playing));
+    find("back").addEventListener("click", () => this.step(-1));
+    find("step").addEventListener("click", () => this.step(1));
+    this.seek.addEventListener("input", () => this.show(Number(this.seek.value) * 1e6));
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  /** Another film; null: none yet. */
+  set(film, theme) {
+    this.film = film;
+    this.theme = theme;
+    this.root.dataset.ready = film ? "yes" : "no";
+    this.draw();
+  }
+
+  /** The span that the slider goes over. */
+  span(begin, end) {
+    Object.assign(this.seek, { min: Math.floor(begin / 1e6), max: Math.ceil(end / 1e6) });
+    [this.begin, this.end] = [begin, end];
+    if (!this.playing && (this.time < begin || this.time > end)) this.show(begin);
+    else this.tell();
+  }
+
+  show(time) {
+    this.time = Math.min(this.end, Math.max(this.begin, time));
+    this.tell();
+    this.draw();
+    this.moved(this.time);
+  }
+
+  tell() {
+    const value = String(Math.round(this.time / 1e6));
+    if (this.seek.value !== value) this.seek.value = value;
+    const words = `${seconds(this.time, 3)} s`;
+    if (this.clock.textContent !== words) this.clock.textContent = words;
+    this.seek.setAttribute("aria-valuetext", words);
+  }
+
+  play(on) {
+    if (on && this.time >= this.end) this.time = this.begin;
+    this.playing = on;
+    this.button.textContent = on ? "Pause" : "Play";
+    this.last = null;
+    if (on) this.frame = requestAnimationFrame((now) => this.advance(now));
+    else cancelAnimationFrame(this.frame);
+  }
+
+  advance(now) {
+    if (!this.playing) return;
+    const elapsed = this.last === null ? 0 : Math.min(100, now - this.last);
+    this.last = now;
+    this.show(this.time + elapsed * 1e6 * SPEEDS[this.speed.value]);
+    if (this.time >= this.end) this.play(false);
+    else this.frame = requestAnimationFrame((then) => this.advance(then));
+  }
+
+  /** To the next time at which something begins, goes or arrives, or to the one before. */
+  step(way) {
+    this.play(false);
+    if (!this.film) return;
+    const { hops } = this.film;
+    let best = way > 0 ? this.end : this.begin;
+    for (const row of this.near(this.time - 5e8, this.time + 5e8)) {
+      for (const at of [hops.begin[row], hops.go[row], hops.arrive[row]]) {
+        if (way > 0 ? at > this.time && at < best : at < this.time && at > best) best = at;
+      }
+    }
+    this.show(best);
+  }
+
+  /** The hops that may be in the picture from one time to another. */
+  *near(begin, end) {
+    const { hops } = this.film;
+    for (let row = firstNot(hops.count, (at) => hops.begin[at] < begin - hops.longest); row < hops.count && hops.begin[row] <= end; row++) {
+      if (hops.end[row] >= begin) yield row;
+    }
+  }
+
+  place({ x, y }) {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const side = Math.min(70, width * 0.12);
+    return [side + x * (width - 2 * side), 22 + y * (height - 50)];
+  }
+
+  /** Where nodes stand now: a host beside the cell that it is in. */
+  places() {
+    const { nodes, hosts } = this.film;
+    const cells = new Map(nodes.filter((node) => node.kind === "cell").map((node) => [node.name, node]));
+    this.inside = new Map();
+    return nodes.map((node) => {
+      const host = node.kind === "host" && hosts.find((each) => each.name === node.name);
+      if (!host) return this.place(node);
+      const visit = host.visits.findLast((each) => each.from_ns <= this.time);
+      const cell = visit && cells.get(visit.cell);
+      if (cell && this.time < visit.to_ns) this.inside.set(node.name, cell);
+      const [right, down] = this.place(node);
+      return cell ? [right, 0.75 * this.place(cell)[1] + 0.25 * down] : [right, down];
+    });
+  }
+
+  draw() {
+    const { pen, film, theme } = this;
+    clear(this.canvas, pen);
+    if (!film) return;
+    const places = this.places();
+    pen.font = theme.font;
+    this.drawLinks(places);
+    this.drawHops(places);
+    this.drawNodes(places);
+  }
+
+  drawLinks(places) {
+    const { pen, theme, film } = this;
+    const line = ([fromRight, fromDown], [toRight, toDown]) => {
+      pen.beginPath();
+      pen.moveTo(fromRight, fromDown);
+      pen.lineTo(toRight, toDown);
+      pen.stroke();
+    };
+    pen.lineWidth = 1;
+    pen.strokeStyle = theme.line2;
+    for (const [from, to] of film.links) line(places[from], places[to]);
+    pen.setLineDash([3, 4]);
+    pen.strokeStyle = theme.link;
+    film.nodes.forEach((node, at) => {
+      const cell = this.inside.get(node.name);
+      if (cell) line(places[at], places[film.nodes.indexOf(cell)]);
+    });
+    pen.setLineDash([]);
+  }
+
+  drawHops(places) {
+    const { pen, theme, time, film } = this;
+    const { hops } = film;
+    const shown = LOST_S * 1e9 * SPEEDS[this.speed.value];
+    const lines = new Map();
+    this.seen = { travel: 0, wait: 0, lost: 0 };
+    for (const row of this.near(time - shown, time)) {
+      const isLost = hops.fate[row] === FATE.lost && time >= hops.end[row];
+      if (hops.begin[row] > time || (!isLost && time >= hops.end[row])) continue;
+      const [from, to] = [places[hops.from[row]], places[hops.to[row]]];
+      const at = isLost ? hops.end[row] : time;
+      pen.fillStyle = theme[COLOURS[hops.kind[row]]];
+      if (at >= hops.go[row] && at < hops.arrive[row]) {
+        const share = (at - hops.go[row]) / (hops.arrive[row] - hops.go[row]);
+        this.dot(beside(from, to, share, hops.kind[row] === PACKET.signal ? 0 : 4), hops.kind[row], isLost);
+        this.seen[isLost ? "lost" : "travel"]++;
+        continue;
+      }
+      // In the queue of a link beside its beginning, in a buffer above the node.
+      const buffered = at >= hops.arrive[row];
+      const key = buffered ? `${hops.to[row]}` : `${hops.from[row]} ${hops.to[row]}`;
+      const number = lines.get(key) ?? 0;
+      lines.set(key, number + 1);
+      const [right, down] = buffered ? to : from;
+      const lead = buffered ? [right - 3 * ROW, down - 26] : beside(from, to, Math.min(0.3, 22 / distance(from, to)), 9);
+      this.dot([lead[0] + 4 * (number % ROW), lead[1] - 4 * Math.floor(number / ROW)], hops.kind[row], isLost, 1.7);
+      this.seen[isLost ? "lost" : "wait"]++;
+    }
+  }
+
+  dot([right, down], kind, isLost, size = 2.6) {
+    const { pen, theme } = this;
+    if (isLost) {
+      pen.strokeStyle = theme.lost;
+      pen.lineWidth = 2;
+      pen.translate(right, down);
+      pen.stroke(SHAPES.cross.drawn);
+      pen.translate(-right, -down);
+    } else if (kind === PACKET.signal) pen.fillRect(right - 4, down - 4, 8, 8);
+    else {
+      pen.beginPath();
+      pen.arc(right, down, size, 0, 7);
+      pen.fill();
+    }
+  }
+
+  drawNodes(places) {
+    const { pen, theme } = this;
+    pen.textAlign = "center";
+    pen.textBaseline = "top";
+    this.film.nodes.forEach(({ name, kind }, at) => {
+      const [right, down] = places[at];
+      pen.lineWidth = 2;
+      pen.fillStyle = kind === "host" ? theme.ink : theme.ground;
+      pen.strokeStyle = kind === "cell" ? theme.link : theme.ink;
+      pen.beginPath();
+      if (kind === "cell") pen.moveTo(right, down - 8), pen.lineTo(right + 8, down + 6), pen.lineTo(right - 8, down + 6), pen.closePath();
+      else if (kind === "host") pen.rect(right - 5, down - 8, 10, 16);
+      else pen.arc(right, down, 7, 0, 7);
+      pen.fill();
+      pen.stroke();
+      pen.fillStyle = theme.ink;
+      pen.fillText(name, right, down + 11);
+    });
+  }
+}
+
+function distance([fromRight, fromDown], [toRight, toDown]) {
+  return Math.hypot(toRight - fromRight, toDown - fromDown) || 1;
+}
+
+/** A place on the way from one point to another, to the right of it. */
+function beside(from, to, share, aside) {
+  const [across, along] = [to[0] - from[0], to[1] - from[1]];
+  const length = distance(from, to);
+  return [from[0] + share * across - (aside * along) / length, from[1] + share * along + (aside * across) / length];
+}

@@ -1,0 +1,262 @@
+// The page: the scenario on one side, its run on the other, and what leads from one to the other.
+
+const TYPING_MS = 250;
+const REST_MS = 200;
+
+/** The explorer of a run that changes; its address is the playground's. */
+class LiveExplorer extends Explorer {
+  constructor(runs, page) {
+    super(runs);
+    this.page = page;
+    page.film.span(this.view.begin, this.view.end);
+  }
+
+  address() {
+    this.page?.address();
+  }
+
+  show(begin, end) {
+    super.show(begin, end);
+    this.page?.film.span(this.view.begin, this.view.end);
+  }
+
+  choose(number) {
+    super.choose(number);
+    this.page.film.show(this.view.begin);
+  }
+}
+
+class Playground {
+  /** `runner` makes runs, `filmer` their films. */
+  constructor(runner, filmer, schema, states) {
+    Object.assign(this, { runner, filmer, schema, states, names: [], changes: Promise.resolve(), run: 0, touched: 0 });
+    const find = (id) => document.getElementById(id);
+    this.find = find;
+    this.editor = new Editor(find("editor"), document.body.dataset.nonce, {
+      changed: () => this.soon(),
+      offer: completions(schema, () => this.names),
+    });
+    this.controls = new Controls(find("controls"), (control, value, done) => this.change(control, value, done));
+    this.film = new Player(find("film"), (time) => this.point(time));
+    for (const [number, { name }] of states.entries()) append(find("examples"), "option", name).value = number;
+    find("examples").addEventListener("change", () => this.open(states[find("examples").value]));
+    find("seed").addEventListener("change", () => this.make());
+    find("cancel").addEventListener("click", () => runner.cancel());
+    find("copy").addEventListener("click", () => this.copy());
+    addEventListener("hashchange", ({ newURL }) => this.follow(new URL(newURL).hash));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.film.set(this.film.film, this.theme()));
+  }
+
+  /** Opens what the address holds, or else the first scenario. */
+  async begin() {
+    const linked = await this.linked(location.hash);
+    this.open(linked ?? this.states[0]);
+    // A scenario that is none of the page's own has no name in its list.
+    if (linked) this.find("examples").selectedIndex = -1;
+  }
+
+  /** The scenario in an address; null: there is none, or none that can be read. */
+  async linked(fragment) {
+    try {
+      return await decodeLink(fragment);
+    } catch (error) {
+      this.say(`The link cannot be read: ${error.message}`, true);
+      return null;
+    }
+  }
+
+  /** Goes where the address has been changed to. */
+  async follow(fragment) {
+    if (fragment.slice(1) === this.written) return;
+    clearTimeout(this.settled);
+    this.run++;
+    const state = await this.linked(fragment);
+    if (state) await this.open(state);
+    this.explorer?.follow();
+    this.opened = (this.opened ?? 0) + 1;
+  }
+
+  open({ text, name, seed, files }) {
+    Object.assign(this, { name, files, fresh: true });
+    this.find("seed").value = seed;
+    this.editor.set(text);
+    return this.make();
+  }
+
+  get state() {
+    return { text: this.editor.text, name: this.name, seed: isSeed(this.find("seed").valueAsNumber) ? this.find("seed").valueAsNumber : 1, files: this.files };
+  }
+
+  soon() {
+    clearTimeout(this.typed);
+    this.typed = setTimeout(() => this.make(), TYPING_MS);
+  }
+
+  /** A control has moved: its field in the text, then the run. Those that come meanwhile are one. */
+  change(control, value, done) {
+    this.moved = { control, value, at: performance.now(), touched: ++this.touched };
+    this.changes = this.changes.then(async () => {
+      const moved = this.moved;
+      this.moved = null;
+      if (moved) await this.edit(moved).catch((error) => error.outdated || this.say(error.message));
+    });
+    if (done) this.changes.then(() => (this.gesture = null));
+  }
+
+  async edit({ control, value, at, touched }) {
+    const { text, files } = this.state;
+    let changes = changesOf(control, value);
+    if (control.table) {
+      const choices = kindChanges(this.echo, this.schema, control, value);
+      const { fits } = await this.runner.ask({ ask: "fits", text, files, choices }, { first: true });
+      changes = choices[Math.max(0, fits.indexOf(true))];
+    }
+    const { text: changed } = await this.runner.ask({ ask: "set", text, changes }, { first: true });
+    this.editor.set(changed);
+    const keep = this.gesture === control.path.join();
+    this.gesture = control.path.join();
+    this.make({ at, keep, touched });
+  }
+
+  /** Runs the scenario and shows it. `at`: when it was asked for; `keep`: the shadow stays. */
+  async make({ at = performance.now(), keep = false, touched = this.touched } = {}) {
+    clearTimeout(this.typed);
+    const asked = ++this.run;
+    const busy = setTimeout(() => this.busy(0), 300);
+    try {
+      const made = await this.runner.ask({ ask: "run", ...this.state }, { progress: (share) => this.busy(share) });
+      this.show(made, keep, touched === this.touched);
+      this.took(at, made);
+    } catch (error) {
+      if (!error.outdated) this.refuse(error);
+    } finally {
+      clearTimeout(busy);
+      if (asked === this.run) this.busy(null);
+    }
+  }
+
+  /** How long it took until the picture was there. */
+  took(at, made) {
+    requestAnimationFrame(() => {
+      const frame = new MessageChannel();
+      frame.port1.onmessage = () => {
+        const ms = performance.now() - at;
+        document.body.dataset.took = String(Math.round(ms));
+        this.say(made.cut ? `Stopped after ${seconds(made.facts.end_ns, 1)} s of the run: it took too long for a page.` : `Run in ${Math.round(made.ms)} ms, shown in ${Math.round(ms)} ms.`);
+        document.documentElement.dataset.ready = String(this.run);
+      };
+      frame.port2.postMessage(0);
+    });
+  }
+
+  /** `settled`: no control has moved since. One that has stays where it is. */
+  show({ facts, tables, echo, warnings }, keep, settled) {
+    this.echo = echo;
+    this.names = [...facts.nodes, ...Object.keys(echo.cells), ...echo.links.flatMap((link) => link.between)].filter((name, at, all) => all.indexOf(name) === at);
+    this.find("headline").textContent = facts.headline;
+    this.editor.mark([], warnings);
+    if (settled) this.controls.show(controlsOf(echo, this.schema));
+    const made = new Run({ ...facts, tables }, null);
+    if (!this.explorer || this.fresh) this.explore(made);
+    else this.explorer.replace([made], keep);
+    this.fresh = false;
+    this.find("result").dataset.stale = "no";
+    this.address();
+    this.shoot();
+  }
+
+  /** The explorer of another scenario: what was shown of the one before says nothing of it. */
+  explore(made) {
+    if (!this.explorer) window.explorer = this.explorer = new LiveExplorer([made], this);
+    else {
+      this.explorer.root.replaceChildren();
+      this.explorer.columns = [new Column(this.explorer, made)];
+      this.explorer.replace([made]);
+      this.explorer.show(made.begin_ns, made.end_ns);
+    }
+    const [first] = this.explorer.stops;
+    const moment = this.written === undefined && /[#&]t=/.test(location.hash);
+    if (first && !moment) this.explorer.show(first.begin - 5e8, first.end + 5e8);
+    this.film.show(first ? first.begin : 0);
+  }
+
+  /** The film is made behind the picture, by a worker of its own, when nothing has moved for a moment. */
+  shoot() {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(async () => {
+      const asked = this.run;
+      try {
+        const { film } = await this.filmer.ask({ ask: "film", ...this.state });
+        if (asked === this.run) this.film.set(film, this.theme());
+      } catch (error) {
+        if (!error.outdated) this.say(error.message);
+      }
+    }, REST_MS);
+  }
+
+  theme() {
+    const { theme } = this.explorer;
+    return { ...theme, ground: getComputedStyle(document.documentElement).getPropertyValue("--ground").trim() };
+  }
+
+  /** The cursor of the lanes is where the film is. */
+  point(time) {
+    if (!this.explorer) return;
+    this.explorer.cursor = time;
+    this.explorer.pending ?? this.explorer.point();
+  }
+
+  refuse(error) {
+    const located = error.line !== undefined;
+    if (located && error.file === this.name) this.editor.mark([error], []);
+    this.find("result").dataset.stale = "yes";
+    this.say(located ? `Line ${error.line}, ${error.field || "text"}: ${error.problem}${error.help ? ` — ${error.help}` : ""}` : error.message, true);
+  }
+
+  say(words, bad = false) {
+    const status = this.find("status");
+    status.textContent = words;
+    status.dataset.bad = bad ? "yes" : "no";
+  }
+
+  /** `share`: how much of a run is over; null: none is under way. */
+  busy(share) {
+    this.find("busy").hidden = share === null;
+    this.find("progress").value = share ?? 0;
+  }
+
+  /** Writes scenario and time into the address. Browsers refuse many changes in a short time. */
+  address() {
+    clearTimeout(this.settled);
+    this.settled = setTimeout(async () => {
+      const { run } = this;
+      const { begin, end } = this.explorer.view;
+      const written = `${await encodeLink(this.state)}&t=${seconds(begin, 6)}-${seconds(end, 6)}`;
+      if (run !== this.run) return;
+      this.written = written;
+      history.replaceState(null, "", `#${written}`);
+    }, 300);
+  }
+
+  async copy() {
+    await navigator.clipboard.writeText(location.href).then(
+      () => this.say("The link is in the clipboard: it holds the whole scenario."),
+      () => this.say("The link is the address of this page."),
+    );
+  }
+}
+
+async function unpacked(id, format) {
+  const letters = atob(document.getElementById(id).textContent.trim());
+  return through(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)), new DecompressionStream(format), Infinity);
+}
+
+async function startPlayground() {
+  const module = await WebAssembly.compile(await unpacked("engine", "gzip"));
+  const [runner, filmer] = [0, 1].map(() => new Runner(module, document.getElementById("worker").textContent));
+  const { schema } = await runner.ready;
+  const states = JSON.parse(document.getElementById("scenarios").textContent).map(stateOf);
+  window.playground = new Playground(runner, filmer, new Schema(schema), states);
+  await window.playground.begin();
+}
+startPlayground();

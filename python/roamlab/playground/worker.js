@@ -1,0 +1,123 @@
+// The worker: checks scenarios, runs them, and makes of a run what the page shows. It has no page and no network.
+
+/** A run ends after so long, with what it has got; the page ends a worker that does not. */
+const MOST_MS = 6000;
+const TELL_MS = 100;
+/** A page that listed more would be slow, whatever a scenario asks for. */
+const MOST_LISTED = 100;
+const MOST_ROWS = 3e6;
+
+let engine = null;
+
+const HANDLERS = {
+  module: ({ module }) => {
+    engine = new Engine(module);
+    return { schema: wasm_bindgen.schema() };
+  },
+  run: (asked) => {
+    const checked = engine.check(asked.text, asked.name, asked.files);
+    const warnings = checked.warnings().map((each) => new BadScenario(each)).map(plain);
+    checked.recordPackets(false);
+    const { made, duration, begin } = timed(asked, checked);
+    const record = recordOf(checked, asked.seed, 0, duration, made.tables);
+    const facts = bounded(factsOf(record, `${asked.name}, seed ${asked.seed}`, wasm_bindgen.tcpProfile));
+    const rows = Object.keys(EXPLORED).reduce((sum, name) => sum + made.tables[name].rows, 0);
+    if (rows > MOST_ROWS) throw new Error(`${rows} rows are more than this page can draw: shorten run.duration or lower rates`);
+    const tables = packed(record);
+    const { echo } = record;
+    const cut = duration < checked.duration;
+    made.free();
+    checked.free();
+    return { facts, tables, echo, warnings, cut, ms: performance.now() - begin };
+  },
+  film: (asked) => {
+    const checked = engine.check(asked.text, asked.name, asked.files);
+    checked.recordPackets(true);
+    const wanted = ["packets", "deliveries", "drops", "releases", "signalling", "handovers", "flows"];
+    const { made, duration } = timed({ ...asked, wanted }, checked);
+    const film = filmOf(recordOf(checked, asked.seed, 0, duration, made.tables));
+    made.free();
+    checked.free();
+    return { film };
+  },
+  set: ({ text, changes }) => {
+    const changed = changes.reduce((now, { path, value }) => wasm_bindgen.set(now, path, value ?? undefined), text);
+    return { text: changed };
+  },
+  /** Which of some changed texts are scenarios. */
+  fits: ({ text, files, choices }) => ({
+    fits: choices.map((changes) => {
+      try {
+        const changed = changes.reduce((now, { path, value }) => wasm_bindgen.set(now, path, value ?? undefined), text);
+        engine.check(changed, "scenario", files).free();
+        return true;
+      } catch {
+        return false;
+      }
+    }),
+  }),
+};
+
+/** A run that tells how far it has come, and that ends when its time is over. */
+function timed({ id, seed, wanted }, checked) {
+  const begin = performance.now();
+  const whole = checked.duration;
+  let [told, reached, over] = [begin, 0, false];
+  const keepGoing = (now) => {
+    const time = performance.now();
+    reached = now;
+    if (time - told > TELL_MS) {
+      told = time;
+      postMessage({ id, progress: now / whole });
+    }
+    over = time - begin > MOST_MS;
+    return !over;
+  };
+  const made = engine.run(checked, { seed, wanted, keepGoing });
+  return { made, begin, duration: over ? reached : whole };
+}
+
+/** No list of the page is longer than it can show. */
+function bounded(facts) {
+  const { flows, queues, stalls, slow } = facts;
+  const cut = (list) => list.slice(0, MOST_LISTED);
+  return { ...facts, flows: cut(flows), queues: cut(queues), stalls: cut(stalls), slow: cut(slow) };
+}
+
+/** Columns that the explorer draws, as arrays of their own, which leave without a copy. */
+function packed(record) {
+  return Object.fromEntries(
+    Object.entries(EXPLORED).map(([name, columns]) => {
+      const table = record.tables[name];
+      const column = (each) => [each, { values: own(table.column(each)), names: table.spec[each].names }];
+      return [name, { rows: table.rows, columns: Object.fromEntries(columns.map(column)) }];
+    }),
+  );
+}
+
+/** A view of the engine's memory becomes an array of its own. */
+function own(values) {
+  return values.buffer === engine.memory.buffer ? values.slice() : values;
+}
+
+function buffersOf(part, found = []) {
+  if (ArrayBuffer.isView(part)) found.push(part.buffer);
+  else if (part && typeof part === "object") for (const each of Object.values(part)) buffersOf(each, found);
+  return found;
+}
+
+/** An error as what can be sent. */
+function plain(error) {
+  const { message, file, line, column, width, field, problem, help } = error;
+  return { message: String(message ?? error), file, line, column, width, field, problem, help };
+}
+
+onmessage = ({ data }) => {
+  try {
+    const done = HANDLERS[data.ask](data);
+    postMessage({ id: data.id, done }, [...new Set(buffersOf(done.tables ?? done.film ?? {}))]);
+  } catch (error) {
+    // A panic leaves the engine in a state that nobody knows.
+    postMessage({ id: data.id, error: plain(error), broken: error instanceof WebAssembly.RuntimeError });
+  }
+};

@@ -1,0 +1,338 @@
+"""The playground in a browser: what it shows is what the engine says, a link runs no script, and nothing hangs."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import subprocess
+import time
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from browser import NARROW, WIDE, check_access, chromium, shown
+from conftest import COMMAND, ROOT
+from playground import need_engine
+from roamlab.causes import explain as explaining
+from roamlab.causes.removal import recorded
+from roamlab.running.run import run
+from roamlab.scenarios.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+PAGE = ROOT / "python/roamlab/playground/playground.html"
+HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
+SHORT = HANDOVER.replace('"40 s"', '"12 s"')
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all tests of this module that a worker runs."""
+    need_engine()
+    if not PAGE.exists():
+        pytest.skip("the playground is not built: `make playground` builds it")
+    with chromium() as started:
+        yield started
+
+
+def _link(state: Any) -> str:
+    """The fragment that holds a state."""
+    packed = zlib.compressobj(9, zlib.DEFLATED, -15)
+    content = packed.compress(json.dumps(state).encode()) + packed.flush()
+    return "s=" + base64.urlsafe_b64encode(content).decode("ascii").rstrip("=")
+
+
+def _settled(page: Page) -> None:
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    page.wait_for_selector("#film[data-ready=yes]", timeout=60_000)
+
+
+@contextmanager
+def _opened(browser: Browser, text: str, *size: Any, **more: Any) -> Iterator[Page]:
+    """The page with a scenario of its link."""
+    with shown(browser, PAGE, *size, **more) as page:
+        page.evaluate(
+            "link => { location.hash = link; }", _link({"text": text, "name": "own.toml", "seed": 1})
+        )
+        _until(page, "window.playground?.explorer?.runs[0].title.startsWith('own.toml')", timeout=60_000)
+        _settled(page)
+        yield page
+
+
+def _until(page: Page, expression: str, arg: Any = None, timeout: float = 60_000) -> None:
+    """Waits until an expression, or a function of `arg`, holds. The page's rules forbid what Playwright does for it."""
+    end = time.monotonic() + timeout / 1000
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < end, expression
+        page.wait_for_timeout(20)
+
+
+def _status(page: Page) -> str:
+    return page.inner_text("#status")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["desktop", "telephone"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_can_be_read_and_says_who_stalled(
+    browser: Browser, size: tuple[int, int], *, dark: bool
+) -> None:
+    scenario = load(ROOT / "examples/busy-cell.toml")
+    results = run(recorded(scenario), 1)
+    (told, *_) = explaining.explain(results)
+    with shown(browser, PAGE, size, dark=dark, reduced_motion="reduce") as page:
+        _settled(page)
+        said = page.inner_text("#headline")
+        assert f"{told.stall.flow} received nothing new for {told.stall.length_ns / 1e9:.3g} s" in said
+        assert f"suspected first: {told.suspects[0].kind}" in said
+        page.click("#stops button.stall")
+        for sentence in told.sentences:
+            assert sentence in page.inner_text("#detail")
+        assert page.evaluate("playground.film.playing") is False
+        assert page.evaluate("document.getAnimations().length") == 0
+        check_access(page)
+
+
+def test_a_slider_changes_one_field_of_the_text_and_the_picture(browser: Browser) -> None:
+    with _opened(browser, SHORT) as page:
+        before = page.evaluate("playground.editor.text")
+        assert before == SHORT
+        slider = page.get_by_label("Move: buffer")
+        slider.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowLeft")
+        limit = slider.get_attribute("aria-valuetext")
+        _until(page, f"playground.echo.mobility.buffer.limit === '{limit}'", timeout=60_000)
+        assert page.evaluate("playground.editor.text") == SHORT.replace(
+            'limit = "64 pkt"', f'limit = "{limit}"'
+        )
+        assert page.evaluate("explorer.columns[0].lanes.some((lane) => lane.shadow)")
+        page.get_by_label("Move: gap").press("End")
+        _until(page, "playground.echo.radio.gap === '2 s'", timeout=60_000)
+        assert page.evaluate("playground.editor.text").endswith('[radio]\nkind = "hard"\ngap = "2 s"\n')
+        _until(page, "document.getElementById('headline').textContent.includes('received nothing new')")
+
+
+def test_every_choice_leads_to_a_scenario_or_says_what_to_write(browser: Browser) -> None:
+    with _opened(browser, SHORT) as page:
+        for label in ("Move: protocol", "bs1: queue", "moving: TCP"):
+            choice = page.get_by_label(label, exact=True)
+            for word in choice.evaluate("each => [...each.options].map((option) => option.value)"):
+                choice.select_option(word)
+                _until(
+                    page,
+                    "word => playground.editor.text.includes(JSON.stringify(word)) && !playground.runner.current",
+                    arg=word,
+                    timeout=60_000,
+                )
+                assert f'"{word}"' in page.evaluate("playground.editor.text")
+            choice.select_option(choice.evaluate("each => each.options[0].value"))
+
+
+def test_an_error_is_shown_at_its_line_and_goes(browser: Browser) -> None:
+    with _opened(browser, SHORT) as page:
+        wrong = SHORT.replace('rate = "2 Mbit/s"', 'rate = "2 Mbit"', 1)
+        line = wrong[: wrong.index('"2 Mbit"')].count("\n") + 1
+        page.evaluate("text => { playground.editor.set(text); playground.make(); }", wrong)
+        page.wait_for_selector(".cm-lint-marker-error", state="attached")
+        assert _status(page).startswith(f"Line {line}, cells.bs1.rate: ")
+        page.evaluate("text => { playground.editor.set(text); playground.make(); }", SHORT)
+        page.wait_for_selector(".cm-lint-marker-error", state="detached")
+
+
+def test_the_editor_offers_what_may_be_written(browser: Browser) -> None:
+    with _opened(browser, SHORT) as page:
+        offered = """text => { const at = contextOf(text); return [...(at.key === null
+          ? playground.schema.keys(at.path, at.kind) : playground.schema.words([...at.path, at.key])).keys()]; }"""
+        assert {"rate", "delay", "queue", "router"} <= set(page.evaluate(offered, "[cells.bs1]\nra"))
+        assert page.evaluate(offered, '[[flows]]\ntransport = { kind = "tcp", variant = "')[:3] == [
+            "tahoe",
+            "reno",
+            "newreno",
+        ]
+        assert {"threshold", "limit"} <= set(
+            page.evaluate(offered, '[cells.a]\nqueue = { kind = "mblue", th')
+        )
+        assert "threshold" not in page.evaluate(offered, '[cells.a]\nqueue = { kind = "droptail", th')
+        assert {"mobile-ip", "hawaii"} <= set(page.evaluate(offered, '[mobility]\nkind = "'))
+        page.focus(".cm-content")
+        page.keyboard.press("Control+End")
+        page.keyboard.type('\n[radio]\nkind = "h')
+        page.keyboard.press("Control+Space")
+        page.wait_for_selector(".cm-tooltip-autocomplete")
+        assert "hard" in page.inner_text(".cm-tooltip-autocomplete")
+
+
+def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
+    """Packets in queues at an instant are as many as the queue's samples say; what is lost is a cross at its time."""
+    text = SHORT.replace('limit = "64 pkt"', 'limit = "8 pkt"')
+    results = run(recorded(Scenario(text)), 1)
+    drops = results.columns("drops")["time_ns"]
+    with _opened(browser, text) as page:
+        film = "playground.film.film"
+        lost = page.evaluate(f"{film}.hops.fate.filter((fate) => fate === FATE.lost).length")
+        assert lost == drops.size > 10
+        queue = results.columns("queue")
+        rows = queue.where("queue", "bs1/air")
+        times, waiting = queue["time_ns"][rows], queue["packets"][rows]
+        for at in (3.0, 5.0, 8.0, 9.5):
+            place = int((times <= at * 1e9).sum()) - 1
+            count = page.evaluate(
+                """time => { const { hops, nodes } = playground.film.film; let count = 0;
+                const [from, to] = ["bs1", "mh"].map((name) => nodes.findIndex((node) => node.name === name));
+                for (let row = 0; row < hops.count; row++) if (hops.from[row] === from && hops.to[row] === to
+                  && hops.begin[row] <= time && time < hops.go[row]) count++;
+                return count; }""",
+                at * 1e9,
+            )
+            assert abs(count - int(waiting[place])) <= 1
+        page.evaluate(f"playground.explorer.show({int(drops[0]) - 10**8}, {int(drops[0]) + 10**8})")
+        page.evaluate(f"playground.film.show({int(drops[0]) + 1000})")
+        assert page.evaluate("playground.film.seen.lost") >= 1
+        before = page.evaluate("playground.film.time")
+        page.click("[data-film=step]")
+        assert page.evaluate("playground.film.time") > before
+        page.click("[data-film=play]")
+        _until(page, f"playground.film.time > {before} + 2e7")
+        page.click("[data-film=play]")
+        assert page.evaluate("playground.film.playing") is False
+
+
+def test_a_link_holds_the_whole_scenario(browser: Browser) -> None:
+    with _opened(browser, SHORT.replace('"8 pkt"', '"7 pkt"')) as page:
+        _until(page, "location.hash.includes('&t=')")
+        link = page.evaluate("location.href")
+        headline = page.inner_text("#headline")
+        text = page.evaluate("playground.editor.text")
+    other = browser.new_page()
+    other.goto(link)
+    _settled(other)
+    assert other.evaluate("playground.editor.text") == text
+    assert other.inner_text("#headline") == headline
+    other.close()
+
+
+def test_a_run_can_be_cancelled_and_a_long_one_ends(browser: Browser) -> None:
+    with _opened(browser, SHORT) as page:
+        page.evaluate(
+            "text => { playground.editor.set(text); playground.make(); }",
+            HANDOVER.replace('"40 s"', '"4000 s"'),
+        )
+        page.click("#cancel", timeout=60_000)
+        _until(page, "document.getElementById('status').textContent === 'cancelled'")
+        page.evaluate("text => { playground.editor.set(text); playground.make(); }", SHORT)
+        _until(page, "document.getElementById('status').textContent.startsWith('Run in')", timeout=60_000)
+
+
+def test_the_page_is_written_with_the_scenario_of_a_user_and_the_files_that_it_names(
+    browser: Browser, tmp_path: Path
+) -> None:
+    out = tmp_path / "play.html"
+    scenario = ROOT / "examples/imported/drive.toml"
+    done = subprocess.run(
+        [COMMAND, "play", str(scenario), "--no-open", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with shown(browser, out) as page:
+        _settled(page)
+        assert page.evaluate("playground.editor.text") == scenario.read_text(encoding="utf-8")
+        assert page.evaluate("playground.name") == "drive.toml"
+
+
+_SCRIPTS = (
+    "<script>document.title='broken'</script>",
+    "<img src=x onerror=\"document.title='broken'\">",
+    "javascript:document.title='broken'",
+    "'\"`${document.title='broken'}",
+)
+
+
+def _mutated(rng: random.Random) -> str:
+    """A link made of a scenario with changes of letters, tokens, numbers and names, or of no scenario at all."""
+    text = SHORT
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(text))
+        how = rng.randrange(6)
+        if how == 0:
+            text = text[:at] + rng.choice(_SCRIPTS) + text[at:]
+        elif how == 1:
+            text = (
+                text[:at]
+                + chr(rng.choice([0, 34, 60, 91, 123, 0x2028, 0x1F600, 0xFFFD]))
+                + text[at + rng.randint(0, 3) :]
+            )
+        elif how == 2:
+            text = text.replace(
+                rng.choice(['"mh"', '"ch"', "bs1", "moving"]), json.dumps(rng.choice(_SCRIPTS))
+            )
+        elif how == 3:
+            text = text.replace(
+                rng.choice(["10", "60", "2 ", "64"]),
+                rng.choice(["1e18", "999999999", "0", "-1", "18446744073709551615 "]),
+                1,
+            )
+        elif how == 4:
+            lines = text.splitlines()
+            rng.shuffle(lines)
+            text = "\n".join(lines[: rng.randint(1, len(lines))])
+        else:
+            text = text.replace('name = "moving"', f'name = "moving"\ncount = {10 ** rng.randint(1, 9)}')
+    state: Any = {
+        "text": text,
+        "name": rng.choice(["own.toml", *_SCRIPTS]),
+        "seed": rng.choice([1, -1, 2**70, "x", None]),
+    }
+    if rng.random() < 0.1:
+        state = rng.choice(
+            [None, [], 7, {"text": 7}, {"text": SHORT, "files": {"__proto__": "x"}}, {"text": "a" * 500_000}]
+        )
+    link = _link(state)
+    if rng.random() < 0.2:
+        at = rng.randrange(2, len(link))
+        link = link[:at] + rng.choice("AZaz09-_%<&=") + link[at + 1 :]
+    return link
+
+
+def test_mutated_links_run_no_script_and_hang_nothing(browser: Browser) -> None:
+    """Some here; `make links` tries 1,000."""
+    check_links(browser, count=60, seed=1)
+
+
+def check_links(browser: Browser, count: int, seed: int) -> float:
+    """Opens links one after the other; each must leave the page alive and be answered. The slowest, in s."""
+    rng = random.Random(seed)
+    slowest = 0.0
+    page = browser.new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("dialog", lambda dialog: troubles.append(dialog.message))
+    page.on("console", lambda told: troubles.append(told.text) if told.type == "error" else None)
+    page.goto(PAGE.resolve().as_uri())
+    _settled(page)
+    for number in range(count):
+        link = _mutated(rng)
+        before, begin = page.evaluate("playground.opened ?? 0"), time.monotonic()
+        page.evaluate("link => { location.hash = link; }", link)
+        _until(page, "before => (playground.opened ?? 0) > before", arg=before, timeout=40_000)
+        _until(page, "document.getElementById('busy').hidden && !playground.runner.current", timeout=40_000)
+        slowest = max(slowest, time.monotonic() - begin)
+        assert page.title() == "Roamlab: playground", (number, link)
+        assert (
+            page.evaluate(
+                "document.querySelectorAll('img:not(.cm-widgetBuffer), iframe, object, embed').length"
+            )
+            == 0
+        )
+        assert page.evaluate("document.scripts.length") == 5
+        assert troubles == [], (number, link)
+    page.close()
+    return slowest

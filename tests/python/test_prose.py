@@ -1,0 +1,110 @@
+"""The check of prose finds what it should, with file, line and advice, and leaves code, tables and quotations alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FITS = " ".join(["Word", *["word"] * (prose.LONGEST - 1)])
+LONG = f"{FITS} word"
+
+
+def _found(tmp_path: Path, text: str, name: str = "page.md") -> list[tuple[int, str]]:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return [(fault.line, fault.what) for fault in prose.faults(path)]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "advice"),
+    [
+        ("The packet stands apart.", '"stands": write is'),
+        ("A link beside a node.", '"beside": write next to'),
+        ("It bears a mark.", '"bears": write has'),
+        ("The agent is told of it.", '"told": write notified'),
+        ("As the page says.", '"says": write states'),
+        ("A clock of its own.", '"of its own": write its own'),
+        ("A path of\nits own for each.", '"of its own": write its own'),
+        ("After so many packets.", '"so many": write as many'),
+        ("It comes to the host.", '"comes to": write arrives'),
+        ("The text says and hardly means it.", '"hardly": write rarely'),
+        ("The other reading of a paper.", '"other reading": write interpretation'),
+        ("# What few packets meet", '"What few": write what is rare'),
+    ],
+)
+def test_a_phrase_is_found_with_advice(tmp_path: Path, phrase: str, advice: str) -> None:
+    assert any(advice in what for _, what in _found(tmp_path, phrase))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A standard bearer of its own cell understands outstanding data.",
+        "`stands` and ``it says `so` `` are code.",
+        "```sh\nbeside so many\n```",
+        "````text\n```\nbeside\n````",
+        "| stands | beside |\n| --- | --- |",
+        "> The paper says so.",
+        "<!-- beside -->",
+        "See [the page](beside.md#so-many).",
+        f"{FITS}.",
+        f"{FITS}. {FITS}?\n{FITS}! `X`. {FITS}",
+        f"* {FITS}\n* {FITS}\n1. {FITS}\n\n{FITS}",
+        f"## {FITS}\n{FITS}",
+    ],
+)
+def test_what_is_no_fault(tmp_path: Path, text: str) -> None:
+    assert _found(tmp_path, text) == []
+
+
+def test_a_long_sentence_is_found_at_its_line(tmp_path: Path) -> None:
+    text = f"# Title\n\nShort. {FITS}.\nA [link\nin lines](page.md). {LONG}.\n\n* An item, e.g. {LONG}\n"
+    (line, first), (item, second) = _found(tmp_path, text)
+    assert (line, item) == (5, 7)
+    words = prose.LONGEST + 1
+    assert first == f'"Word word word word word …" has {words} words: write sentences of {words - 1} at most'
+    assert second.startswith('"An item, e.g. Word word …" has')
+
+
+def test_lines_are_counted_behind_code(tmp_path: Path) -> None:
+    assert [line for line, _ in _found(tmp_path, "`a\nb` is\nbeside\n\n```\n\n```\nIt says.\n")] == [3, 8]
+
+
+def test_only_the_header_of_a_rust_module_is_read(tmp_path: Path) -> None:
+    source = "//! It says.\n//!\n//! ```text\n//! beside\n//! ```\n//! | told |\n/// It says.\nfn says() {}\n"
+    assert [line for line, _ in _found(tmp_path, source, "module.rs")] == [1]
+
+
+def test_only_the_docstring_of_a_python_module_is_read(tmp_path: Path) -> None:
+    source = '# It says.\n"""Short.\n\nIt says.\n"""\n\ndef f():\n    """It says."""\n    # beside\n'
+    assert [line for line, _ in _found(tmp_path, source, "module.py")] == [4]
+    assert _found(tmp_path, "import os\n", "module.py") == []
+
+
+def test_the_command_names_file_and_line_and_fails(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text("Good.\nIt says.\n", encoding="utf-8")
+    command = [sys.executable, prose.__file__, "page.md"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == f'{tmp_path / "page.md"}:2: "says": write {prose.FORBIDDEN["says?|said|saying"]}\n'
+    (tmp_path / "page.md").write_text("Good.\n", encoding="utf-8")
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+
+
+def test_all_kinds_of_files_are_read() -> None:
+    names = {path.relative_to(prose.ROOT).as_posix() for path in prose.files()}
+    assert {"README.md", "CONTRIBUTING.md", "docs/glossary.md", "docs/models/tcp.md"} <= names
+    assert {
+        "crates/world/src/lib.rs",
+        "python/roamlab/cli.py",
+        "python/roamlab/papers/lte/README.md",
+    } <= names
+    assert "docs/models/assumptions.md" not in names
