@@ -32,12 +32,13 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
-    "roamlab-world": {"libm", "rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-world"},
+    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
+    "roamlab-world": {"roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
+    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-scenario", "roamlab-world"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
-    "roamlab-wasm": {"roamlab-engine", "roamlab-world", "toml_edit", "wasm-bindgen"},
+    "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }
-_FOR_TESTS = {"insta", "proptest", "serde_json", "toml", "flate2"}
+_FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"}
 # Benchmarks and fuzz targets may look into every crate; nobody imports them.
 # The binding's build script hashes the sources.
 _OUTSIDE = {"roamlab-benches", "roamlab-fuzz"}
@@ -99,7 +100,7 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
             yield source, source.read_text(encoding="utf-8")
 
 
-_WORDS = "crates/world/src/nearest.rs"
+_WORDS = "crates/scenario/src/suggest/substitutes.rs"
 """The words of refusals, a list of names that no code goes by."""
 
 

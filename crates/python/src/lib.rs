@@ -9,7 +9,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use roamlab_engine::Bytes;
-use roamlab_world::{Column, Located, Replication, Scenario, Table};
+use roamlab_scenario::{Located, Scenario};
+use roamlab_world::{Column, Table};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pyo3::create_exception!(
@@ -41,7 +42,7 @@ fn check(text: &str, name: &str, memory: Option<u64>) -> PyResult<String> {
 /// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
 #[pyfunction]
 fn expand(text: &str, name: &str, seed: u64, run: u64) -> PyResult<String> {
-    Ok(parsed(text, name)?.expanded_json(Replication { seed, run, trace: None }))
+    Ok(parsed(text, name)?.expanded_json(seed, run))
 }
 
 /// The scenarios read last, and their texts, the newest last: one that is checked is mostly run next, and reading a long one
@@ -87,7 +88,7 @@ fn parsed_within(text: &str, name: &str, memory: u64) -> PyResult<Arc<Scenario>>
 /// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
 #[pyfunction]
 fn line_of(text: &str, field: &str) -> Option<usize> {
-    roamlab_world::line_of(text, field)
+    roamlab_scenario::line_of(text, field)
 }
 
 /// The report as an exception; its parts are attributes, for a text that no file holds.
@@ -112,7 +113,7 @@ fn advise<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(Vec<Bound<'
     let scenario = parsed(text, name)?;
     let report = |warning| scenario_error(warning).into_value(py).into_bound(py).into_any();
     let warnings = scenario.warnings(text, name).iter().map(report).collect();
-    let estimate = roamlab_world::estimate(&scenario);
+    let estimate = roamlab_scenario::estimate(&scenario);
     Ok((warnings, estimate.events, estimate.memory))
 }
 
@@ -120,26 +121,26 @@ fn advise<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<(Vec<Bound<'
 /// anything, and the tables of `record` that are on.
 #[pyfunction]
 fn outline(echo: &str) -> PyResult<(u64, u64, bool, bool, Vec<&'static str>)> {
-    let found = roamlab_world::outline(echo).map_err(PyValueError::new_err)?;
+    let found = roamlab_scenario::outline(echo).map_err(PyValueError::new_err)?;
     Ok((found.duration.as_nanos(), found.flows, found.moves, found.generates, found.recorded))
 }
 
 /// The JSON schema of scenarios.
 #[pyfunction]
 fn schema() -> String {
-    roamlab_world::schema()
+    roamlab_scenario::schema()
 }
 
 /// Names and summaries of what scenarios can use, as JSON.
 #[pyfunction]
 fn catalogue() -> String {
-    roamlab_world::catalogue()
+    roamlab_scenario::catalogue()
 }
 
 /// The knobs of a TCP profile for one variant, as JSON; `None` if there is no such profile or variant.
 #[pyfunction]
 fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
-    roamlab_world::tcp_profile(profile, variant)
+    roamlab_scenario::tcp_profile(profile, variant)
 }
 
 /// A hash of the engine's sources.

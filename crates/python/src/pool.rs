@@ -8,10 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_world::{
-    Conduct, Failure, Piece, Progress, Replication, Scenario, Stream, Table, are_alternatives,
-    run_alternatives,
-};
+use roamlab_scenario::{Scenario, are_alternatives};
+use roamlab_world::{Conduct, Failure, Piece, Progress, Replication, Stream, Table, run_alternatives};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;

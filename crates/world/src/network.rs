@@ -12,11 +12,11 @@ use crate::link::{End, InFlight, Links};
 use crate::node::{Domain, Node, Nodes, Resident};
 use crate::route::{Lead, Ways};
 use crate::table::Column;
-use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
+use roamlab_scenario::TunnelEcn;
 
 mod air;
 mod forward;

@@ -6,13 +6,13 @@ use crate::conduct::{Conduct, Replication};
 use crate::fault::{Fate, Fault};
 use crate::flows::Carrier;
 use crate::ids::{Location, NodeId, Slot};
-use crate::scenario::Scenario;
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
 
-const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
+const SCENARIO: &str = include_str!("../../../scenario/tests/bad_scenarios/valid.toml");
 
 const AGENT: Slot = Slot(0);
 

@@ -4,12 +4,12 @@ use super::*;
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
-use crate::scenario::Scenario;
-use crate::tunnel::TunnelEcn;
 use crate::world::World;
 use roamlab_engine::{Bytes, Duration};
 use roamlab_mobility::Input;
 use roamlab_packet::{Body, FlowId, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
+use roamlab_scenario::TunnelEcn;
 
 /// Two access routers and a server around a core router; a host in the cell of each.
 const SCENARIO: &str = r#"
