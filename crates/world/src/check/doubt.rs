@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// All that is doubtful, in the order of the fields.
 pub fn doubts(scenario: &Scenario) -> Vec<Problem> {
     let queues = super::queues(scenario).into_iter().filter_map(|(path, queue)| {
-        let (field, message) = queue?.doubt()?;
+        let (field, message) = queue?.warning()?;
         Some(Problem::told(format!("{path}.{field}"), &message))
     });
     let mut doubts = never_happens(scenario);
