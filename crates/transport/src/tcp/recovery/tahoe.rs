@@ -9,12 +9,9 @@ use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
-/// Tahoe's loss recovery; almost its whole state is shared with the sender.
+/// Tahoe's loss recovery; its whole state is shared with the sender.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tahoe {
-    /// In ns-2 every duplicate ACK also lets go what a limit on bursts has left of the window.
-    then_window: bool,
-}
+pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -27,7 +24,6 @@ impl LossRecovery for Tahoe {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         state.quota = SendQuota::Nothing;
-        self.then_window = state.params.ns2_quirks && state.params.max_burst.0 > 0;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
             if let Some(left) = state.left_by_burst() {
@@ -38,7 +34,6 @@ impl LossRecovery for Tahoe {
             state.window.cwnd = 1.0;
             state.retransmit = None;
             state.nxt = state.una;
-            self.then_window = false;
             state.permit_window();
         } else if let Some(left) = state.left_by_burst() {
             state.quota = SendQuota::Window(left);
@@ -47,15 +42,6 @@ impl LossRecovery for Tahoe {
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
         state.quota = state.left_by_burst().map_or(SendQuota::Nothing, SendQuota::Window);
-    }
-
-    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        let next = state.next_segment();
-        if next.is_some() || !std::mem::take(&mut self.then_window) {
-            return next;
-        }
-        state.permit_window();
-        state.next_segment()
     }
 
     fn is_plain(&self, _state: &SendState) -> bool {
