@@ -3,7 +3,7 @@
 mod cc;
 mod episode;
 mod fact;
-mod plain;
+mod fast_path;
 mod receiver;
 mod recovery;
 mod rtt;

@@ -41,10 +41,10 @@ pub struct TcpReceiver {
     /// The window advertised while the buffer is empty.
     open_window: u32,
     delayed: Timer,
-    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
-    pub(super) plain: bool,
+    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    pub(super) fast: bool,
     /// An ACK of everything that has arrived is due, and says nothing else.
-    plain_ack: bool,
+    bare_ack_due: bool,
     /// ACKs that are due, before the plain one.
     outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
@@ -77,8 +77,8 @@ impl TcpReceiver {
             told: params.window.0,
             open_window: 0,
             delayed: Timer::default(),
-            plain: false,
-            plain_ack: false,
+            fast: false,
+            bare_ack_due: false,
             outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
             takes_ahead: if params.flow_control { params.window.0 } else { params.window.0.max(MIN_BUFFER) },
             unread: 0,
@@ -111,17 +111,17 @@ impl TcpReceiver {
         if let Some(bare) = header.bare()
             && let Some(ack_due) = self.on_bare_segment(&bare, now)
         {
-            self.plain_ack = ack_due;
+            self.bare_ack_due = ack_due;
             return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
         }
         let receipt = self.on_any_segment(header, ecn, now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
         receipt
     }
 
     /// Whether nothing unusual is on, in what has been agreed and in what has happened: everything that arrived is in
     /// order, and an ACK would say no more.
-    fn is_plain(&self) -> bool {
+    fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
         let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
         let agreed = !self.params.ecn && !self.params.timestamps && self.params.window.0 > 0;
@@ -131,13 +131,13 @@ impl TcpReceiver {
 
     /// Whether the segment is the next one expected, and has data and nothing else.
     #[inline(always)]
-    pub(super) fn takes_plainly(&self, header: &BareTcpHeader) -> bool {
-        self.plain
+    pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
+        self.fast
             && header.seq == self.received.base()
             && header.seq < u32::MAX
             && header.payload > 0
             && (header.flags == TcpFlags::default() || header.flags == TcpFlags::ACK)
-            && !self.plain_ack
+            && !self.bare_ack_due
     }
 
     /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
@@ -145,7 +145,7 @@ impl TcpReceiver {
     /// [`on_segment`](Self::on_segment).
     #[inline(always)]
     pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
-        if !self.takes_plainly(header) {
+        if !self.takes_fast_path(header) {
             return None;
         }
         self.received.push();
@@ -169,8 +169,8 @@ impl TcpReceiver {
         (header, self.params.ack_size)
     }
 
-    fn take_plain_ack(&mut self) -> Segment {
-        self.plain_ack = false;
+    fn take_bare_ack(&mut self) -> Segment {
+        self.bare_ack_due = false;
         let (header, size) = self.bare_ack();
         Segment { header: header.into(), size, ecn: Ecn::NotEct }
     }
@@ -233,7 +233,7 @@ impl TcpReceiver {
     /// window until it is [`read`](Self::read).
     pub fn hold(&mut self) {
         self.reads_at_once = false;
-        self.plain = false;
+        self.fast = false;
     }
 
     /// The application takes `segments` out of the buffer. An ACK tells of the wider window if it was closed, or
@@ -294,7 +294,7 @@ impl TcpReceiver {
         if !self.outgoing.is_empty() {
             return self.outgoing.pop_front();
         }
-        self.plain_ack.then(|| self.take_plain_ack())
+        self.bare_ack_due.then(|| self.take_bare_ack())
     }
 
     /// When a held-back ACK has to go.
@@ -322,8 +322,8 @@ impl TcpReceiver {
 
     /// Puts the plain ACK that is due among the others, before anything else happens.
     pub(super) fn settle_acks(&mut self) {
-        if self.plain_ack {
-            let ack = self.take_plain_ack();
+        if self.bare_ack_due {
+            let ack = self.take_bare_ack();
             self.outgoing.push_back(ack);
         }
     }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct TcpSender {
     pub(super) state: SendState,
-    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
-    pub(super) plain: bool,
+    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    pub(super) fast: bool,
     /// A bare ACK is due if no segment takes it along.
     pub(super) answer: bool,
     /// A probe of a closed window is due.
@@ -38,7 +38,7 @@ impl TcpSender {
         TcpSender {
             recovery: Recovery::new(&params),
             state: SendState::new(params, tick_phase),
-            plain: false,
+            fast: false,
             answer: false,
             probe: false,
             peer_closed: false,
@@ -63,7 +63,7 @@ impl TcpSender {
         let end =
             segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count).saturating_add(syn));
         state.end = u32::try_from(end).unwrap_or(u32::MAX);
-        state.permit_window();
+        state.renew_quota();
     }
 
     /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
@@ -74,7 +74,7 @@ impl TcpSender {
             state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_quirks));
         }
         if state.params.ns2_quirks {
-            state.permit_window(); // ns-2's FACK sends a hole that its ACKs have not let go
+            state.renew_quota(); // ns-2's FACK sends a hole that its ACKs have not let go
         }
     }
 
@@ -84,8 +84,8 @@ impl TcpSender {
         if state.fin.is_none() && state.end < u32::MAX {
             state.fin = Some(state.end);
             state.end += 1;
-            state.permit_window();
-            self.plain = false;
+            state.renew_quota();
+            self.fast = false;
         }
     }
 
@@ -97,7 +97,7 @@ impl TcpSender {
         }
         self.state.settle_facts();
         self.on_any_segment(header, now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
     }
 
     /// A segment of any kind arrived.
@@ -147,7 +147,7 @@ impl TcpSender {
             let updates = window_changed && !says_more;
             if state.params.strict_dupacks && (state.flight_size() == 0 || updates) {
                 if window_changed {
-                    state.permit_window();
+                    state.renew_quota();
                 }
                 return; // RFC 5681 §2: no duplicate ACK
             }
@@ -170,7 +170,7 @@ impl TcpSender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         match self.state.quota {
-            SendQuota::Window(_) if self.plain => {
+            SendQuota::Window(_) if self.fast => {
                 let seq = self.state.next_in_window()?;
                 let (header, size) = (self.bare_segment(seq, now).into(), self.segment_size());
                 Some(Segment { header, size, ecn: Ecn::NotEct })
@@ -238,7 +238,7 @@ impl TcpSender {
     pub fn on_deadline(&mut self, now: Time) {
         self.state.settle_facts();
         self.on_timers(now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
     }
 
     fn on_timers(&mut self, now: Time) {
@@ -250,7 +250,7 @@ impl TcpSender {
             return;
         }
         if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
-            self.state.permit_window();
+            self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
             self.recovery.on_timeout(&mut self.state, now);
         } else if !self.state.params.times_out_idle() {

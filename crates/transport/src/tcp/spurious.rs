@@ -104,7 +104,7 @@ impl SpuriousWatch {
             // (3a): the timeout was genuine; slow start through what is outstanding, from three segments at most.
             state.window.cwnd = state.window.cwnd.min(3.0);
             state.nxt = state.una;
-            state.permit_window();
+            state.renew_quota();
         }
     }
 }
@@ -141,7 +141,7 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
         state.retransmit = None;
         state.rtt.end_backoff();
         state.restart_timer(now);
-        state.permit_window();
+        state.renew_quota();
     }
     state.record(TcpFactKind::Spurious, state.una, now);
 }

@@ -163,13 +163,13 @@ impl SendState {
     }
 
     /// Lets go what the window allows.
-    pub fn permit_window(&mut self) {
+    pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
     /// Whether the latest input lets anything go within the window.
-    pub fn permits_window(&self) -> bool {
+    pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
@@ -182,10 +182,10 @@ impl SendState {
 
     /// An ACK that others have overtaken: ns-2 sends on it what a limit on bursts has left of the window, as on any other ACK
     /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
-    pub fn permit_late(&mut self) {
+    pub fn renew_quota_late(&mut self) {
         self.quota = SendQuota::Nothing;
         if self.params.ns2_quirks && (self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold) {
-            self.permit_window();
+            self.renew_quota();
         }
     }
 
@@ -210,7 +210,7 @@ impl SendState {
 
     /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other.
     #[inline(always)]
-    pub fn take_permitted(&mut self) -> Range<u32> {
+    pub fn take_quota(&mut self) -> Range<u32> {
         let SendQuota::Window(left) = self.quota else { return 0..0 };
         let first = self.nxt;
         let count = self.window_end().min(self.end).saturating_sub(first).min(left);

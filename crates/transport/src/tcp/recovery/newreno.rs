@@ -47,7 +47,7 @@ impl LossRecovery for NewReno {
         if exits {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -63,25 +63,25 @@ impl LossRecovery for NewReno {
                 } else if state.params.inflate_always {
                     state.window.inflation = threshold;
                 }
-                permit_burst(state);
+                renew_recovery_quota(state);
             }
             Ordering::Greater => {
                 if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
                     state.window.inflation += 1;
                 }
-                permit_burst(state);
+                renew_recovery_quota(state);
             }
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
-        if state.permits_window() && state.dup_acks > 0 {
-            permit_burst(state);
+        state.renew_quota_late();
+        if state.has_quota() && state.dup_acks > 0 {
+            renew_recovery_quota(state);
         }
     }
 
-    fn is_plain(&self, state: &SendState) -> bool {
+    fn allows_fast_path(&self, state: &SendState) -> bool {
         // Without inflation only the RFC's reading knows a recovery that is yet to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let over = !by_rfc && state.una >= state.recovery_point;
@@ -102,7 +102,7 @@ impl NewReno {
         self.partial_seen = true;
         state.advance_partially(ack, restarts_timer, now);
         state.retransmit = Some(ack);
-        permit_burst(state);
+        renew_recovery_quota(state);
     }
 }
 
@@ -128,7 +128,7 @@ fn deflate(state: &mut SendState, acked: u32) {
     }
 }
 
-fn permit_burst(state: &mut SendState) {
+fn renew_recovery_quota(state: &mut SendState) {
     let burst = state.params.recovery_burst.0;
     state.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
 }

@@ -48,7 +48,7 @@ impl LossRecovery for Ns2Fack {
         state.open_window(now);
         (self.fack, self.above) = (header.ack, 0);
         self.forget(header.ack);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -61,7 +61,7 @@ impl LossRecovery for Ns2Fack {
         if self.recovering {
             self.on_old_ack(state, header, now);
         } else {
-            self.permit_outside(state);
+            self.renew_quota_outside(state);
         }
     }
 
@@ -78,7 +78,7 @@ impl LossRecovery for Ns2Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.permits_window() || self.stuck || !self.has_room(state) {
+        if !state.has_quota() || self.stuck || !self.has_room(state) {
             return None;
         }
         if let Some(hole) = self.next_hole(state.una) {
@@ -121,14 +121,14 @@ impl Ns2Fack {
             self.forget(header.ack);
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
     fn outside(&mut self, state: &mut SendState, now: Time) {
         let above = i64::from(self.fack) - i64::from(state.una) - 1;
         self.above = above.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        self.permit_outside(state);
+        self.renew_quota_outside(state);
         if above < i64::from(state.params.dupack_threshold) {
             return;
         }
@@ -147,10 +147,10 @@ impl Ns2Fack {
         self.mark_retransmitted(state, state.una);
     }
 
-    fn permit_outside(&self, state: &mut SendState) {
+    fn renew_quota_outside(&self, state: &mut SendState) {
         state.quota = SendQuota::Nothing;
         if self.above == 0 {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 

@@ -31,7 +31,7 @@ impl LossRecovery for Pipe {
             state.advance_partially(header.ack, true, now);
             state.rtt.end_backoff();
             self.board.update(state.una, state.snd_max, &header.sacks);
-            return state.permit_window();
+            return state.renew_quota();
         }
         state.advance(header.ack, now);
         self.board.clear(state.una);
@@ -43,7 +43,7 @@ impl LossRecovery for Pipe {
         } else {
             state.grow(now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -54,13 +54,13 @@ impl LossRecovery for Pipe {
         let news = reported || of_copy && !self.ignores_sacks;
         if self.recovering {
             self.pipe -= 1;
-            return state.permit_window();
+            return state.renew_quota();
         }
         state.quota = SendQuota::Nothing;
         if news {
             self.count_dup_ack(state, now);
         } else if state.dup_acks == 0 {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
@@ -68,12 +68,12 @@ impl LossRecovery for Pipe {
         if !self.recovering {
             state.quota = SendQuota::Nothing;
             if state.params.ns2_quirks && state.dup_acks == 0 {
-                state.permit_window();
+                state.renew_quota();
             }
         } else if state.params.ns2_quirks {
             self.pipe -= 1; // for each ACK, whatever it expects
             self.board.update(state.una, state.snd_max, &header.sacks);
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
@@ -84,11 +84,11 @@ impl LossRecovery for Pipe {
         self.board.clear(state.una);
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         !self.recovering && !self.ignores_sacks && self.board.count() == 0
     }
 
-    fn on_plain_ack(&mut self, ack: u32) {
+    fn on_fast_ack(&mut self, ack: u32) {
         self.board.clear(ack);
     }
 
@@ -99,7 +99,7 @@ impl LossRecovery for Pipe {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.permits_window() || self.pipe >= i64::from(state.window.cwnd as u32) {
+        if !state.has_quota() || self.pipe >= i64::from(state.window.cwnd as u32) {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));

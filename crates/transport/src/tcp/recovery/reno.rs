@@ -30,7 +30,7 @@ impl LossRecovery for Reno {
         if exits {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -48,22 +48,22 @@ impl LossRecovery for Reno {
                 } else if state.params.inflate_always {
                     state.window.inflation = threshold;
                 }
-                state.permit_window();
+                state.renew_quota();
             }
             Ordering::Greater => {
                 if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
                     state.window.inflation += 1;
                 }
-                state.permit_window();
+                state.renew_quota();
             }
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
+        state.renew_quota_late();
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         true
     }
 

@@ -20,7 +20,7 @@ impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.advance(header.ack, now);
         state.grow(now);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -39,7 +39,7 @@ impl LossRecovery for Tahoe {
             state.retransmit = None;
             state.nxt = state.una;
             self.then_window = false;
-            state.permit_window();
+            state.renew_quota();
         } else if let Some(left) = state.left_by_burst() {
             state.quota = SendQuota::Window(left);
         }
@@ -54,11 +54,11 @@ impl LossRecovery for Tahoe {
         if next.is_some() || !std::mem::take(&mut self.then_window) {
             return next;
         }
-        state.permit_window();
+        state.renew_quota();
         state.next_segment()
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         true
     }
 

@@ -61,7 +61,7 @@ impl LossRecovery for Vegas {
         if state.params.handshake != Handshake::SlowData {
             state.open_initial_window();
         }
-        state.permit_window();
+        state.renew_quota();
         if self.worried > 0 {
             self.worried -= 1;
             if self.expired(state, now) {
@@ -94,14 +94,14 @@ impl LossRecovery for Vegas {
         }
         state.quota = SendQuota::Nothing;
         if state.dup_acks >= threshold {
-            state.permit_window();
+            state.renew_quota();
         } else if state.params.limited_transmit && !state.params.ns2_quirks {
             state.quota = SendQuota::LimitedTransmit;
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
+        state.renew_quota_late();
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {

@@ -103,7 +103,7 @@ impl SendState {
         self.restart_timer(now);
         self.nxt = self.una;
         self.retransmit = None;
-        self.permit_window();
+        self.renew_quota();
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
     }
@@ -118,7 +118,7 @@ impl SendState {
         if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
             self.window.cwnd = restart_window;
             self.reductions += 1;
-            self.permit_window();
+            self.renew_quota();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
     }
