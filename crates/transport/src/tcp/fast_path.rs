@@ -3,7 +3,7 @@
 //! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window. The path saves tests
 //! and changes no result: after an input the sender is in the same state as after the slow path.
 
-use crate::params::{CongestionControlKind, Handshake};
+use crate::params::Handshake;
 use crate::tcp::TcpSender;
 use crate::tcp::recovery::LossRecovery;
 use roamlab_engine::{Bytes, Time};
@@ -16,10 +16,11 @@ impl TcpSender {
         let (state, params) = (&self.state, &self.state.params);
         let agreed = !params.ecn
             && !params.timestamps
-            && !params.free_timestamps
-            && params.congestion_control == CongestionControlKind::Reno;
+            && !params.ns2_free_timestamps()
+            && state.control.allows_fast_path()
+            && state.window.pacing_interval().is_none();
         let usual = state.una > 0
-            && state.window.inflation == 0
+            && state.inflation == 0
             && state.probes == 0
             && !state.persist.runs()
             && !state.spurious.is_watching();
@@ -37,7 +38,7 @@ impl TcpSender {
             && header.flags == TcpFlags::ACK
             && header.ack > state.una
             && header.ack <= state.snd_max
-            && (!state.params.flow_control || opens())
+            && (state.params.ns2_no_flow_control() || opens())
             && !state.has_facts()
     }
 
@@ -49,15 +50,15 @@ impl TcpSender {
             return false;
         }
         let state = &mut self.state;
-        if state.params.flow_control {
+        if !state.params.ns2_no_flow_control() {
             state.peer_end = header.ack.saturating_add(header.window);
         }
-        let cwnd = state.window.cwnd;
-        state.advance(header.ack, now);
-        state.open_window(now);
+        let before = state.window;
+        let delivered = state.acknowledge(header.ack, now);
+        state.grow_by(&delivered, now);
         state.renew_quota();
         self.recovery.on_fast_ack(header.ack);
-        if state.window.cwnd != cwnd {
+        if state.window != before {
             state.note_growth(now);
         }
         true

@@ -20,7 +20,7 @@ const MIN_BUFFER: u32 = 65_536;
 fn window_shift(params: &TcpParams) -> Option<u32> {
     let bytes = u64::from(params.window.0) * params.segment.0;
     let fits = |shift: &u32| bytes <= 65_535 << shift;
-    match (params.flow_control, params.window_scaling) {
+    match (!params.ns2_no_flow_control(), params.window_scaling) {
         (false, _) => None,
         (true, true) => Some((0..14).find(fits).unwrap_or(14)),
         (true, false) => Some(0),
@@ -80,7 +80,7 @@ impl TcpReceiver {
             fast: false,
             bare_ack_due: false,
             outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
-            takes_ahead: if params.flow_control { params.window.0 } else { params.window.0.max(MIN_BUFFER) },
+            takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
             unread: 0,
             reads_at_once: true,
             shift: window_shift(&params),
@@ -193,7 +193,7 @@ impl TcpReceiver {
         }
         // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
         let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.recent);
-        if is_old && self.params.timestamps && !self.params.ns2_quirks {
+        if is_old && self.params.timestamps && !self.params.ns2_no_paws() {
             self.acknowledge(now);
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
@@ -213,13 +213,14 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        self.syn_due |= syn || (self.params.ns2_quirks && header.flags.has(TcpFlags::ECE));
+        self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let first = self.params.immediate_first_ack && (syn || (self.params.ns2_quirks && header.seq == 0));
+        let first =
+            self.params.immediate_first_ack && (syn || (self.params.ns2_first_is_syn() && header.seq == 0));
         let plain = !first && !fin && !self.delayed.runs();
-        // To ns-2 a copy of the last segment in order is in order too.
-        let in_order = header.seq == expected || (self.params.ns2_quirks && header.seq + 1 == expected);
+        let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
+        let in_order = header.seq == expected || is_last_copy;
         let delay = self.params.delayed_ack;
         if delay > Duration::ZERO && in_order && !fills_gap && plain {
             self.delayed.start(now, delay);
@@ -260,11 +261,10 @@ impl TcpReceiver {
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
             self.echoes = false;
         }
-        // To ns-2 what a delayed ACK is about arrives with what sets it free.
         let held = self.delayed.runs() && self.held_mark;
-        self.held_mark = self.params.ns2_quirks && ecn == Ecn::Ce;
+        self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
         // RFC 3168 §6.1.5: the mark of a segment outside the window says nothing.
-        let is_old = header.seq < self.received.base() && !self.params.ns2_quirks;
+        let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
     }
 
@@ -341,10 +341,8 @@ impl TcpReceiver {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
-        let mut option = if blocks == 0 { 0 } else { self.params.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
-        if self.params.timestamps {
-            option += self.params.ack_timestamp_size.0;
-        }
+        let mut option = if blocks == 0 { 0 } else { self.params.sack_bytes() + SACK_BLOCK_SIZE * blocks };
+        option += self.params.ack_timestamp_bytes();
         let mut flags = TcpFlags::ACK;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;

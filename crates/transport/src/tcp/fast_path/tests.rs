@@ -1,7 +1,9 @@
 //! The fast paths of both ends compared with the slow ones: a copy that may not use the fast path gets the same input.
 
 use crate::tcp::state::SendQuota;
-use crate::{Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
+use crate::{
+    CONGESTION_CONTROLS, Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+};
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
 use std::collections::BTreeMap;
@@ -69,16 +71,16 @@ fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
 }
 
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
-fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
+fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
     let spec = TcpSpec {
         variant: Some(serde_json::from_value(variant.into()).unwrap()),
+        congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
         timestamps: Some(below(5) == 0),
         ecn: Some(below(5) == 0),
         max_cwnd: Some(Packets(below(2) * 20)),
-        flow_control: Some(below(2) == 0),
         spurious_detection: Some([SpuriousDetection::None, SpuriousDetection::FRto][below(2) as usize]),
         ..TcpSpec::default()
     };
@@ -117,7 +119,8 @@ fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 
         now = now.max(next);
         match flying.pop_first() {
             Some((_, (true, header, ecn))) if arrival == Some(next) => {
-                short[1] += u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_fast_path(&bare)));
+                short[1] +=
+                    u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_fast_path(&bare)));
                 all[1] += 1;
                 receiver_step(&mut receiver, |receiver| receiver.on_segment(&header, ecn, now));
             }
@@ -142,9 +145,13 @@ fn the_short_way_leaves_both_ends_as_the_general_one_does() {
     let mut rng = Rng::named(1, 0, "fast path");
     let (mut short, mut all) = ([0, 0], [0, 0]);
     for profile in PROFILES {
-        for (variant, _) in VARIANTS {
+        let variants = VARIANTS.iter().map(|(variant, _)| (*variant, None));
+        let controls = CONGESTION_CONTROLS
+            .iter()
+            .flat_map(|(control, _)| ["reno", "newreno", "sack"].map(|variant| (variant, Some(*control))));
+        for (variant, control) in variants.chain(controls) {
             for _ in 0..4 {
-                let (taken, of) = transfer(profile, variant, &mut rng);
+                let (taken, of) = transfer(profile, variant, control, &mut rng);
                 (0..2).for_each(|end| (short[end], all[end]) = (short[end] + taken[end], all[end] + of[end]));
             }
         }

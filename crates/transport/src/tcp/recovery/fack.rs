@@ -5,6 +5,7 @@
 //! first hole, after any number of ACKs. It sends while that estimate is below cwnd: holes first, each once. A
 //! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -80,7 +81,7 @@ impl LossRecovery for Fack {
         if beyond && !self.recovering {
             return state.next_segment();
         }
-        if !state.has_quota() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
+        if !state.has_quota() || self.in_network(state) >= (state.window.cwnd() + self.trim) as u32 {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
@@ -113,8 +114,8 @@ impl Fack {
             if !state.may_fast_retransmit() {
                 return state.renew_quota(); // a window that was already reduced is repaired without another reduction
             }
-            if state.params.fack_overdamping && state.window.cwnd < state.window.ssthresh {
-                state.window.cwnd /= 2.0;
+            if state.params.fack_overdamping && state.window.cwnd() < state.window.ssthresh() {
+                state.recovery_step(RecoveryStep::Overshoot);
             }
             if state.params.fack_rampdown {
                 self.trim = f64::from(self.in_network(state)) / 2.0;

@@ -9,6 +9,7 @@
 //! advances. Every ACK except a plain new one is measured by the time that it echoes, and restarts the timer with the
 //! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -134,13 +135,13 @@ impl Ns2Fack {
         }
         self.recovering = true;
         self.trim_step = 0.5;
-        if state.params.fack_overdamping && state.window.cwnd <= state.window.ssthresh + 0.5 {
-            state.window.cwnd /= 2.0;
+        if state.params.fack_overdamping && state.window.cwnd() <= state.window.ssthresh() + 0.5 {
+            state.recovery_step(RecoveryStep::Overshoot);
             self.trim_step = 0.75;
         }
         state.fast_retransmit(now);
         state.recovery_point = state.nxt + 1;
-        state.window.cwnd = 1.0;
+        state.recovery_step(RecoveryStep::SlowStart(1.0));
         if state.params.fack_rampdown {
             self.trim = f64::from(state.nxt - self.fack) * self.trim_step;
         }
@@ -156,7 +157,7 @@ impl Ns2Fack {
 
     /// Whether the estimate of what is in the network leaves room in the window.
     fn has_room(&self, state: &SendState) -> bool {
-        let window = state.window.cwnd.min(f64::from(state.params.window.0)) + self.trim;
+        let window = state.window.cwnd().min(f64::from(state.params.window.0)) + self.trim;
         i64::from(state.nxt) + i64::from(self.retransmissions) < i64::from(self.fack) + window as i64
     }
 

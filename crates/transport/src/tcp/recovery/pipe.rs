@@ -47,9 +47,8 @@ impl LossRecovery for Pipe {
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // ns-2 takes the report of a copy for news too.
-        let of_copy =
-            state.params.ns2_quirks && header.sacks.as_slice().iter().any(|block| block.0 < state.una);
+        let of_copy = state.params.ns2_pipe_counts_all()
+            && header.sacks.as_slice().iter().any(|block| block.0 < state.una);
         let reported = !self.ignores_sacks && self.board.update(state.una, state.snd_max, &header.sacks) > 0;
         let news = reported || of_copy && !self.ignores_sacks;
         if self.recovering {
@@ -67,10 +66,10 @@ impl LossRecovery for Pipe {
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, _now: Time) {
         if !self.recovering {
             state.quota = SendQuota::Nothing;
-            if state.params.ns2_quirks && state.dup_acks == 0 {
+            if state.params.ns2_sends_rest_of_burst() && state.dup_acks == 0 {
                 state.renew_quota();
             }
-        } else if state.params.ns2_quirks {
+        } else if state.params.ns2_pipe_counts_all() {
             self.pipe -= 1; // for each ACK, whatever it expects
             self.board.update(state.una, state.snd_max, &header.sacks);
             state.renew_quota();
@@ -99,7 +98,7 @@ impl LossRecovery for Pipe {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.has_quota() || self.pipe >= i64::from(state.window.cwnd as u32) {
+        if !state.has_quota() || self.pipe >= i64::from(state.window.cwnd() as u32) {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));

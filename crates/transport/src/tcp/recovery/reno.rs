@@ -18,13 +18,13 @@ pub(crate) struct Reno;
 impl LossRecovery for Reno {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // A repeated fast retransmit is allowed for as long as duplicate ACKs were the last to cut the window.
-        let exits = state.last_reduction == LastReduction::DupAcks && state.window.inflation > 0;
+        let exits = state.last_reduction == LastReduction::DupAcks && state.inflation > 0;
         if exits && !state.params.repeat_fast_retransmit {
             state.last_reduction = LastReduction::Exited;
         }
-        state.window.inflation = 0;
+        state.inflation = 0;
         state.advance(header.ack, now);
-        if !exits || state.params.grow_on_recovery_exit {
+        if !exits || state.params.ns2_grows_on_exit() {
             state.grow(now);
         }
         if exits {
@@ -44,15 +44,15 @@ impl LossRecovery for Reno {
                     state.params.repeat_fast_retransmit && state.last_reduction == LastReduction::DupAcks;
                 if again || state.may_fast_retransmit() {
                     state.fast_retransmit(now);
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 } else if state.params.inflate_always {
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 }
                 state.renew_quota();
             }
             Ordering::Greater => {
                 if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
-                    state.window.inflation += 1;
+                    state.inflation += 1;
                 }
                 state.renew_quota();
             }
@@ -68,7 +68,7 @@ impl LossRecovery for Reno {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-        state.window.inflation = 0;
+        state.inflation = 0;
         state.timeout(now);
     }
 }

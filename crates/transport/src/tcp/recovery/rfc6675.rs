@@ -84,7 +84,7 @@ impl LossRecovery for Rfc6675 {
         if !self.recovering {
             return self.next_outside_recovery(state);
         }
-        if !state.has_quota() || self.pipe(state) >= state.window.cwnd as u32 {
+        if !state.has_quota() || self.pipe(state) >= state.window.cwnd() as u32 {
             return None; // (C) while cwnd - pipe >= 1 SMSS
         }
         self.next_seg(state)
@@ -119,7 +119,7 @@ impl Rfc6675 {
     /// (3) Limited transmit is governed by pipe and cwnd; otherwise the window, without what the receiver holds.
     fn next_outside_recovery(&mut self, state: &mut SendState) -> Option<u32> {
         if state.quota == SendQuota::LimitedTransmit {
-            if state.goes_back() || self.pipe(state) >= state.window.cwnd as u32 {
+            if state.goes_back() || self.pipe(state) >= state.window.cwnd() as u32 {
                 return None; // RFC 3042 is about new data
             }
             let seq = state.next_new()?;

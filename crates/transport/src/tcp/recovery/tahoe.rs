@@ -4,6 +4,7 @@
 //! (go-back-N). All later segments are sent again in slow start, whether the receiver has them or not. Further
 //! duplicate ACKs of the same window have no effect.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
@@ -27,7 +28,7 @@ impl LossRecovery for Tahoe {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         state.quota = SendQuota::Nothing;
-        self.then_window = state.params.ns2_quirks && state.params.max_burst.0 > 0;
+        self.then_window = state.params.ns2_sends_rest_of_burst() && state.params.max_burst.0 > 0;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
             if let Some(left) = state.left_by_burst() {
@@ -35,7 +36,7 @@ impl LossRecovery for Tahoe {
             }
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
-            state.window.cwnd = 1.0;
+            state.recovery_step(RecoveryStep::SlowStart(1.0));
             state.retransmit = None;
             state.nxt = state.una;
             self.then_window = false;
@@ -65,7 +66,7 @@ impl LossRecovery for Tahoe {
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let dup_acks = state.dup_acks;
         state.timeout(now);
-        if state.params.timeout_keeps_dupacks {
+        if state.params.ns2_keeps_dupacks() {
             state.dup_acks = dup_acks;
         }
     }
