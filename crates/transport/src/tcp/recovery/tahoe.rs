@@ -4,6 +4,7 @@
 //! (go-back-N). All later segments are sent again in slow start, whether the receiver has them or not. Further
 //! duplicate ACKs of the same window have no effect.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
@@ -17,7 +18,7 @@ impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.advance(header.ack, now);
         state.grow(now);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -31,10 +32,10 @@ impl LossRecovery for Tahoe {
             }
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
-            state.window.cwnd = 1.0;
+            state.recovery_step(RecoveryStep::SlowStart(1.0));
             state.retransmit = None;
             state.nxt = state.una;
-            state.permit_window();
+            state.renew_quota();
         } else if let Some(left) = state.left_by_burst() {
             state.quota = SendQuota::Window(left);
         }
@@ -44,14 +45,14 @@ impl LossRecovery for Tahoe {
         state.quota = state.left_by_burst().map_or(SendQuota::Nothing, SendQuota::Window);
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         true
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let dup_acks = state.dup_acks;
         state.timeout(now);
-        if state.params.timeout_keeps_dupacks {
+        if state.params.ns2_keeps_dupacks() {
             state.dup_acks = dup_acks;
         }
     }
