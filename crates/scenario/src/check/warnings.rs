@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// All warnings, in the order of the fields.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
     let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
-        let (field, message) = queue?.doubt()?;
+        let (field, message) = queue?.warning()?;
         Some(Problem::told(format!("{path}.{field}"), &message))
     });
     let mut warnings = never_happens(scenario);

@@ -1,25 +1,115 @@
-//! Transition tables of roles, for their snapshots.
+//! The test laboratory of all protocols: a role in each of its states gets each input, and a snapshot has the results.
 
-use crate::{Action, Agent, Input, Signal, Via};
+use crate::protocol::check_sizes;
+use crate::{
+    Action, Agent, Direction, Identification, Input, Kind, L2Trigger, Protocol, Signal, Topology, Via,
+};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::fmt::{Debug, Write as _};
 
+/// The mobile host of all tests.
+pub const HOST: Addr = Addr::new(1, 1);
+/// A base station or access router.
+pub const HERE: Addr = Addr::new(10, 0);
+/// A second one.
+pub const THERE: Addr = Addr::new(11, 0);
+/// A third one.
+pub const ELSEWHERE: Addr = Addr::new(12, 0);
+/// The other end of the host's flows.
+pub const PEER: Addr = Addr::new(2, 0);
+/// Without delay.
+pub const NOW: Time = Time::ZERO;
+
+/// A time in ms.
+pub const fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// An identification: a clock in ms.
+pub const fn id(millis: u64) -> Identification {
+    Identification(millis * 1_000_000)
+}
+
+/// The clock of an identification, in ms.
+pub const fn clock(id: Identification) -> u64 {
+    id.0 / 1_000_000
+}
+
+/// A message about the host arrives; its identification is a clock in ms.
+pub fn hear<K>(from: Addr, millis: u64, kind: K) -> Input<Signal<K>> {
+    Input::Message { from, message: Signal::about(HOST, id(millis), kind) }
+}
+
+/// A message about no host arrives.
+pub fn hear_all<K>(from: Addr, kind: K) -> Input<Signal<K>> {
+    Input::Message { from, message: Signal { host: None, id: Identification::default(), kind } }
+}
+
+/// The host hears a base station from now on.
+pub fn up<M>(base_station: Addr) -> Input<M> {
+    Input::Trigger(L2Trigger::LinkUp { base_station })
+}
+
+/// The host hears a base station no more.
+pub fn down<M>(base_station: Addr) -> Input<M> {
+    Input::Trigger(L2Trigger::LinkDown { base_station })
+}
+
+/// The host has entered the cell.
+pub fn arrived<M>() -> Input<M> {
+    Input::Trigger(L2Trigger::HostArrived { host: HOST })
+}
+
+/// The host has left the cell.
+pub fn gone<M>() -> Input<M> {
+    Input::Trigger(L2Trigger::HostGone { host: HOST })
+}
+
+/// The host is expected to go to a base station.
+pub fn predicted<M>(base_station: Addr) -> Input<M> {
+    Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station })
+}
+
+/// A data packet passes.
+pub fn data<M>(direction: Direction, from: Option<Addr>, tunnelled: bool) -> Input<M> {
+    Input::Data { host: HOST, peer: PEER, direction, from, tunnelled, lost: false }
+}
+
+/// A set-up that goes on.
+pub fn and<M: Clone>(setup: &[(u64, Input<M>)], more: &[(u64, Input<M>)]) -> Vec<(u64, Input<M>)> {
+    [setup, more].concat()
+}
+
+/// The field that a protocol refuses in its parameters; `None`: they can run.
+pub fn refused<P: Protocol>(params: &P, topology: &Topology) -> Option<String> {
+    let sizes = check_sizes::<P::Kind>(params.sizes());
+    sizes.and_then(|()| params.check(topology)).err().map(|refusal| refusal.field)
+}
+
 /// A state, and how to reach it: inputs with their times in ms.
 pub type Setup<'a, M> = (&'a str, &'a [(u64, Input<M>)]);
 
-/// How a protocol's states, nodes and messages are written.
+/// How the snapshots of a protocol name its nodes and messages.
 pub struct Words<A: Agent> {
     /// The state in one word.
     pub state: fn(&A) -> &'static str,
-    /// The name of a node.
-    pub name: fn(Addr) -> String,
-    /// What a message says beside its name.
+    /// The names of nodes.
+    pub names: &'static [(Addr, &'static str)],
+    /// The fields of a message that the snapshot has behind its name.
     pub detail: fn(&A::Message) -> String,
 }
 
+/// The name of a node.
+pub fn name(names: &[(Addr, &'static str)], addr: Addr) -> String {
+    names
+        .iter()
+        .find(|(known, _)| *known == addr)
+        .map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+}
+
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
-pub fn transitions<A>(
+pub fn transitions<A, K>(
     agent: &A,
     words: &Words<A>,
     states: &[Setup<'_, A::Message>],
@@ -27,7 +117,8 @@ pub fn transitions<A>(
     inputs: &[(&str, Time, Input<A::Message>)],
 ) -> String
 where
-    A: Agent<Message: Signal + Clone, Phase: Debug> + Clone + Debug,
+    A: Agent<Message = Signal<K>, Phase: Debug> + Clone + Debug,
+    K: Kind + Clone,
 {
     let mut text = String::new();
     for (state, setup) in states {
@@ -55,19 +146,23 @@ where
     text
 }
 
-impl<A: Agent<Message: Signal, Phase: Debug>> Words<A> {
+impl<K: Kind, A: Agent<Message = Signal<K>, Phase: Debug>> Words<A> {
+    fn name(&self, addr: Addr) -> String {
+        name(self.names, addr)
+    }
+
     fn via(&self, via: &Via) -> String {
         match via {
-            Via::Neighbour(next) => (self.name)(*next),
+            Via::Neighbour(next) => self.name(*next),
             Via::Air => "air".into(),
-            Via::Tunnel(end) => format!("tunnel to {}", (self.name)(*end)),
+            Via::Tunnel(end) => format!("tunnel to {}", self.name(*end)),
             Via::Buffer => "buffer".into(),
             Via::ReorderQueue => "reorder queue".into(),
         }
     }
 
     fn describe(&self, action: &Action<A::Message, A::Phase>) -> String {
-        let name = self.name;
+        let name = |addr| self.name(addr);
         let source = |from: &Option<Addr>| from.map_or(String::new(), |from| format!(" from {}", name(from)));
         match action {
             Action::Send { to, message } => {
