@@ -48,10 +48,7 @@ impl NetworkSize {
     /// Those of a scenario.
     pub fn of(scenario: &Scenario) -> NetworkSize {
         let count = |count: Option<u32>| u64::from(count.unwrap_or(1));
-        let flows = scenario
-            .flows
-            .iter()
-            .map(|flow| count(flow.count) * (1 + u64::from(flow.two_way)) * (1 + u64::from(flow.app.asks())));
+        let flows = scenario.flows.iter().map(FlowSpec::number);
         let mut network = NetworkSize {
             hosts: scenario.hosts.iter().map(|host| count(host.count)).sum(),
             cells: scenario.cells.len() as u64,

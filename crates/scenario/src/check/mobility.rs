@@ -1,8 +1,8 @@
 //! The domains of mobility protocols, and the refusals of the protocols.
 
-use super::known;
 use crate::problem::Problem;
 use crate::schema::Scenario;
+use crate::suggest::known_value;
 use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn check_members(
             return Ok(());
         }
         let problem = Problem::at(field, format!("there is no {what} \"{name}\""));
-        Err(problem.help(known(name, names.iter().copied())))
+        Err(problem.help(known_value(name, names.iter().copied())))
     };
     if let Some(gateway) = &domain.gateway {
         exists(format!("{table}.domain.gateway"), "node", gateway, routers)?;
@@ -91,7 +91,7 @@ pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: 
         None => Problem::told(field, &message),
         Some(Help::Text(text)) => Problem::at(field, message).help(text),
         Some(Help::OneOf { wanted, names }) => {
-            Problem::at(field, message).help(known(&wanted, names.iter().map(String::as_str)))
+            Problem::at(field, message).help(known_value(&wanted, names.iter().map(String::as_str)))
         }
     }
 }

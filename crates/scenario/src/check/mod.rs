@@ -3,16 +3,17 @@
 use crate::names::{check_name, messages};
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{ChangeSpec, FlowSpec, Scenario};
+use crate::suggest::known_value;
 use roamlab_engine::{Bytes, Duration, RandomNumbers};
 use roamlab_mobility::{is_pattern, matches};
 use roamlab_packet::Addr;
-use roamlab_qdisc::{Parameters, QueueSpec};
 use roamlab_traffic::AppSpec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 mod loss;
 mod mobility;
+mod queues;
 mod radio;
 mod warnings;
 
@@ -43,7 +44,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     let routers = check_links(scenario)?;
     check_forced(scenario)?;
     check_cells(scenario, &routers)?;
-    check_queues(scenario)?;
+    queues::check(scenario)?;
     loss::check(scenario)?;
     check_hosts(scenario, &routers)?;
     mobility::check(scenario, &routers)?;
@@ -81,11 +82,6 @@ pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
     let message = format!("ns-2's generator takes seeds from 1 to {largest}, not {seed}");
     Err(Problem::at("run.random_numbers", message)
         .help("run with seed 1, or write random_numbers = \"chacha\""))
-}
-
-/// "did you mean", or the list of what there is.
-fn known<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
-    crate::suggest::known(wanted, &names.collect::<Vec<_>>(), '"')
 }
 
 /// Checks the links; the names of the nodes at their ends.
@@ -131,7 +127,7 @@ fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
                 let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
                 if let Some(flow) = drop.flow.as_deref().filter(|flow| !flows().any(|name| name == *flow)) {
                     let problem = Problem::at(field("flow"), format!("there is no flow \"{flow}\""));
-                    return Err(problem.help(known(flow, flows())));
+                    return Err(problem.help(known_value(flow, flows())));
                 }
                 if drop.packets.is_empty() {
                     let problem = Problem::at(field("packets"), "no packet is named");
@@ -169,41 +165,7 @@ fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         if !routers.contains(cell.router.as_str()) {
             let problem =
                 Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
-            return Err(problem.help(known(&cell.router, routers.iter().copied())));
-        }
-    }
-    Ok(())
-}
-
-/// All queues that a scenario describes, by their fields.
-fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
-    let network = &scenario.network;
-    let mut queues = vec![
-        ("network.queue".to_owned(), Some(&network.queue)),
-        ("network.uplink_queue".to_owned(), Some(&network.uplink_queue)),
-    ];
-    for (index, link) in scenario.links.iter().enumerate() {
-        queues.push((format!("links[{index}].queue"), link.queue.as_deref()));
-        queues.push((format!("links[{index}].reverse_queue"), link.reverse_queue.as_deref()));
-    }
-    for (name, cell) in &scenario.cells {
-        queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
-        queues.push((format!("cells.{name}.backhaul.queue"), cell.backhaul.queue.as_ref()));
-        queues.push((format!("cells.{name}.backhaul.reverse_queue"), cell.backhaul.reverse_queue.as_ref()));
-        let Some(bearers) = &cell.bearers else { continue };
-        queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
-        for (host, bearer) in &bearers.hosts {
-            let host = quoted_key(host);
-            queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
-        }
-    }
-    queues
-}
-
-fn check_queues(scenario: &Scenario) -> Result<(), Problem> {
-    for (path, queue) in queues(scenario) {
-        if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
-            return Err(Problem::told(format!("{path}.{field}"), &message));
+            return Err(problem.help(known_value(&cell.router, routers.iter().copied())));
         }
     }
     Ok(())
@@ -221,7 +183,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
         }
         if !routers.contains(host.home.as_str()) {
             let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
-            return Err(problem.help(known(&host.home, routers.iter().copied())));
+            return Err(problem.help(known_value(&host.home, routers.iter().copied())));
         }
         if host.visits.is_none() && host.plan.is_none() {
             let problem = Problem::at(field("visits"), "it is missing");
@@ -232,7 +194,7 @@ fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
             if !scenario.cells.contains_key(&visit.cell) {
                 let field = field(&format!("visits[{number}].cell"));
                 let problem = Problem::at(field, format!("there is no cell \"{}\"", visit.cell));
-                return Err(problem.help(known(&visit.cell, scenario.cells.keys().map(String::as_str))));
+                return Err(problem.help(known_value(&visit.cell, scenario.cells.keys().map(String::as_str))));
             }
         }
         if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
@@ -270,7 +232,7 @@ fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Prob
                 }
                 let problem =
                     Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
-                return Err(problem.help(known(name, ends())));
+                return Err(problem.help(known_value(name, ends())));
             }
         }
         if flow.path[0] == flow.path[1] {
@@ -345,13 +307,13 @@ fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
         let names = messages;
         if !names().any(|name| name == fault.message) {
             let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
-            return Err(problem.help(known(&fault.message, names())));
+            return Err(problem.help(known_value(&fault.message, names())));
         }
         if let Some(host) =
             fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))
         {
             let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
-            return Err(problem.help(known(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
+            return Err(problem.help(known_value(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
         }
         if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
             let problem = Problem::at(field("occurrences"), "messages are counted from 1");
@@ -370,7 +332,7 @@ fn check_record(scenario: &Scenario) -> Result<(), Problem> {
         if !names.iter().any(|name| matches(queue, name)) {
             let problem =
                 Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
-            return Err(problem.help(known(queue, names.iter().map(String::as_str))));
+            return Err(problem.help(known_value(queue, names.iter().map(String::as_str))));
         }
     }
     Ok(())

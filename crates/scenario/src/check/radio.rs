@@ -1,8 +1,8 @@
 //! Measurements of hosts, and their requirements.
 
-use super::known;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{CellSpec, HostSpec, Scenario, Way};
+use crate::suggest::known_value;
 use roamlab_mobility::{MobilitySpec, commanders};
 use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
 
@@ -133,7 +133,7 @@ fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(),
         if !hosts.any(|known| known == host) {
             let problem = Problem::at(at(""), format!("no host \"{host}\" enters this cell"));
             let hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
-            return Err(problem.help(known(host, hosts)));
+            return Err(problem.help(known_value(host, hosts)));
         }
         if let Some(message) = bearer.rate.and_then(|rate| cell.medium.refuses_rate(rate)) {
             return Err(Problem::told(at(".rate"), &message));

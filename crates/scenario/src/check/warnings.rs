@@ -1,6 +1,7 @@
 //! Warnings: the scenario is valid and runs, but a part of it has no effect.
 
 use super::mobility::problem;
+use super::queues::queues;
 use crate::problem::{Problem, quoted_key};
 use crate::schema::{HostSpec, Scenario};
 use roamlab_engine::Duration;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// All warnings, in the order of the fields.
 pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
-    let queues = super::queues(scenario).into_iter().filter_map(|(path, queue)| {
+    let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
         let (field, message) = queue?.warning()?;
         Some(Problem::told(format!("{path}.{field}"), &message))
     });

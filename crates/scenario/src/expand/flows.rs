@@ -1,22 +1,18 @@
 //! Groups of flows.
 
-use super::MOST;
 use crate::names::{Patterns, member};
 use crate::problem::Problem;
-use crate::schema::{FlowSpec, Scenario};
+use crate::schema::{FlowSpec, MOST_GENERATED, Scenario};
 use roamlab_traffic::AppSpec;
 use roamlab_traffic::requests::Params;
 
 /// Replaces groups of flows by their flows; of each table its first flow.
 pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     let written = std::mem::take(&mut scenario.flows);
-    let size = |flow: &FlowSpec| {
-        u64::from(flow.count.unwrap_or(1)) * (1 + u64::from(flow.two_way)) * (1 + u64::from(flow.app.asks()))
-    };
-    let all: u64 = written.iter().map(size).sum();
-    if all > MOST {
+    let all: u64 = written.iter().map(FlowSpec::number).sum();
+    if all > MOST_GENERATED {
         let problem = Problem::at("flows", format!("{all} flows are too many"));
-        return Err(problem.help(format!("write at most {MOST}")));
+        return Err(problem.help(format!("write at most {MOST_GENERATED}")));
     }
     let mut flows = Vec::with_capacity(all as usize);
     let mut firsts = Vec::with_capacity(written.len());

@@ -1,11 +1,10 @@
 //! Groups of hosts, and their plans.
 
-use super::MOST;
 use crate::names::{Patterns, member};
 use crate::problem::Problem;
 use crate::schema::planned::PlannedVisits;
-use crate::schema::{HostSpec, Scenario};
-use crate::suggest::known;
+use crate::schema::{HostSpec, MOST_GENERATED, Scenario};
+use crate::suggest::known_value;
 use roamlab_engine::{Duration, Streams};
 use roamlab_radio::plan::random_neighbour::{Neighbours, Params as RandomWalk};
 use roamlab_radio::plan::schedule::Params as Scheduled;
@@ -36,9 +35,9 @@ impl Scenario {
 pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
     let written = std::mem::take(&mut scenario.hosts);
     let all: u64 = written.iter().map(|host| u64::from(host.count.unwrap_or(1))).sum();
-    if all > MOST {
+    if all > MOST_GENERATED {
         let problem = Problem::at("hosts", format!("{all} hosts are too many"));
-        return Err(problem.help(format!("write at most {MOST}")));
+        return Err(problem.help(format!("write at most {MOST_GENERATED}")));
     }
     let nodes = scenario.links.iter().flat_map(|link| &link.between).map(String::as_str);
     let mut patterns = Patterns::new(nodes, "node");
@@ -60,10 +59,10 @@ pub fn expand(scenario: &mut Scenario) -> Result<Vec<(usize, bool)>, Problem> {
         if let Some(plan) = &plan {
             let most = plan.spec.most_visits(scenario.run.duration);
             visits = visits.saturating_add(most.saturating_mul(u64::from(host.count.unwrap_or(1))));
-            if visits > MOST {
+            if visits > MOST_GENERATED {
                 let problem = Problem::at(field("plan.dwell"), format!("{visits} visits are too many"));
                 return Err(problem.help(format!(
-                    "write a longer time, or `moves`: plans may have {MOST} visits together"
+                    "write a longer time, or `moves`: plans may have {MOST_GENERATED} visits together"
                 )));
             }
         }
@@ -111,17 +110,16 @@ fn scheduled(
     let moves = schedule.moves(name);
     if moves.is_empty() {
         let message = format!("\"{}\" has no row of the host \"{name}\"", file.path);
-        let hosts: Vec<&str> = schedule.hosts().collect();
         let place = if called.is_some() { "plan.host" } else { "plan.file" };
-        return Err(Problem::at(field(place), message).help(known(name, &hosts, '"')));
+        return Err(Problem::at(field(place), message).help(known_value(name, schedule.hosts())));
     }
     for row in moves {
         for cell in [&row.from, &row.to].into_iter().flatten() {
             if !scenario.cells.contains_key(cell) {
                 let message =
                     format!("there is no cell \"{cell}\", which stands in {}:{}", file.path, row.line);
-                let cells: Vec<&str> = scenario.cells.keys().map(String::as_str).collect();
-                return Err(Problem::at(field("plan.file"), message).help(known(cell, &cells, '"')));
+                let help = known_value(cell, scenario.cells.keys().map(String::as_str));
+                return Err(Problem::at(field("plan.file"), message).help(help));
             }
         }
     }
@@ -188,8 +186,7 @@ impl<'a> Planned<'a> {
             for name in patterns.all(cell) {
                 if !scenario.cells.contains_key(&name) {
                     let problem = Problem::at(place, format!("there is no cell \"{name}\""));
-                    let cells: Vec<&str> = scenario.cells.keys().map(String::as_str).collect();
-                    return Err(problem.help(known(&name, &cells, '"')));
+                    return Err(problem.help(known_value(&name, scenario.cells.keys().map(String::as_str))));
                 }
                 if !seen.insert(name.clone()) {
                     let problem = Problem::at(place, format!("\"{name}\" stands in the list already"));
@@ -200,9 +197,8 @@ impl<'a> Planned<'a> {
         }
         let place = |name: &str, at: String| {
             names.iter().position(|cell| cell == name).ok_or_else(|| {
-                let cells: Vec<&str> = names.iter().map(String::as_str).collect();
                 Problem::at(at, format!("\"{name}\" is not among the cells of the plan"))
-                    .help(known(name, &cells, '"'))
+                    .help(known_value(name, names.iter().map(String::as_str)))
             })
         };
         let first = course.begin.map_or(Ok(0), |begin| place(begin, field("plan.begin")))?;

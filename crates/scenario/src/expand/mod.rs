@@ -10,12 +10,9 @@ mod hosts;
 use crate::problem::Problem;
 use crate::schema::origins::Origins;
 use crate::schema::topology::At;
-use crate::schema::{LinkSpec, Scenario, TopologySpec};
+use crate::schema::{LinkSpec, MOST_GENERATED, Scenario, TopologySpec};
 use roamlab_packet::Addr;
 use std::collections::BTreeSet;
-
-/// Hosts, flows or visits that a scenario generates at most.
-const MOST: u64 = 2_000_000;
 
 /// Replaces what generates by what it generates.
 ///
@@ -23,11 +20,8 @@ const MOST: u64 = 2_000_000;
 /// The first problem, by its field in the scenario as it is written.
 pub fn expand(scenario: &mut Scenario) -> Result<(), Problem> {
     let mut origins = Origins { links: scenario.links.len(), ..Origins::default() };
-    let generates = !scenario.topology.is_empty()
-        || scenario.hosts.iter().any(|host| host.count.is_some() || host.plan.is_some())
-        || scenario.flows.iter().any(|flow| flow.count.is_some() || flow.two_way || flow.app.asks());
     check_alone(scenario)?;
-    if !generates {
+    if !scenario.generates() {
         return Ok(());
     }
     scenario.written = Some(scenario.to_json());
@@ -82,7 +76,7 @@ fn check_topologies(topologies: &[TopologySpec]) -> Result<(), Problem> {
         let own = topology.size().unwrap_or_default();
         let cells = topology.cells().map_or(0, |cells| u64::from(cells.per_node));
         nodes = nodes.saturating_add(own.saturating_mul(1 + cells));
-        let most = u64::from(Addr::MAX_NODES).min(MOST);
+        let most = u64::from(Addr::MAX_NODES).min(MOST_GENERATED);
         if nodes > most {
             let problem = Problem::at(field, format!("{nodes} nodes and base stations are too many"));
             return Err(problem.help(format!("write fewer: topologies may have {most} together")));

@@ -28,6 +28,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use std::collections::BTreeMap;
 
+/// Hosts, flows or visits that a scenario generates at most.
+pub(crate) const MOST_GENERATED: u64 = 2_000_000;
+
 /// A scenario.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -303,6 +306,14 @@ pub struct FlowSpec {
     pub app: AppSpec,
 }
 
+impl FlowSpec {
+    /// How many flows it stands for: those of its group, those back and those of requests.
+    pub fn number(&self) -> u64 {
+        let each = (1 + u64::from(self.two_way)) * (1 + u64::from(self.app.asks()));
+        u64::from(self.count.unwrap_or(1)) * each
+    }
+}
+
 /// A fault: messages of one kind are lost, late or sent twice.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -385,6 +396,13 @@ impl Scenario {
     /// The mobility protocols, from the outermost to the innermost, each with its field.
     pub fn protocols(&self) -> impl Iterator<Item = (String, &MobilitySpec)> {
         self.mobility.iter().flat_map(Protocols::iter)
+    }
+
+    /// Whether it has topologies, groups or plans, which stand for links, cells, hosts and flows.
+    pub fn generates(&self) -> bool {
+        !self.topology.is_empty()
+            || self.hosts.iter().any(|host| host.count.is_some() || host.plan.is_some())
+            || self.flows.iter().any(|flow| flow.count.is_some() || flow.two_way || flow.app.asks())
     }
 
     /// The scenario as it is written with every default filled in, as JSON.

@@ -21,6 +21,11 @@ pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
     }
 }
 
+/// [`known`] for a value: each name in double quotes.
+pub fn known_value<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    known(wanted, &names.collect::<Vec<_>>(), '"')
+}
+
 /// Few enough edits apart, for names of this length, to be a slip.
 fn is_close(wanted: &str, name: &str) -> bool {
     distance(wanted, name) <= 2.min(name.chars().count() / 2)

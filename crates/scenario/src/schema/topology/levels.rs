@@ -1,6 +1,6 @@
 //! Levels of a tree, and values that are given for all or for each.
 
-use super::Plan;
+use super::plan::Plan;
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{IntoDeserializer, MapAccess, SeqAccess, Visitor};
