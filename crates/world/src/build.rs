@@ -513,7 +513,7 @@ impl<'a> Builder<'a> {
         flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
         let planes = Planes { cx, network, agents };
         let size = NetworkSize::of(scenario).part();
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false, size };
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }

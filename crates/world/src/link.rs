@@ -21,13 +21,11 @@ use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-mod fusion;
 mod general;
 mod medium;
 mod members;
 mod recorded;
 
-use fusion::{FEEDS, Fusion};
 pub use medium::Settled;
 use members::Members;
 
@@ -126,8 +124,6 @@ enum Sending {
     Unawaited,
     /// Until its end, which is an event.
     Awaited,
-    /// It is computed with the link that feeds it, ahead of time.
-    Ahead,
 }
 
 /// What every packet touches of a link.
@@ -206,8 +202,6 @@ pub struct Links {
     signalling_priority: bool,
     /// Packets that pending arrivals hold.
     in_flight: u64,
-    /// What is known of links that are computed ahead, if there are any.
-    fusion: Option<Box<Fusion>>,
 }
 
 impl Index<LinkId> for Links {
@@ -283,7 +277,6 @@ impl Links {
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let entering = &cx.pool[&packet];
-        debug_assert!(link.sending != Sending::Ahead, "a packet that its feeder did not send on");
         if link.flags & flag::GENERAL != 0 || entering.is_unusual() {
             return self.enqueue_generally(id, packet, cx);
         }
@@ -358,7 +351,7 @@ impl HotLink {
         match self.sending {
             Sending::Idle => true,
             Sending::Unawaited => cx.scheduler.is_past(self.end, self.insertion),
-            Sending::Awaited | Sending::Ahead => false,
+            Sending::Awaited => false,
         }
     }
 

@@ -250,21 +250,6 @@ impl Network {
         self.links.enter_late(link, packet, cx);
     }
 
-    /// A packet comes to a link that is computed ahead, and finds its queue full.
-    pub fn overflow(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
-        self.links.overflow(link, packet, cx);
-    }
-
-    /// From now on computes links ahead of time that can be; see [`Links::fuse`].
-    pub fn fuse(&mut self, paths: impl Iterator<Item = ([NodeId; 2], bool)>) {
-        self.links.fuse(&self.ways, paths);
-    }
-
-    /// The run ends: takes back what was computed for a later time. How many packets came to links computed ahead.
-    pub fn take_back(&mut self, end: Time) -> u64 {
-        self.links.take_back(end)
-    }
-
     /// A link changes as the scenario says.
     pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));

@@ -14,7 +14,7 @@ use crate::link::InFlight;
 use crate::network::{Decided, Network, Up};
 use crate::table::Names;
 use roamlab_engine::Time;
-use roamlab_packet::{Dscp, PacketId};
+use roamlab_packet::PacketId;
 use std::fmt;
 
 /// All of a run.
@@ -29,8 +29,6 @@ pub struct World {
     pub(crate) events: u64,
     /// Packets handed over by links.
     pub(crate) packet_hops: u64,
-    /// Some links may be computed ahead.
-    pub(crate) fused: bool,
     /// What the network takes in memory, estimated.
     pub(crate) size: Part,
 }
@@ -118,7 +116,7 @@ impl World {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
-            let happened = if self.fused { self.run_some::<true>(end) } else { self.run_some::<false>(end) }?;
+            let happened = self.run_some(end)?;
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
                 return Ok(());
             }
@@ -129,28 +127,9 @@ impl World {
         }
     }
 
-    /// Computes links ahead of time that can be, in a run until `end`.
-    pub(crate) fn fuse(&mut self, end: Time) {
-        self.fused = true;
-        self.planes.cx.scheduler.number_by_time(end);
-        let paths = self.flows.iter().map(|flow| ([flow.src, flow.dst], flow.dscp != Dscp::default()));
-        self.planes.network.fuse(paths);
-    }
-
-    /// The run has ended, at `end` or before: takes back what was computed for a later time.
-    pub(crate) fn take_back(&mut self, end: Time) {
-        let next = self.planes.cx.scheduler.next_time();
-        self.packet_hops += self.planes.network.take_back(next.map_or(end, |next| next.min(end)));
-    }
-
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
-    ///
-    /// Compiled twice, for a test at each event would cost a plain run 2 % of its instructions.
-    fn run_some<const FUSED: bool>(&mut self, end: Time) -> Result<u64, LawViolation> {
+    fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
-            if FUSED {
-                self.planes.cx.scheduler.tell_time();
-            }
             let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
                 return self.intact(happened);
             };
@@ -209,10 +188,6 @@ impl World {
                 unreachable!("dispatched already")
             }
             Event::Medium { medium } => self.medium_wake(medium),
-            Event::Overflow { link, packet } => {
-                self.packet_hops += 1;
-                network.overflow(link, packet.retrieve(), cx);
-            }
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),

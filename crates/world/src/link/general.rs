@@ -1,6 +1,6 @@
 //! The slow path of a link: all features of a plain link, and all others.
 
-use super::{FEEDS, HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
+use super::{HotLink, InFlight, Link, Links, Sending, Start, flag, ns_per_byte};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::forced::{Fate, ForcedDrops, LinkChange, strike};
@@ -406,9 +406,6 @@ impl Links {
         let mut arrival = sent + delay;
         // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
         if arrival < link.last_arrival {
-            if link.last_arrival == FEEDS {
-                return self.fly_on(id, packet, insertion, cx);
-            }
             arrival = link.last_arrival + sent.since(started);
         }
         link.last_arrival = arrival;
