@@ -135,18 +135,6 @@ pub(crate) fn check<D: QueueDisc>(params: &D::Params) {
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
         let history = follow::<D>(params, &steps)?;
         prop_assert_eq!(history, follow::<D>(params, &steps)?, "twin runs differ");
-        let at_once = pass_idle::<D>(params, &steps, |queue, packet, cx| {
-            queue.pass(packet, Some(Time::from_nanos(cx.now.as_nanos() / 2)), cx)
-        });
-        let in_two_steps = pass_idle::<D>(params, &steps, |queue, packet, cx| {
-            let now = cx.now;
-            cx.now = Time::from_nanos(now.as_nanos() / 2);
-            assert!(queue.dequeue(cx).is_none());
-            cx.now = now;
-            queue.enqueue(packet, cx);
-            queue.dequeue(cx)
-        });
-        prop_assert_eq!(at_once, in_two_steps, "an idle queue's `pass` is an `enqueue` and a `dequeue`");
         Ok(())
     });
     if let Err(failure) = outcome {
@@ -209,36 +197,6 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
     prop_assert_eq!(created, served.len() + extracted.len() + bench.dropped.len());
     let lost = bench.dropped.iter().map(|(packet, reason)| (bench.pool[packet].serial, *reason)).collect();
     Ok((served, lost))
-}
-
-/// Walks through the steps; of what finds nothing waiting, half goes by way of `pass`. After each step: how many packets have been
-/// lost, what has been served last, and the queue's state.
-fn pass_idle<D: QueueDisc>(
-    params: &D::Params,
-    steps: &[Step],
-    pass: fn(&mut D, PacketId, &mut QdiscCx<'_>) -> Option<PacketId>,
-) -> Vec<(usize, Option<u64>, Gauges)> {
-    let mut bench = Bench::<D>::new(params);
-    let (mut served, mut history) = (None, Vec::new());
-    for step in steps {
-        match *step {
-            Step::Offer { flow, size, tos } if bench.queue.packets() == 0 && history.len() % 12 < 6 => {
-                let packet = bench.pool.create(packet(flow, size, tos));
-                let passed = bench.with_cx(|queue, cx| pass(queue, packet, cx));
-                served = passed.map(|packet| bench.pool.deliver(packet).serial);
-            }
-            Step::Offer { flow, size, tos } => drop(bench.offer(packet(flow, size, tos))),
-            Step::Serve => served = bench.serve(),
-            Step::Wait(span) => bench.wait(span),
-            Step::Extract(flow) => drop(bench.take_matching(FlowId(flow))),
-        }
-        // Queues that are passed fill up when the link is slower than it offers: every other packet waits.
-        if history.len() % 12 == 0 {
-            bench.drain();
-        }
-        history.push((bench.dropped.len(), served, bench.queue.gauges()));
-    }
-    history
 }
 
 /// The checks themselves are checked with queues that break the contract.

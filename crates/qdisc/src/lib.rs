@@ -105,20 +105,6 @@ pub trait QueueDisc: Clone {
     /// packet, or the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
-    /// Takes a packet that finds the link idle and nothing waiting, and serves it unless it drops it: an
-    /// [`enqueue`](Self::enqueue) and a [`dequeue`](Self::dequeue) at once. Before them comes the dequeue that found nothing
-    /// when the link fell idle, at `fell_idle`, if the queue has not heard of it.
-    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        if let Some(at) = fell_idle {
-            let now = std::mem::replace(&mut cx.now, at);
-            let waiting = self.dequeue(cx);
-            debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
-            cx.now = now;
-        }
-        self.enqueue(packet, cx);
-        self.dequeue(cx)
-    }
-
     /// Whether a packet of this size that finds the link idle may go past the queue, and the queue need not hear of the
     /// idle time before: it would be as if it had waited for no time.
     fn can_bypass(&self, _size: Bytes) -> bool {
@@ -169,7 +155,7 @@ macro_rules! queue_disciplines {
         /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
         #[derive(Clone, Debug)]
         pub enum Qdisc {
-            $(#[doc = concat!("The discipline `", $name, "`.")] $type($module::$type),)+
+            $(#[doc = concat!("The discipline `", $name, "`.")] $type(Box<$module::$type>),)+
         }
 
         /// A queue as a scenario describes it: `kind` names the discipline, the other fields are its parameters.
@@ -237,7 +223,7 @@ macro_rules! queue_disciplines {
 
             fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
                 match spec {
-                    $(QueueSpec::$type(params) => Qdisc::$type($module::$type::new(params, rng)),)+
+                    $(QueueSpec::$type(params) => Qdisc::$type(Box::new($module::$type::new(params, rng))),)+
                 }
             }
 
@@ -258,18 +244,6 @@ macro_rules! queue_disciplines {
             fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.dequeue(cx),)+
-                }
-            }
-
-            #[inline(always)]
-            fn pass(
-                &mut self,
-                packet: PacketId,
-                fell_idle: Option<Time>,
-                cx: &mut QdiscCx<'_>,
-            ) -> Option<PacketId> {
-                match self {
-                    $(Qdisc::$type(queue) => queue.pass(packet, fell_idle, cx),)+
                 }
             }
 
@@ -345,18 +319,6 @@ impl QueueSpec {
         match self {
             QueueSpec::Mred(_) => "red",
             other => other.name(),
-        }
-    }
-
-    /// How many packets may wait, if that is all that the discipline looks at.
-    pub fn plain_limit(&self) -> Option<u32> {
-        match self {
-            QueueSpec::DropTail(droptail::Params {
-                limit: Some(limit),
-                limit_bytes: None,
-                count_in_service,
-            }) => Some(limit.0 - u32::from(*count_in_service)),
-            _ => None,
         }
     }
 

@@ -10,8 +10,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
-use crate::link::InFlight;
-use crate::network::{Decided, Network, Up};
+use crate::network::{Decided, LocalDelivery, Network};
 use crate::table::Names;
 use roamlab_engine::Time;
 use roamlab_packet::PacketId;
@@ -49,11 +48,8 @@ impl Carrier for Planes {
     }
 
     #[inline(always)]
-    fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId) {
-        match first_link {
-            Some(link) => self.network.send_over(link, packet, &mut self.cx),
-            None => self.network.send_own(from, packet, &mut self.agents, &mut self.cx),
-        }
+    fn send(&mut self, from: NodeId, packet: PacketId) {
+        self.network.ip_output(from, packet, &mut self.agents, &mut self.cx);
     }
 
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId> {
@@ -171,17 +167,18 @@ impl World {
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
                 let Planes { cx, network, agents } = &mut self.planes;
-                let up = network.arrive(link, packet.retrieve(), agents, cx);
-                self.hand_up(up);
+                let local = network.arrive(link, packet.retrieve(), agents, cx);
+                self.deliver_locally(local);
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
-            other => self.dispatch_rare(other),
+            other => self.dispatch_other(other),
         }
     }
 
-    /// What a plain network hardly sees stands apart: the loop over the events is a third shorter without it.
+    /// The events that a plain network has rarely, in a function of their own: the loop over the events is a third shorter
+    /// without them.
     #[inline(never)]
-    fn dispatch_rare(&mut self, event: Event) {
+    fn dispatch_other(&mut self, event: Event) {
         let Planes { cx, network, agents } = &mut self.planes;
         match event {
             Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
@@ -207,12 +204,11 @@ impl World {
     #[inline(never)]
     fn arrive_tracked(&mut self, link: LinkId) {
         let Planes { cx, network, agents } = &mut self.planes;
-        let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
+        let Some(arrived) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
-        let packet = packet.retrieve();
-        let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
-        let up = network.arrive_generally(link, packet, started, agents, cx);
-        self.hand_up(up);
+        let (from, dst) = (network.beginning(link), cx.pool[&arrived.packet.retrieve()].header.dst);
+        let local = network.arrive_tracked(link, arrived, agents, cx);
+        self.deliver_locally(local);
         let Planes { cx, network, agents } = &mut self.planes;
         if agents.wait_for_air() {
             agents.look_for_drained(from, dst, network, cx);
@@ -234,16 +230,16 @@ impl World {
         network.rest(medium, cx);
     }
 
-    /// What has come to the end of its way goes to the part that it is for.
+    /// Passes what an arrival delivers to the part that it is for.
     #[inline(always)]
-    fn hand_up(&mut self, up: Up) {
+    fn deliver_locally(&mut self, local: LocalDelivery) {
         let Planes { cx, network, agents } = &mut self.planes;
-        match up {
-            Up::Nothing => {}
-            Up::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
-            Up::Message(node, packet) => agents.deliver(node, packet, network, cx),
-            Up::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            Up::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+        match local {
+            LocalDelivery::Nothing => {}
+            LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
+            LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
+            LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
+            LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
     }
 
