@@ -403,6 +403,7 @@ impl Agents {
                 return Err("changes cells, and the node is no mobile host");
             }
             Action::Leave => self.leave_all(node, net, cx),
+            Action::BreakLaw { problem } => return Err(problem),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
         }
