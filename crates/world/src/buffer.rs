@@ -88,7 +88,7 @@ impl HostBuffer {
         {
             cx.lose(oldest.packet.take(), DropReason::CopyReleased, place);
         }
-        let packet = cx.pool.duplicate(original).into();
+        let packet = cx.duplicate(original).into();
         self.packets.push_back(Held { since: cx.now, packet });
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let shape = Buffering::plain(Packets(2), Keeps::Nothing);
         let (mut cx, mut buffer) = (Cx::default(), HostBuffer::new(shape));
         for original in packets(3, &mut cx) {
-            let copy = cx.pool.duplicate(&original);
+            let copy = cx.duplicate(&original);
             cx.lose(original, DropReason::CopyReleased, HERE);
             buffer.push(copy, HERE, &mut cx);
         }

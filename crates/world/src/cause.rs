@@ -277,6 +277,9 @@ impl Chains {
         name: &'static str,
         (at, host): (Location, Option<Addr>),
     ) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
         let led = self.led(now);
         let row = self.add(now, Cause::of(Kind::Message, name, led).at(at).about(host));
         self.messages.push(row);
@@ -321,11 +324,11 @@ impl Chains {
     }
 
     fn miss(&mut self, now: Time, message: CauseId, row: Cause) -> CauseId {
+        if !self.is_on {
+            return CauseId::NONE;
+        }
         let of = message.0 as usize;
-        let (name, host, serial) = match self.is_on {
-            true => (self.rows.name[of], self.rows.host[of], self.rows.serial[of]),
-            false => ("", None, 0),
-        };
+        let (name, host, serial) = (self.rows.name[of], self.rows.host[of], self.rows.serial[of]);
         let name = if row.name.is_empty() { name } else { row.name };
         let row = self.add(now, Cause { name, serial, ..row.about(host) });
         self.missing.push((message, row));

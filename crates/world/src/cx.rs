@@ -5,6 +5,7 @@ use crate::cause::{Cause, CauseId, Led, is_root};
 use crate::conduct::Part;
 use crate::event::Event;
 use crate::ids::Location;
+use crate::messages::Messages;
 use crate::probe::{PacketStep, Probes, Stop};
 use roamlab_engine::{EventScheduler, Time};
 use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
@@ -18,6 +19,8 @@ pub struct Cx {
     pub scheduler: EventScheduler<Event>,
     /// All packets.
     pub pool: PacketPool,
+    /// The contents of messages in flight.
+    pub messages: Messages,
     /// The code point of packets that an old base station forwards; `None`: no packet is marked.
     pub mark: Option<Dscp>,
     /// The record.
@@ -31,12 +34,13 @@ pub struct Cx {
 /// Between two events, when no loss is unrecorded.
 impl Clone for Cx {
     fn clone(&self) -> Cx {
-        let Cx { now, scheduler, pool, mark, probes, capture, dropped } = self;
+        let Cx { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
         Cx {
             now: *now,
             scheduler: scheduler.clone(),
             pool: pool.clone(),
+            messages: messages.clone(),
             mark: *mark,
             probes: probes.clone(),
             capture: capture.clone(),
@@ -64,8 +68,19 @@ impl Cx {
         let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
         self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
         let forwarded = self.is_forwarded(&packet);
+        if let Some(message) = self.pool[&packet].message() {
+            self.messages.lose(message);
+        }
         let lost = self.pool.discard(packet, reason);
         self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
+    }
+
+    /// A copy of a packet, under a serial number of its own.
+    pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
+        if let Some(message) = self.pool[original].message() {
+            self.messages.copied(message);
+        }
+        self.pool.duplicate(original)
     }
 
     /// Adds a row to the causes.
@@ -147,7 +162,7 @@ impl Cx {
         detail: &'static str,
     ) {
         if let Some(capture) = &mut self.capture {
-            let message = self.probes.message_name(&self.pool[packet]);
+            let message = self.pool[packet].message().map_or("", |id| self.messages.name(id));
             let sight = Sight { stop, place, started, packet, reason: detail, message };
             return capture.see(self.now, &sight, &self.pool);
         }

@@ -4,7 +4,7 @@
 //! network and agents. Its single `match` over [`Event`](event::Event) starts all processing. `docs/follow-a-packet.md`
 //! describes the thirteen stops of a packet.
 
-mod agents;
+mod agent;
 mod branch;
 pub mod buffer;
 mod build;
@@ -24,9 +24,11 @@ mod flow;
 mod flows;
 pub mod forced;
 pub mod ids;
+mod install;
 pub mod link;
 pub mod locate;
 mod long;
+mod messages;
 mod names;
 mod nearest;
 mod network;

@@ -3,13 +3,14 @@
 //! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
+use crate::agent::Agent;
 use crate::buffer::HostBuffer;
 use crate::cause::{Cause, CauseId, Kind};
 use crate::cells::Cells;
 use crate::cx::Cx;
 use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
 use crate::link::{InFlight, Links};
-use crate::node::{Domain, Node, Nodes, Resident};
+use crate::node::{Domain, Node, Nodes};
 use crate::route::StaticRoutes;
 use crate::table::Column;
 use crate::tunnel::TunnelEcn;
@@ -194,16 +195,41 @@ impl Network {
         host: Addr,
         base_station: Option<Addr>,
     ) -> impl Iterator<Item = Slot> {
-        self.slots(node, move |resident| {
-            let domain = &self.domains[resident.domain.0 as usize];
+        self.slots_of(node, move |agent| {
+            let domain = &self.domains[agent.domain.0 as usize];
             domain.hosts.contains(&host)
                 && base_station.is_none_or(|station| domain.base_stations.contains(&station))
         })
     }
 
-    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> impl Iterator<Item = Slot> {
-        let residents = self.nodes[node].residents.iter().zip(0..);
-        residents.filter(move |(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot))
+    fn slots_of(&self, node: NodeId, wanted: impl Fn(&Agent) -> bool) -> impl Iterator<Item = Slot> {
+        let agents = self.nodes[node].agents.iter().zip(0..);
+        agents.filter(move |(agent, _)| wanted(agent)).map(|(_, slot)| Slot(slot))
+    }
+
+    /// The agents of a node.
+    pub fn agents(&self, node: NodeId) -> &[Agent] {
+        &self.nodes[node].agents
+    }
+
+    /// The places of a node's agents.
+    pub fn slots(&self, node: NodeId) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.nodes[node].agents.len() as u16).map(Slot)
+    }
+
+    /// One of the agents of a node.
+    pub fn agent(&mut self, node: NodeId, slot: Slot) -> &mut Agent {
+        &mut self.nodes[node].agents[slot.0 as usize]
+    }
+
+    /// The agents of all nodes.
+    pub fn all_agents(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.nodes.iter_mut().flat_map(|node| &mut node.agents)
+    }
+
+    /// When the wake-ups of a node's agents are due, the earliest last.
+    pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
+        &mut self.nodes[node].wake_ups
     }
 
     /// Whether a protocol wants a message from a node to itself delivered at once.

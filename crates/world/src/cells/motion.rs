@@ -107,7 +107,7 @@ impl Cells {
         let cause = cx.add_cause(row.about(Some(Addr::mobile(host.0))));
         let visit = mobile.map_or(0, |mobile| mobile.visit);
         let time_ns = cx.now;
-        cx.probes.handovers.push(HandoverPhase { time_ns, host, visit, phase, node, cause });
+        cx.probes.phase(HandoverPhase { time_ns, host, visit, phase, node, cause });
         cause
     }
 

@@ -1,7 +1,7 @@
 //! The domains of mobility protocols, and the refusals of the protocols.
 
 use super::known;
-use crate::agents::topology;
+use crate::install::topology;
 use crate::locate::Problem;
 use crate::scenario::Scenario;
 use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};

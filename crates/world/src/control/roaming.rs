@@ -1,15 +1,15 @@
 //! Roaming with 802.11: inputs and actions of hosts, answers and detection of base stations, and the notices to agents.
 
-use super::{Agents, HeldBack};
+use super::{Agents, HeldBack, Outgoing, send};
 use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::fault::Fate;
 use crate::ids::{CellId, LinkId, Location, NodeId};
+use crate::messages::{Content, ManagementFrame};
 use crate::network::{Air, Network};
-use crate::probe::{RadioFrame, Said};
 use roamlab_mobility::L2Trigger;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, Tos};
+use roamlab_packet::{Addr, DropReason, PacketId};
 use roamlab_radio::{Deed, Heard, Management, Motion};
 
 impl Agents {
@@ -65,17 +65,23 @@ impl Agents {
     }
 
     /// A management frame has come to a base station, or to a host.
-    pub(super) fn take_frame(&mut self, node: NodeId, frame: RadioFrame, net: &mut Network, cx: &mut Cx) {
-        let RadioFrame { kind, host, cell } = frame;
+    pub(super) fn take_frame(
+        &mut self,
+        node: NodeId,
+        frame: ManagementFrame,
+        net: &mut Network,
+        cx: &mut Cx,
+    ) {
+        let ManagementFrame { kind, host, cell } = frame;
         let addr = net.address(host);
         if node != host {
             net.see(cell, addr, cx);
             if kind == Management::NullData && net.stranger(cell, addr).is_some() {
-                let refusal = RadioFrame { kind: Management::Deauthentication, ..frame };
+                let refusal = ManagementFrame { kind: Management::Deauthentication, ..frame };
                 return self.send_frame(node, refusal, net, cx);
             }
             if let Some(answer) = kind.answer() {
-                self.send_frame(node, RadioFrame { kind: answer, ..frame }, net, cx);
+                self.send_frame(node, ManagementFrame { kind: answer, ..frame }, net, cx);
             }
             return;
         }
@@ -104,7 +110,7 @@ impl Agents {
     /// A base station does not take data from a host that it has not associated, and says so (§11.3).
     pub fn refuse(&mut self, uplink: LinkId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
         let Some((cell, host, cause)) = net.refuse(uplink, packet, cx) else { return };
-        let frame = RadioFrame { kind: Management::Deauthentication, host, cell };
+        let frame = ManagementFrame { kind: Management::Deauthentication, host, cell };
         let (station, _) = net.base_station(cell);
         cx.because(Led::By(cause), |cx| self.send_frame(station, frame, net, cx));
     }
@@ -194,7 +200,7 @@ impl Agents {
         cx.because(Led::By(row), |cx| {
             self.tell(station, host, &L2Trigger::HostGone { host }, net, cx);
             net.flush_air(cell, host, row, cx);
-            let frame = RadioFrame { kind: Management::Deauthentication, host: node, cell };
+            let frame = ManagementFrame { kind: Management::Deauthentication, host: node, cell };
             self.send_frame(station, frame, net, cx);
         });
     }
@@ -231,12 +237,12 @@ impl Agents {
     fn request(&mut self, host: NodeId, cell: CellId, kind: Management, net: &mut Network, cx: &mut Cx) {
         let led = cx.led();
         net.cells().sent_by(host, led);
-        self.send_frame(host, RadioFrame { kind, host, cell }, net, cx);
+        self.send_frame(host, ManagementFrame { kind, host, cell }, net, cx);
     }
 
     /// A host or a base station sends a management frame.
-    fn send_frame(&mut self, from: NodeId, frame: RadioFrame, net: &mut Network, cx: &mut Cx) {
-        let RadioFrame { kind, host, cell } = frame;
+    fn send_frame(&mut self, from: NodeId, frame: ManagementFrame, net: &mut Network, cx: &mut Cx) {
+        let ManagementFrame { kind, host, cell } = frame;
         let Some(link) = net.frame_link(from, host, cell) else { return };
         let Some(size) = net.cells().wifi().map(|wifi| kind.size(&wifi.sizes)) else { return };
         let (about, (_, base_station)) = (net.address(host), net.base_station(cell));
@@ -244,13 +250,9 @@ impl Agents {
         let dst = if from == host { base_station } else { about };
         let fate = self.strike((kind.name(), Some(about)));
         let place = Location::Node(from);
-        let row = cx.probes.causes.message(cx.now, kind.name(), (place, Some(about)));
-        let what = (kind.name(), Some(about), size);
-        let id = cx.probes.sent(cx.now, (src, dst), what, (Said::Radio(frame), row));
-        let header = IpHeader::new(src, dst, Tos::default());
-        let packet = Packet::make(FlowId::CONTROL, header, size, cx.now, Body::Signal(id));
-        let packet = cx.pool.create(packet.management(kind == Management::ProbeRequest));
-        cx.probes.message_serial(id, cx.pool[&packet].serial);
+        let content = Content::Frame(frame);
+        let signal = Outgoing { from, addresses: (src, dst), host: Some(about), size, content };
+        let (id, packet) = send(signal, cx);
         match fate {
             None => net.send_over(link, packet, cx),
             Some(Fate::Lost) => {
@@ -263,7 +265,7 @@ impl Agents {
                 self.hold_back((HeldBack::Frame(link, packet.into()), id), (delay, place), cx);
             }
             Some(Fate::Twice(after)) => {
-                let copy = cx.pool.duplicate(&packet);
+                let copy = cx.duplicate(&packet);
                 net.send_over(link, packet, cx);
                 self.send_later(HeldBack::Frame(link, copy.into()), after, cx);
             }

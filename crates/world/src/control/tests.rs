@@ -95,7 +95,7 @@ fn an_access_router_and_a_gateway_buffer_as_a_base_station_does() {
             let mut world = world();
             let (at, host) = (node(&world, name), address(&world, "mh"));
             let shape = Buffering::plain(Packets(3), Keeps::Nothing);
-            world.planes.network.node(at).residents[0].buffering = Some(Buffering { flush, ..shape });
+            world.planes.network.node(at).agents[0].buffering = Some(Buffering { flush, ..shape });
             act(&mut world, at, Action::StartBuffering { host });
             send(&mut world, from, &[400, 500, 600, 700]);
             run_until(&mut world, 700).unwrap();
@@ -120,7 +120,7 @@ fn a_packet_waits_no_longer_than_it_may() {
     let (at, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
     let longest_wait = Some(Duration::from_millis(30));
-    world.planes.network.node(at).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    world.planes.network.node(at).agents[0].buffering = Some(Buffering { longest_wait, ..shape });
     act(&mut world, at, Action::StartBuffering { host });
     send(&mut world, "ch", &[400, 500]);
     run_until(&mut world, 800).unwrap();
@@ -203,7 +203,7 @@ fn packets_take_a_branch_after_a_constant_delay_until_the_buffer_is_released() {
     let mut world = world();
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
-    world.planes.network.node(fa1).residents[0].buffering = Some(shape);
+    world.planes.network.node(fa1).agents[0].buffering = Some(shape);
     let (via, wait) = (Via::Neighbour(address(&world, "bs1")), Duration::from_millis(30));
     act(&mut world, fa1, Action::Delay { host, via, wait });
     act(&mut world, fa1, Action::SetRoute { host, from: None, via: Via::Buffer, watch: false });
@@ -230,7 +230,7 @@ fn a_delay_that_is_shorter_than_the_longest_wait_is_kept() {
     let (fa1, host) = (node(&world, "fa1"), address(&world, "mh"));
     let shape = Buffering::plain(Packets(9), Keeps::Nothing);
     let longest_wait = Some(Duration::from_millis(300));
-    world.planes.network.node(fa1).residents[0].buffering = Some(Buffering { longest_wait, ..shape });
+    world.planes.network.node(fa1).agents[0].buffering = Some(Buffering { longest_wait, ..shape });
     act(&mut world, fa1, Action::StartBuffering { host });
     send(&mut world, "ch", &[400]);
     run_until(&mut world, 545).unwrap();
@@ -248,7 +248,7 @@ fn a_buffer_that_was_released_to_the_air_keeps_copies_of_what_is_sent_again() {
     let mut world = world();
     let (bs1, host) = (node(&world, "bs1"), address(&world, "mh"));
     let station = world.planes.network.node(bs1);
-    station.residents[0].buffering = Some(Buffering::plain(Packets(3), Keeps::Sent));
+    station.agents[0].buffering = Some(Buffering::plain(Packets(3), Keeps::Sent));
     station.keeps_copies = true;
     act(&mut world, bs1, Action::StartBuffering { host });
     send(&mut world, "fa1", &[400]);
@@ -343,7 +343,7 @@ fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails(
         seen: 0,
     };
     let faults = vec![fault(&[1, 4], None), fault(&[2, 4], Some(late)), fault(&[3], None)];
-    let mut agents = Agents::new(Vec::new(), faults, Vec::new());
+    let mut agents = Agents::new(faults, Vec::new());
     let fates: Vec<_> = (0..5).map(|_| agents.strike(("notification", None))).collect();
     let (lost, late) = (Some(Fate::Lost), Some(Fate::Late(late)));
     assert_eq!(fates, [lost, late, lost, late, None]);

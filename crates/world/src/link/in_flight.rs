@@ -66,7 +66,7 @@ impl Links {
         let mut copies = Vec::new();
         for packet in self[id].in_flight.iter().map(|flying| flying.packet.retrieve()) {
             if wanted(&cx.pool[&packet], &cx.pool) {
-                copies.push(cx.pool.duplicate(&packet));
+                copies.push(cx.duplicate(&packet));
             }
         }
         copies

@@ -28,7 +28,7 @@ impl Network {
     ) -> Done {
         let cause = cx.led();
         let here = &mut self.nodes[node];
-        let resident = here.resident(slot);
+        let agent = here.agent(slot);
         let link = match via {
             Via::Neighbour(next) => here.neighbours.get(&next).copied(),
             Via::Air => here.serves.map(|cell| self.cells.air(cell)),
@@ -37,11 +37,11 @@ impl Network {
         let problem = match via {
             Via::Air if here.serves.is_none() => "routes over the air, and the node has no cell",
             Via::Neighbour(_) if link.is_none() => "routes to a neighbour that the node does not have",
-            Via::Buffer | Via::ReorderQueue if resident.buffering.is_none() => {
+            Via::Buffer | Via::ReorderQueue if agent.buffering.is_none() => {
                 "routes into a buffer, and has asked for none"
             }
             _ => {
-                let route = HostRoute { from, via, link, watch, domain: resident.domain, slot, cause };
+                let route = HostRoute { from, via, link, watch, domain: agent.domain, slot, cause };
                 match is_branch {
                     true => here.host_routes.add_branch(host, route),
                     false => here.host_routes.set_host(host, route),
@@ -72,9 +72,9 @@ impl Network {
     /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
     /// acknowledgement what the host did not get (reading A4).
     pub fn start_buffering(&mut self, node: NodeId, served: HostAtAgent, cx: &mut Cx) -> Done {
-        let resident = self.nodes[node].resident(served.slot);
-        let (domain, slot) = (resident.domain, served.slot);
-        let Some(keeps) = resident.buffering.as_ref().map(|buffering| buffering.keeps) else {
+        let agent = self.nodes[node].agent(served.slot);
+        let (domain, slot) = (agent.domain, served.slot);
+        let Some(keeps) = agent.buffering.as_ref().map(|buffering| buffering.keeps) else {
             return Err("buffers, and has asked for no buffer");
         };
         let cause = note_buffer(Kind::Buffering, "", node, served, cx);
@@ -246,10 +246,10 @@ impl Network {
         if cx.pool[packet].is_signal() {
             return;
         }
-        for slot in 0..self.nodes[base_station].residents.len() {
-            let resident = &self.nodes[base_station].residents[slot];
-            let keeps = resident.buffering.as_ref().map(|buffering| buffering.keeps);
-            if keeps != Some(Keeps::Sent) || !self.domains[resident.domain.0 as usize].hosts.contains(&host) {
+        for slot in 0..self.nodes[base_station].agents.len() {
+            let agent = &self.nodes[base_station].agents[slot];
+            let keeps = agent.buffering.as_ref().map(|buffering| buffering.keeps);
+            if keeps != Some(Keeps::Sent) || !self.domains[agent.domain.0 as usize].hosts.contains(&host) {
                 continue;
             }
             let served = HostAtAgent { host, slot: Slot(slot as u16) };
@@ -352,7 +352,7 @@ impl Network {
             here.buffers.iter().filter(|(_, buffer)| due(buffer.mode)).map(|(served, _)| *served).collect();
         for served in all {
             let here = &mut self.nodes[node];
-            let (slot, domain) = (served.slot, here.resident(served.slot).domain);
+            let (slot, domain) = (served.slot, here.agent(served.slot).domain);
             let Some(held_by) = here.buffers.get(&served).map(|buffer| buffer.cause) else { continue };
             let cause = cx.because(Led::By(held_by), |cx| {
                 note_buffer(Kind::Release, "in-order-wait", node, served, cx)

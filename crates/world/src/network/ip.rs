@@ -295,7 +295,7 @@ impl Network {
     pub(super) fn send_uplink(&mut self, host: NodeId, packet: PacketId, cx: &mut Cx) {
         if self.cells.sends_copies(host) {
             for link in self.cells.copy_uplinks(host) {
-                let copy = cx.pool.duplicate(&packet);
+                let copy = cx.duplicate(&packet);
                 self.links.enqueue(link, copy, cx);
             }
         }
@@ -323,7 +323,7 @@ impl Network {
             Via::ReorderQueue => return self.hold_in_reorder_queue(node, packet, host, cx),
             Via::Tunnel(end) => {
                 let ends = (here.addr, end);
-                let domain = &self.domains[here.resident(host.slot).domain.0 as usize];
+                let domain = &self.domains[here.agent(host.slot).domain.0 as usize];
                 let overhead = match here.serves {
                     Some(_) => domain.forwarding_overhead,
                     None => domain.tunnel_overhead,
@@ -353,7 +353,7 @@ impl Network {
                 let host = HostAtAgent { host: dst, slot: Slot(slot as u16) };
                 here.buffers.get(&host).is_some_and(|buffer| buffer.received.contains(&original))
             };
-            if (0..here.residents.len()).any(known) {
+            if (0..here.agents.len()).any(known) {
                 let cause = self.cells.moved(dst);
                 return cx.lose_by(packet, DropReason::Duplicate, Location::Node(node), cause);
             }

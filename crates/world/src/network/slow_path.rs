@@ -4,11 +4,11 @@
 
 use super::ip::Origin;
 use super::{Listener, Network};
+use crate::agent::Agent;
 use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
 use crate::cx::Cx;
 use crate::ids::{HostAtAgent, Location, NodeId, Slot};
 use crate::link::End;
-use crate::node::Resident;
 use crate::route::HostRoute;
 use roamlab_mobility::{Direction, Input, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
@@ -35,7 +35,7 @@ impl Network {
         }
         let host = HostAtAgent { host: dst, slot: route.slot };
         let copies: Vec<(Via, PacketId)> =
-            branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
+            branches.into_iter().map(|via| (via, cx.duplicate(&packet))).collect();
         self.follow(node, packet, (host, route.via), origin, listener, cx);
         for (via, copy) in copies {
             self.follow(node, copy, (host, via), origin, listener, cx);
@@ -94,11 +94,11 @@ impl Network {
         about: (Addr, Addr, Direction),
         origin: Origin,
     ) -> Vec<(Slot, Input)> {
-        let watches = |resident: &Resident| {
-            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&about.0)
+        let watches = |agent: &Agent| {
+            agent.watches_uplink && self.domains[agent.domain.0 as usize].hosts.contains(&about.0)
         };
         let input = self.input(about, origin, false);
-        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+        self.slots_of(node, watches).map(|slot| (slot, input.clone())).collect()
     }
 
     /// Agents that watch what hosts send through a node are notified of a packet, if a host sent it.
@@ -146,7 +146,7 @@ impl Network {
 
     /// Whether an agent of a node has asked that packets for a host without a route end there.
     fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
-        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
+        let domains = self.nodes[node].agents.iter().map(|agent| agent.domain);
         let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
         domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
     }

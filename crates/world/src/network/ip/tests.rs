@@ -269,7 +269,7 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     let from_bs1 = over(&world, "bs1->fa1");
     assert!(world.planes.network.watchers(fa1, up(ends), from_bs1).is_empty(), "nobody watches");
     for node in [mh, bs1, fa1] {
-        world.planes.network.nodes[node].residents[0].watches_uplink = true;
+        world.planes.network.nodes[node].agents[0].watches_uplink = true;
     }
     for (at, link, from) in [(mh, "", None), (bs1, "mh->bs1", Some(mh)), (fa1, "bs1->fa1", Some(bs1))] {
         let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
