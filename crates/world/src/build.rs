@@ -4,8 +4,8 @@ use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
 use crate::check::SIGNALLING;
 use crate::conduct::{Conduct, Replication};
+use crate::context::Context;
 use crate::control::{Agents, Alternative};
-use crate::cx::Cx;
 use crate::estimate::NetworkSize;
 use crate::event::Event;
 use crate::expand;
@@ -466,7 +466,7 @@ impl<'a> Builder<'a> {
         let faults = self.faults();
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
         let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
-        let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
+        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         if self.wanted.causes {
@@ -569,7 +569,7 @@ fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
     link.changes.iter().map(change).collect()
 }
 
-fn schedule_changes(cx: &mut Cx, links: &Links) {
+fn schedule_changes(cx: &mut Context, links: &Links) {
     for (id, link) in links.iter().enumerate() {
         for (index, change) in link.changes.iter().enumerate() {
             let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };

@@ -4,11 +4,11 @@
 //! the run ends with a report. Some actions may find nothing to do; a comment gives the reason.
 
 use crate::agent::{Agent, SetBy};
-use crate::cause::{Cause, CauseId, Kind, Led};
-use crate::cx::Cx;
+use crate::cause::{Cause, CauseId, CurrentCause, Kind};
+use crate::context::Context;
 use crate::event::Event;
-use crate::fault::{Fate, Fault};
-use crate::ids::{CellId, DomainId, HostAtAgent, LinkId, Location, NodeId, Slot};
+use crate::fault::{Fault, FaultAction};
+use crate::ids::{AgentIndex, CellId, DomainId, HostAtAgent, LinkId, Location, NodeId};
 use crate::messages::Content;
 use crate::network::{Done, Listener, Network};
 use crate::probe::{Signal, Stop};
@@ -66,7 +66,14 @@ pub struct Agents {
 }
 
 impl Listener for Agents {
-    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx) {
+    fn notify(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: Input,
+        network: &mut Network,
+        cx: &mut Context,
+    ) {
         self.input(node, slot, input, network, cx);
     }
 }
@@ -89,7 +96,7 @@ impl Agents {
     }
 
     /// Schedules the predictions and sets the first wake-ups of all agents.
-    pub fn start(&mut self, net: &mut Network, cx: &mut Cx) {
+    pub fn start(&mut self, net: &mut Network, cx: &mut Context) {
         for (prediction, number) in self.predictions.iter().zip(0..) {
             cx.scheduler.push(prediction.at, Event::Prediction { number });
         }
@@ -143,7 +150,7 @@ impl Agents {
     }
 
     /// Gives one of a node's agents an input and does what it asks for.
-    fn input(&mut self, node: NodeId, slot: Slot, input: Input, net: &mut Network, cx: &mut Cx) {
+    fn input(&mut self, node: NodeId, slot: AgentIndex, input: Input, net: &mut Network, cx: &mut Context) {
         self.input_set_by(node, slot, (input, CauseId::NONE), net, cx);
     }
 
@@ -151,10 +158,10 @@ impl Agents {
     fn input_set_by(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         (input, set_by): (Input, CauseId),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let mut actions = std::mem::take(&mut self.actions);
         let agent = net.agent(node, slot);
@@ -170,7 +177,7 @@ impl Agents {
     }
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
-    fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
+    fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
         if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
@@ -178,25 +185,32 @@ impl Agents {
     }
 
     /// Layer 2 tells the agents of a host's domains at a node; of a base station only those whose domain has it.
-    fn tell(&mut self, node: NodeId, host: Addr, trigger: &L2Trigger, net: &mut Network, cx: &mut Cx) {
-        let told: Vec<Slot> = net.agents_for(node, host, trigger.base_station()).collect();
+    fn notify_agents(
+        &mut self,
+        node: NodeId,
+        host: Addr,
+        trigger: &L2Trigger,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
+        let told: Vec<AgentIndex> = net.agents_for(node, host, trigger.base_station()).collect();
         for slot in told {
             self.input(node, slot, Input::Trigger(trigger.clone()), net, cx);
         }
     }
 
     /// Signalling has come to its node: a message for the agents of its domain there.
-    pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+    pub fn deliver(&mut self, node: NodeId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, content)) = receive(packet, cx) else { return };
-        let led = Led::By(cx.probes.causes.message_row(id));
-        cx.because(led, |cx| match content {
+        let led = CurrentCause::Row(cx.probes.causes.message_row(id));
+        cx.with_cause(led, |cx| match content {
             Content::Agent(domain, message) => self.hand_over(node, (domain, from), &message, net, cx),
             Content::Frame(frame) => self.take_frame(node, frame, net, cx),
         });
     }
 
     /// Signalling has come to all who hear a cell.
-    pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+    pub fn broadcast(&mut self, cell: CellId, packet: PacketId, net: &mut Network, cx: &mut Context) {
         let Some((id, from, Content::Agent(domain, message))) = receive(packet, cx) else { return };
         for index in 0..net.cells().count_in(cell) {
             let Some((host, moved)) = net.cells().hearer(cell, index) else { continue };
@@ -204,7 +218,7 @@ impl Agents {
                 continue;
             }
             let led = cx.probes.causes.heard(id, net.address(host), moved);
-            cx.because(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
+            cx.with_cause(led, |cx| self.hand_over(host, (domain, from), &message, net, cx));
         }
     }
 
@@ -214,7 +228,7 @@ impl Agents {
         (domain, from): (DomainId, Addr),
         message: &Message,
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         for slot in net.slots(node) {
             let Agent { domain: own, machine, .. } = net.agent(node, slot);
@@ -226,14 +240,14 @@ impl Agents {
     }
 
     /// The deadline of some agent of a node may have come.
-    pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Cx) {
+    pub fn wake(&mut self, node: NodeId, net: &mut Network, cx: &mut Context) {
         net.wake_ups(node).pop();
         let mut is_armed = false;
         for slot in net.slots(node) {
             if net.agent(node, slot).deadline.is_some_and(|deadline| deadline <= cx.now) {
                 let (row, set_by) = timer(node, slot, net, cx);
                 let input = (Input::Deadline, set_by);
-                cx.because(Led::ByThis(row), |cx| self.input_set_by(node, slot, input, net, cx));
+                cx.with_cause(CurrentCause::New(row), |cx| self.input_set_by(node, slot, input, net, cx));
                 is_armed = true;
             }
         }
@@ -243,7 +257,14 @@ impl Agents {
     }
 
     /// Notes what set an agent's deadlines: `set_by` or, if that is no row, what led to the present input.
-    fn note_timers(&mut self, node: NodeId, slot: Slot, set_by: CauseId, net: &mut Network, cx: &mut Cx) {
+    fn note_timers(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        set_by: CauseId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         if !cx.probes.causes.is_on() {
             return;
         }
@@ -256,7 +277,7 @@ impl Agents {
         let mut new = None;
         let mut now = || {
             *new.get_or_insert_with(|| {
-                let sent_by = cx.led();
+                let sent_by = cx.current_cause();
                 SetBy { cause: set_by.or(|| sent_by), sent_by }
             })
         };
@@ -267,10 +288,10 @@ impl Agents {
     fn try_to_act(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         action: Action,
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Done {
         let served = |host| HostAtAgent { host, slot };
         match action {
@@ -314,7 +335,7 @@ impl Agents {
                 return Err("waits for the air, and the node has no cell");
             }
             Action::AwaitDrained { host } => {
-                self.draining.insert((node, served(host)), cx.led());
+                self.draining.insert((node, served(host)), cx.current_cause());
                 self.look_for_drained(node, host, net, cx);
             }
             Action::SkipReceived { host, received } => {
@@ -333,13 +354,13 @@ impl Agents {
     fn send_message(
         &mut self,
         node: NodeId,
-        slot: Slot,
+        slot: AgentIndex,
         (to, message): (Addr, Message),
         net: &mut Network,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let domain = net.agent(node, slot).domain;
-        let fate = self.strike((message.name(), message.host()));
+        let fault = self.fault_action((message.name(), message.host()));
         let signal = Outgoing {
             from: node,
             addresses: (net.address(node), to),
@@ -349,53 +370,60 @@ impl Agents {
         };
         let place = Location::Node(node);
         let (id, packet) = send(signal, cx);
-        match fate {
-            None => self.set_out(node, domain, packet, net, cx),
-            Some(Fate::Lost) => cx.lose(packet, DropReason::ForcedLoss, place),
-            Some(Fate::Late(delay)) => {
+        match fault {
+            None => self.transmit_message(node, domain, packet, net, cx),
+            Some(FaultAction::Lose) => cx.lose(packet, DropReason::ForcedLoss, place),
+            Some(FaultAction::Delay(delay)) => {
                 self.hold_back((HeldBack::Message(node, domain, packet.into()), id), (delay, place), cx);
             }
-            Some(Fate::Twice(after)) => {
+            Some(FaultAction::Duplicate(after)) => {
                 let copy = cx.duplicate(&packet);
-                self.set_out(node, domain, packet, net, cx);
+                self.transmit_message(node, domain, packet, net, cx);
                 self.send_later(HeldBack::Message(node, domain, copy.into()), after, cx);
             }
         }
     }
 
     /// What the faults of the scenario do to the message of this name about this host.
-    fn strike(&mut self, concerned: (&str, Option<Addr>)) -> Option<Fate> {
-        self.faults.iter_mut().filter_map(|fault| fault.strike(concerned)).last()
+    fn fault_action(&mut self, concerned: (&str, Option<Addr>)) -> Option<FaultAction> {
+        self.faults.iter_mut().filter_map(|fault| fault.apply(concerned)).last()
     }
 
     fn hold_back(
         &mut self,
         (held, id): (HeldBack, MessageId),
         (delay, place): (Duration, Location),
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         cx.probes.causes.held_back(cx.now, id, place);
         self.send_later(held, delay, cx);
     }
 
-    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Cx) {
+    fn send_later(&mut self, held: HeldBack, delay: Duration, cx: &mut Context) {
         let slot = self.delayed.len() as u32;
         self.delayed.push(Some(held));
         cx.scheduler.push(cx.now + delay, Event::Delayed { slot });
     }
 
     /// A message that a fault has held back sets out.
-    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Cx) {
+    pub fn release_delayed(&mut self, slot: u32, net: &mut Network, cx: &mut Context) {
         match self.delayed[slot as usize].take() {
             Some(HeldBack::Message(node, domain, packet)) => {
-                self.set_out(node, domain, packet.take(), net, cx)
+                self.transmit_message(node, domain, packet.take(), net, cx)
             }
             Some(HeldBack::Frame(link, packet)) => net.send_over(link, packet.take(), cx),
             None => {}
         }
     }
 
-    fn set_out(&mut self, node: NodeId, domain: DomainId, packet: PacketId, net: &mut Network, cx: &mut Cx) {
+    fn transmit_message(
+        &mut self,
+        node: NodeId,
+        domain: DomainId,
+        packet: PacketId,
+        net: &mut Network,
+        cx: &mut Context,
+    ) {
         let dst = cx.pool[&packet].header.dst;
         // What a base station itself has to say to its hosts does not go where their data go.
         if net.cell_of(node).is_some() && (dst == Addr::BROADCAST || dst.is_mobile()) {
@@ -415,14 +443,14 @@ impl Agents {
     }
 
     /// Tells the agents that wait for it when nothing is left for the host on the air of a base station.
-    pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Cx) {
+    pub fn look_for_drained(&mut self, node: NodeId, host: Addr, net: &mut Network, cx: &mut Context) {
         if !net.air_is_clear(node, host, cx) {
             return;
         }
         for slot in net.slots(node) {
             if let Some(cause) = self.draining.remove(&(node, HostAtAgent { host, slot })) {
                 let drained = Input::Trigger(L2Trigger::Drained { host });
-                cx.because(Led::By(cause), |cx| self.input(node, slot, drained, net, cx));
+                cx.with_cause(CurrentCause::Row(cause), |cx| self.input(node, slot, drained, net, cx));
             }
         }
     }
@@ -434,7 +462,7 @@ fn is_heeded(agents: &[Agent], (domain, from): (DomainId, Addr), message: &Messa
 }
 
 /// The row for the deadline of an agent that has come, and what set it.
-fn timer(node: NodeId, slot: Slot, net: &mut Network, cx: &Cx) -> (Cause, CauseId) {
+fn timer(node: NodeId, slot: AgentIndex, net: &mut Network, cx: &Context) -> (Cause, CauseId) {
     let place = Location::Node(node);
     let SetBy { cause, sent_by } = net.agent(node, slot).timers.first();
     let missing = cx.probes.causes.missing(sent_by, place);
@@ -443,7 +471,7 @@ fn timer(node: NodeId, slot: Slot, net: &mut Network, cx: &Cx) -> (Cause, CauseI
 
 /// Sets the wake-up of a node's agents, if it must come earlier than those that are pending. A later one stays, and serves
 /// when its time has come: were it forgotten, each deadline brought forward would leave a wake-up behind for good.
-fn arm(node: NodeId, net: &mut Network, cx: &mut Cx) {
+fn arm(node: NodeId, net: &mut Network, cx: &mut Context) {
     let deadline = net.agents(node).iter().filter_map(|agent| agent.deadline).min();
     let Some(deadline) = deadline.map(|deadline| deadline.max(cx.now)) else { return };
     let wake_ups = net.wake_ups(node);
@@ -465,7 +493,10 @@ struct Outgoing {
 }
 
 /// Makes the packet of a message, and records the message; its number, and the packet.
-fn send(Outgoing { from, addresses, host, size, content }: Outgoing, cx: &mut Cx) -> (MessageId, PacketId) {
+fn send(
+    Outgoing { from, addresses, host, size, content }: Outgoing,
+    cx: &mut Context,
+) -> (MessageId, PacketId) {
     let (source, destination) = addresses;
     let message = content.name();
     let (in_band, is_frame, for_all) = match &content {
@@ -497,7 +528,7 @@ fn send(Outgoing { from, addresses, host, size, content }: Outgoing, cx: &mut Cx
 }
 
 /// Signalling is delivered: its number, sender and content.
-fn receive(packet: PacketId, cx: &mut Cx) -> Option<(MessageId, Addr, Content)> {
+fn receive(packet: PacketId, cx: &mut Context) -> Option<(MessageId, Addr, Content)> {
     let packet = cx.pool.deliver(packet);
     let (id, from) = (packet.message()?, packet.header.src);
     cx.probes.received(cx.now, id);

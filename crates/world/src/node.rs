@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::buffer::HostBuffer;
-use crate::ids::{CellId, HostAtAgent, LinkId, NodeId, Slot};
+use crate::ids::{AgentIndex, CellId, HostAtAgent, LinkId, NodeId};
 use crate::route::HostRouteTable;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Addr;
@@ -37,7 +37,7 @@ pub struct Node {
     pub host_routes: HostRouteTable,
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
-    /// Its mobility agents, by [`Slot`]: those of a domain next to each other.
+    /// Its mobility agents, by [`AgentIndex`]: those of a domain next to each other.
     pub agents: Vec<Agent>,
     /// When their pending wake-ups are due, the earliest last.
     pub wake_ups: Vec<Time>,
@@ -93,14 +93,14 @@ impl Node {
     }
 
     /// One of its agents.
-    pub fn agent(&self, slot: Slot) -> &Agent {
+    pub fn agent(&self, slot: AgentIndex) -> &Agent {
         &self.agents[slot.0 as usize]
     }
 
     /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
-    pub fn buffer_for(&mut self, served: HostAtAgent) -> Option<&mut HostBuffer> {
-        let shape = self.agents.get(served.slot.0 as usize)?.buffering.as_ref()?;
-        Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
+    pub fn buffer_for(&mut self, key: HostAtAgent) -> Option<&mut HostBuffer> {
+        let shape = self.agents.get(key.slot.0 as usize)?.buffering.as_ref()?;
+        Some(self.buffers.entry(key).or_insert_with(|| HostBuffer::new(shape.clone())))
     }
 }
 

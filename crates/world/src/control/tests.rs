@@ -3,9 +3,9 @@
 use super::Agents;
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
-use crate::fault::{Fate, Fault};
+use crate::fault::{Fault, FaultAction};
 use crate::flows::Carrier;
-use crate::ids::{Location, NodeId, Slot};
+use crate::ids::{AgentIndex, Location, NodeId};
 use crate::scenario::Scenario;
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
@@ -14,7 +14,7 @@ use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpH
 
 const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
 
-const AGENT: Slot = Slot(0);
+const AGENT: AgentIndex = AgentIndex(0);
 
 /// The scenario without flows after half a second: the host is in cell "bs1" below "fa1".
 fn world() -> World {
@@ -332,7 +332,7 @@ fn who_waits_for_the_air_is_told_when_a_medium_loses_the_last_packet() {
 }
 
 #[test]
-fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails() {
+fn every_fault_counts_the_messages_and_of_two_the_last_has_priority() {
     let late = Duration::from_millis(5);
     let fault = |occurrences: &[u32], delay| Fault {
         message: "notification".into(),
@@ -344,9 +344,9 @@ fn every_fault_counts_the_messages_and_of_two_that_strike_the_last_one_prevails(
     };
     let faults = vec![fault(&[1, 4], None), fault(&[2, 4], Some(late)), fault(&[3], None)];
     let mut agents = Agents::new(faults, Vec::new());
-    let fates: Vec<_> = (0..5).map(|_| agents.strike(("notification", None))).collect();
-    let (lost, late) = (Some(Fate::Lost), Some(Fate::Late(late)));
-    assert_eq!(fates, [lost, late, lost, late, None]);
+    let actions: Vec<_> = (0..5).map(|_| agents.fault_action(("notification", None))).collect();
+    let (lost, late) = (Some(FaultAction::Lose), Some(FaultAction::Delay(late)));
+    assert_eq!(actions, [lost, late, lost, late, None]);
 }
 
 #[test]

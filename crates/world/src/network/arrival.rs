@@ -3,7 +3,7 @@
 use super::ip::Origin;
 use super::{Listener, LocalDelivery, Network};
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::{CellId, LinkId, Location, NodeId};
 use crate::link::{End, InFlight, Link};
 use crate::probe::Stop;
@@ -20,7 +20,7 @@ impl Network {
         link: LinkId,
         packet: PacketId,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
         let node = self.links.landed(link);
         self.ip_input(node, packet, link, listener, cx)
@@ -34,9 +34,9 @@ impl Network {
         link: LinkId,
         InFlight { packet, started, .. }: InFlight,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> LocalDelivery {
-        let packet = packet.retrieve();
+        let packet = packet.take();
         cx.trace(&packet, Stop::LinkArrive, Location::Link(link));
         let &Link { from, to, up, .. } = &self.links[link];
         if !up {
@@ -82,7 +82,7 @@ impl Network {
         packet: PacketId,
         started: Time,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) -> Option<(NodeId, PacketId)> {
         let (from, IpHeader { src, dst, .. }) = (self.links[link].from, cx.pool[&packet].header);
         if self.nodes[from].keeps_copies {
@@ -104,7 +104,7 @@ impl Network {
             cx.pool[&packet].set_inner_dscp(Dscp::default());
         }
         if self.nodes[hearing].watches_uplink {
-            self.tell_watchers(
+            self.notify_watchers(
                 hearing,
                 &packet,
                 (dst, src, Direction::Down),

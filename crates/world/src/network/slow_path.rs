@@ -5,9 +5,9 @@
 use super::ip::Origin;
 use super::{Listener, Network};
 use crate::agent::Agent;
-use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
-use crate::cx::Cx;
-use crate::ids::{HostAtAgent, Location, NodeId, Slot};
+use crate::cause::{Cause, CauseId, CurrentCause, Kind, data_seq};
+use crate::context::Context;
+use crate::ids::{AgentIndex, HostAtAgent, Location, NodeId};
 use crate::link::End;
 use crate::route::HostRoute;
 use roamlab_mobility::{Direction, Input, Via};
@@ -23,7 +23,7 @@ impl Network {
         route: HostRoute,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         let routes = &self.nodes[node].host_routes;
@@ -31,7 +31,7 @@ impl Network {
         if route.watch && !cx.pool[&packet].is_signal() {
             let input = self.input((dst, src, Direction::Down), origin, false);
             let row = data_row(node, &packet, route.cause, cx);
-            cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
+            cx.with_cause(CurrentCause::New(row), |cx| listener.notify(node, route.slot, input, self, cx));
         }
         let host = HostAtAgent { host: dst, slot: route.slot };
         let copies: Vec<(Via, PacketId)> =
@@ -50,7 +50,7 @@ impl Network {
         packet: PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[&packet].header;
         // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
@@ -62,9 +62,9 @@ impl Network {
             if !cx.pool[&packet].is_signal() {
                 let input = self.input((dst, src, Direction::Down), origin, true);
                 let row = data_row(node, &packet, removed, cx);
-                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
-                cx.because(Led::ByThis(row), |cx| {
-                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
+                let agents: Vec<AgentIndex> = self.agents_for(node, dst, None).collect();
+                cx.with_cause(CurrentCause::New(row), |cx| {
+                    agents.into_iter().for_each(|slot| listener.notify(node, slot, input.clone(), self, cx));
                 });
             }
             return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
@@ -93,7 +93,7 @@ impl Network {
         node: NodeId,
         about: (Addr, Addr, Direction),
         origin: Origin,
-    ) -> Vec<(Slot, Input)> {
+    ) -> Vec<(AgentIndex, Input)> {
         let watches = |agent: &Agent| {
             agent.watches_uplink && self.domains[agent.domain.0 as usize].hosts.contains(&about.0)
         };
@@ -103,37 +103,37 @@ impl Network {
 
     /// Agents that watch what hosts send through a node are notified of a packet, if a host sent it.
     #[inline(never)]
-    pub(super) fn tell_uplink_watchers(
+    pub(super) fn notify_uplink_watchers(
         &mut self,
         node: NodeId,
         packet: &PacketId,
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         let IpHeader { src, dst, .. } = cx.pool[packet].header;
         if src.is_mobile() {
-            self.tell_watchers(node, packet, (src, dst, Direction::Up), origin, listener, cx);
+            self.notify_watchers(node, packet, (src, dst, Direction::Up), origin, listener, cx);
         }
     }
 
     /// Those agents are told, unless it is signalling.
     #[inline(never)]
-    pub(super) fn tell_watchers(
+    pub(super) fn notify_watchers(
         &mut self,
         node: NodeId,
         packet: &PacketId,
         (host, peer, direction): (Addr, Addr, Direction),
         origin: Origin,
         listener: &mut impl Listener,
-        cx: &mut Cx,
+        cx: &mut Context,
     ) {
         if cx.pool[packet].is_signal() {
             return;
         }
         for (slot, input) in self.watchers(node, (host, peer, direction), origin) {
             let row = data_row(node, packet, self.cells.moved(host), cx).about(Some(host));
-            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+            cx.with_cause(CurrentCause::New(row), |cx| listener.notify(node, slot, input, self, cx));
         }
     }
 
@@ -153,7 +153,7 @@ impl Network {
 }
 
 /// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
-fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
+fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Context) -> Cause {
     let packet = &cx.pool[packet];
     let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
     Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }

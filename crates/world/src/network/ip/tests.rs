@@ -274,7 +274,7 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     for (at, link, from) in [(mh, "", None), (bs1, "mh->bs1", Some(mh)), (fa1, "bs1->fa1", Some(bs1))] {
         let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
         let inputs = world.planes.network.watchers(at, up(ends), over(&world, link));
-        let [(Slot(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
+        let [(AgentIndex(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
             inputs.as_slice()
         else {
             panic!("{inputs:?}");

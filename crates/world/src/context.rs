@@ -1,7 +1,7 @@
 //! The simulation context: the clock, the pending events, the packets and the record.
 
 use crate::capture::{Capture, Sight};
-use crate::cause::{Cause, CauseId, Led, is_root};
+use crate::cause::{Cause, CauseId, CurrentCause, is_root};
 use crate::conduct::Part;
 use crate::event::Event;
 use crate::ids::Location;
@@ -12,7 +12,7 @@ use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
 
 /// The context of an event.
 #[derive(Debug, Default)]
-pub struct Cx {
+pub struct Context {
     /// Now.
     pub now: Time,
     /// Pending events.
@@ -32,11 +32,11 @@ pub struct Cx {
 }
 
 /// Between two events, when no loss is unrecorded.
-impl Clone for Cx {
-    fn clone(&self) -> Cx {
-        let Cx { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
+impl Clone for Context {
+    fn clone(&self) -> Context {
+        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
         debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
-        Cx {
+        Context {
             now: *now,
             scheduler: scheduler.clone(),
             pool: pool.clone(),
@@ -49,7 +49,7 @@ impl Clone for Cx {
     }
 }
 
-impl Cx {
+impl Context {
     /// Whether a packet bears the mark of forwarded ones.
     #[inline]
     pub fn is_forwarded(&self, packet: &PacketId) -> bool {
@@ -88,16 +88,16 @@ impl Cx {
         self.probes.causes.add(self.now, row)
     }
 
-    /// What led to what happens now. Only for what is rare: a plain data packet sets it to nothing.
-    pub fn led(&mut self) -> CauseId {
-        self.probes.causes.led(self.now)
+    /// The row that leads to what happens now. Only for rare events: a plain data packet has none.
+    pub fn current_cause(&mut self) -> CauseId {
+        self.probes.causes.current(self.now)
     }
 
-    /// Does something that `led` leads to.
-    pub fn because<T>(&mut self, led: Led, what: impl FnOnce(&mut Cx) -> T) -> T {
-        let before = self.probes.causes.lead(led);
+    /// Does something of which this is the cause.
+    pub fn with_cause<T>(&mut self, cause: CurrentCause, what: impl FnOnce(&mut Context) -> T) -> T {
+        let before = self.probes.causes.set_current(cause);
         let result = what(self);
-        self.probes.causes.lead(before);
+        self.probes.causes.set_current(before);
         result
     }
 
