@@ -2,7 +2,7 @@
 //! caller takes the time. Pieces of long tables are let go as they come; with `whole` they stay in memory.
 
 use roamlab_benches::{Network, Recorded, Totals};
-use roamlab_world::Scenario;
+use roamlab_scenario::Scenario;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -2,13 +2,10 @@
 
 use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
-use crate::check::SIGNALLING;
-use crate::conduct::{Conduct, Replication};
+use crate::conduct::{Conduct, Part, Replication};
 use crate::context::Context;
 use crate::control::{Agents, Alternative};
-use crate::estimate::NetworkSize;
 use crate::event::Event;
-use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::flows::Flows;
@@ -21,7 +18,6 @@ use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::Wanted;
 use crate::route::{Edge, StaticRoutes, shortest_paths};
-use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
 use crate::table::Names;
 use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::units::Units;
@@ -32,6 +28,10 @@ use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
+};
+use roamlab_scenario::{
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
+    Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -64,7 +64,7 @@ pub fn build_shared(
     conduct: &Conduct<'_>,
 ) -> Shared {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
-    let drawn = expand::draw(scenario, &streams);
+    let drawn = scenario.draw_plans(&streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
     let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
@@ -505,7 +505,7 @@ impl<'a> Builder<'a> {
         }
         network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
-        let size = NetworkSize::of(scenario).part();
+        let size = Part::network(&NetworkSize::of(scenario));
         let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
@@ -560,7 +560,7 @@ fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
 }
 
 fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
-    let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
+    let change = |spec: &ChangeSpec| LinkChange {
         at: Time::ZERO + spec.at,
         rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
         delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),

@@ -13,11 +13,11 @@ use crate::link::{InFlight, Links};
 use crate::node::{Domain, Node, Nodes};
 use crate::route::StaticRoutes;
 use crate::table::Column;
-use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
+use roamlab_scenario::TunnelEcn;
 
 mod air;
 mod arrival;

@@ -1,15 +1,14 @@
 //! One run: it takes a scenario, a seed and a replication number and returns tables.
 
 use crate::build::build;
-use crate::conduct::{Conduct, Replication, check_memory};
+use crate::conduct::{Conduct, Part, Replication, check_memory};
 use crate::context::Context;
-use crate::estimate::NetworkSize;
 use crate::ids::NodeId;
-use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
+use roamlab_scenario::{NetworkSize, Scenario};
 
 /// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
 ///
@@ -17,7 +16,7 @@ use roamlab_packet::DropReason;
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
 pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
     if let Some(limit) = conduct.memory {
-        check_memory([NetworkSize::of(scenario).part()], 0, limit, Time::ZERO)?;
+        check_memory([Part::network(&NetworkSize::of(scenario))], 0, limit, Time::ZERO)?;
     }
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;

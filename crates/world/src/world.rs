@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::build::build;
     use crate::conduct::Replication;
-    use crate::scenario::Scenario;
+    use roamlab_scenario::Scenario;
     use std::collections::BTreeMap;
 
     /// Forty seconds with some twenty timeouts, each of which brings the next deadline forward when it is over.

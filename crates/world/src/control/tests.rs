@@ -6,13 +6,14 @@ use crate::conduct::{Conduct, Replication};
 use crate::fault::{Fault, FaultAction};
 use crate::flows::Carrier;
 use crate::ids::{AgentIndex, Location, NodeId};
-use crate::scenario::Scenario;
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
+use std::collections::BTreeSet;
 
-const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
+const SCENARIO: &str = include_str!("../../../scenario/tests/bad_scenarios/valid.toml");
 
 const AGENT: AgentIndex = AgentIndex(0);
 
@@ -384,4 +385,33 @@ fn a_message_has_arrived_when_its_first_copy_has() {
     let sound = arrivals("");
     assert!(sound[0] > 0);
     assert_eq!(arrivals(fault)[0], sound[0]);
+}
+
+#[test]
+fn a_run_that_records_nothing_keeps_nothing() {
+    let scenario = Scenario::parse(SCENARIO, "valid.toml").unwrap();
+    let tables = ["census".to_owned()];
+    let conduct = Conduct { tables: Some(&tables), ..Conduct::default() };
+    let mut world = build(&scenario, Replication::default(), &conduct);
+    world.run(Time::ZERO + Duration::from_millis(900), &conduct).unwrap();
+    let kept: Vec<_> = world.planes.cx.parts().filter(|part| part.rows > 0).map(|part| part.name).collect();
+    assert_eq!(kept, [""; 0]);
+}
+
+#[test]
+fn a_message_is_in_flight_as_long_as_a_packet_carries_it() {
+    let mut most = 0;
+    for faults in
+        ["", "[[faults]]\nmessage = \"registration-request\"\noccurrences = [1]\nduplicate = true\n"]
+    {
+        let mut world = world_of(&format!("{}{faults}", network()));
+        for millis in 500..900 {
+            run_until(&mut world, millis).unwrap();
+            let cx = &world.planes.cx;
+            let carried: BTreeSet<_> = cx.pool.inside().filter_map(|packet| packet.message()).collect();
+            assert_eq!(cx.messages.len(), carried.len(), "{millis} ms");
+            most = most.max(carried.len());
+        }
+    }
+    assert!(most > 0, "some message was in flight at some time");
 }

@@ -108,7 +108,7 @@ impl Flows {
             if side == Side::Sender {
                 if sender.on_bare_ack(&header, cx.now) {
                     cx.pool.deliver(packet);
-                    return self.send_permitted(flow, net);
+                    return self.send_quota(flow, net);
                 }
             } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
                 return self.arrived_in_order(flow, packet, ack_due, net);
@@ -147,10 +147,10 @@ impl Flows {
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
     #[inline(always)]
-    fn send_permitted(&mut self, flow: u32, net: &mut impl Carrier) {
+    fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
         let size = sender.segment_size();
-        for seq in sender.take_permitted() {
+        for seq in sender.take_quota() {
             let state = &mut self.flows[flow as usize];
             let Transport::Tcp { sender, .. } = &mut state.transport else { return };
             let header = sender.bare_segment(seq, net.cx().now);

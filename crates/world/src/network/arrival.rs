@@ -9,7 +9,7 @@ use crate::link::{End, InFlight, Link};
 use crate::probe::Stop;
 use roamlab_engine::Time;
 use roamlab_mobility::Direction;
-use roamlab_packet::{Addr, DropReason, Dscp, IpHeader, PacketId};
+use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 
 impl Network {
     /// A packet arrives over a link that does not list its packets in flight: such a link is always up, and no end of it
@@ -84,7 +84,7 @@ impl Network {
         listener: &mut impl Listener,
         cx: &mut Context,
     ) -> Option<(NodeId, PacketId)> {
-        let (from, IpHeader { src, dst, .. }) = (self.links[link].from, cx.pool[&packet].header);
+        let (from, dst) = (self.links[link].from, cx.pool[&packet].header.dst);
         if self.nodes[from].keeps_copies {
             self.keep_copy(from, &packet, dst, cx);
         }
@@ -104,14 +104,7 @@ impl Network {
             cx.pool[&packet].set_inner_dscp(Dscp::default());
         }
         if self.nodes[hearing].watches_uplink {
-            self.notify_watchers(
-                hearing,
-                &packet,
-                (dst, src, Direction::Down),
-                Origin::over(link),
-                listener,
-                cx,
-            );
+            self.notify_watchers(hearing, &packet, Direction::Down, Origin::over(link), listener, cx);
         }
         Some((hearing, packet))
     }

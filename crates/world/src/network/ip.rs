@@ -9,7 +9,7 @@ use crate::ids::{AgentIndex, HostAtAgent, LinkId, Location, NodeId};
 use crate::probe::Stop;
 use crate::route::{AgentSet, HostLookup, HostRoute};
 use crate::tunnel::{self, Exit};
-use roamlab_mobility::Via;
+use roamlab_mobility::{Direction, Via};
 use roamlab_packet::{Addr, DropReason, IpHeader, Packet, PacketId};
 
 /// Where a packet at a node comes from.
@@ -148,7 +148,7 @@ impl Network {
         cx: &mut Context,
     ) {
         if !self.routes.is_plain(node) && self.nodes[node].watches_uplink {
-            self.notify_uplink_watchers(node, &packet, origin, listener, cx);
+            self.notify_watchers(node, &packet, Direction::Up, origin, listener, cx);
         }
         match self.next_hop(node, &cx.pool[&packet], origin, cx) {
             NextHop::Link(link) => self.links.enqueue(link, packet, cx),

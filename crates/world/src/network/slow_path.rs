@@ -81,13 +81,13 @@ impl Network {
         }
     }
 
-    /// What an agent is told of a data packet from or to `host`; `lost`: it ends here.
+    /// The input for an agent about a data packet from or to `host`; `lost`: it ends here.
     fn input(&self, (host, peer, direction): (Addr, Addr, Direction), origin: Origin, lost: bool) -> Input {
         let from = self.previous_hop(origin).map(|from| self.nodes[from].addr);
         Input::Data { host, peer, direction, from, tunnelled: origin.tunnel.is_some(), lost }
     }
 
-    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    /// The agents of a node that watch the packets of a mobile host, with their inputs about one.
     pub(super) fn watchers(
         &self,
         node: NodeId,
@@ -101,34 +101,23 @@ impl Network {
         self.slots_of(node, watches).map(|slot| (slot, input.clone())).collect()
     }
 
-    /// Agents that watch what hosts send through a node are notified of a packet, if a host sent it.
-    #[inline(never)]
-    pub(super) fn notify_uplink_watchers(
-        &mut self,
-        node: NodeId,
-        packet: &PacketId,
-        origin: Origin,
-        listener: &mut impl Listener,
-        cx: &mut Context,
-    ) {
-        let IpHeader { src, dst, .. } = cx.pool[packet].header;
-        if src.is_mobile() {
-            self.notify_watchers(node, packet, (src, dst, Direction::Up), origin, listener, cx);
-        }
-    }
-
-    /// Those agents are told, unless it is signalling.
+    /// Agents that watch what a host sends or receives are notified of a data packet.
     #[inline(never)]
     pub(super) fn notify_watchers(
         &mut self,
         node: NodeId,
         packet: &PacketId,
-        (host, peer, direction): (Addr, Addr, Direction),
+        direction: Direction,
         origin: Origin,
         listener: &mut impl Listener,
         cx: &mut Context,
     ) {
-        if cx.pool[packet].is_signal() {
+        let IpHeader { src, dst, .. } = cx.pool[packet].header;
+        let (host, peer) = match direction {
+            Direction::Up => (src, dst),
+            Direction::Down => (dst, src),
+        };
+        if !host.is_mobile() || cx.pool[packet].is_signal() {
             return;
         }
         for (slot, input) in self.watchers(node, (host, peer, direction), origin) {

@@ -5,11 +5,11 @@ use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
 use crate::ids::Location;
-use crate::scenario::Scenario;
 use crate::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::EventA3;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
 
 /// A host that turns from one cell to the other at 2 s, and out of coverage at 6 s.
 const SCHEDULE: &str = r#"

@@ -4,12 +4,11 @@ use super::*;
 use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
-use crate::scenario::Scenario;
-use crate::tunnel::TunnelEcn;
 use crate::world::World;
 use roamlab_engine::{Bytes, Duration, Time};
-use roamlab_mobility::{Direction, Input};
+use roamlab_mobility::Input;
 use roamlab_packet::{Body, Dscp, FlowId, Packet, Tos, UdpHeader};
+use roamlab_scenario::{Scenario, TunnelEcn};
 
 /// Two access routers and a server around a core router; a host in the cell of each.
 const SCENARIO: &str = r#"
