@@ -1,4 +1,4 @@
-//! The slow path of a link: what happens to a packet besides its queue and its transmission.
+//! The slow path of a link: forced events, signalling that overtakes, queues that an idle link asks, traces.
 
 use super::{Link, Links, Start, Transmitter, flag};
 use crate::context::Context;

@@ -1,4 +1,4 @@
-//! Arrivals: a packet at the far end of a link, as layer 2 sees it. What is received goes on to IP input.
+//! Arrivals: a packet at the far end of a link, as layer 2 sees it. A received packet is passed to IP input.
 
 use super::ip::Origin;
 use super::{Listener, LocalDelivery, Network};
