@@ -178,7 +178,11 @@ impl Agents {
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
     fn act(&mut self, node: NodeId, slot: AgentIndex, action: Action, net: &mut Network, cx: &mut Context) {
-        if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
+        let outcome = match action {
+            Action::BreakLaw { problem } => Err(problem),
+            action => self.try_to_act(node, slot, action, net, cx).map_err(str::to_owned),
+        };
+        if let Err(problem) = outcome {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
@@ -345,7 +349,7 @@ impl Agents {
                 return Err("changes cells, and the node is no mobile host");
             }
             Action::Leave => self.leave_all(node, net, cx),
-            Action::BreakLaw { problem } => return Err(problem),
+            Action::BreakLaw { .. } => return Err("has left its transition table"),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
         }
