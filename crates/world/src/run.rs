@@ -2,7 +2,7 @@
 
 use crate::build::build;
 use crate::conduct::{Conduct, Part, Replication, check_memory};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::NodeId;
 use crate::table::{Column, Table};
 use crate::world::{Failure, World};
@@ -20,10 +20,6 @@ pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Res
     }
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    // A trace and a capture show every stop of a packet.
-    if scenario.engine.fusion && world.planes.cx.probes.traced.is_none() {
-        world.fuse(end);
-    }
     world.run(last_instant(end), conduct)?;
     Ok(conclude(world, end, conduct))
 }
@@ -35,7 +31,6 @@ pub(crate) fn last_instant(end: Time) -> Time {
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    world.take_back(end);
     world.settle_record(conduct);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
     let long = world.long_tables(conduct);
@@ -55,7 +50,7 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         Table { name, columns }
     });
     let World { planes, names, .. } = world;
-    let Cx { probes, capture, .. } = planes.cx;
+    let Context { probes, capture, .. } = planes.cx;
     let short = [
         probes.units.into_table("units", &names, conduct),
         probes.handovers.into_table("handovers", &names, conduct),
