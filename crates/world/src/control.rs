@@ -211,7 +211,11 @@ impl Agents {
 
     /// Does what an agent asks for. If it cannot be done, the run ends.
     fn act(&mut self, node: NodeId, slot: Slot, action: Action, net: &mut Network, cx: &mut Cx) {
-        if let Err(problem) = self.try_to_act(node, slot, action, net, cx) {
+        let outcome = match action {
+            Action::BreakLaw { problem } => Err(problem),
+            action => self.try_to_act(node, slot, action, net, cx).map_err(str::to_owned),
+        };
+        if let Err(problem) = outcome {
             let name = net.name(node);
             self.broken.get_or_insert_with(|| (format!("an agent at \"{name}\" {problem}"), cx.now));
         }
@@ -378,7 +382,9 @@ impl Agents {
             }
             Action::EndBearer { host } => net.end_bearer(node, served(host), cx),
             Action::DiscardBuffer { host } => net.discard_buffer(node, served(host), cx),
-            Action::Measure { event } if net.cells().measures(node) => net.cells().evaluate(node, event),
+            Action::Measure { conditions } if net.cells().measures(node) => {
+                return motion::evaluate(node, &conditions, net);
+            }
             Action::Search if net.cells().measures(node) => net.cells().search(node),
             Action::Measure { .. } | Action::Search => {
                 return Err("wants measurements, and the node makes none");
@@ -403,7 +409,7 @@ impl Agents {
                 return Err("changes cells, and the node is no mobile host");
             }
             Action::Leave => self.leave_all(node, net, cx),
-            Action::BreakLaw { problem } => return Err(problem),
+            Action::BreakLaw { .. } => return Err("has left its transition table"),
             Action::Enter { base_station, after } => self.command_entry(node, (base_station, after), net, cx),
             Action::Note { host, phase } => return net.note(host, phase, node, cx).map(|_| ()),
         }

@@ -9,7 +9,7 @@ use crate::ids::{Location, NodeId, Slot};
 use crate::scenario::Scenario;
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
-use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
+use roamlab_mobility::{Action, BufferFlush, Buffering, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
 const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
@@ -290,7 +290,7 @@ fn an_action_that_a_node_cannot_carry_out_ends_the_run() {
         law("fa1", |host| Action::SkipReceived { host, received: [1].into() }),
         law("fa1", |_| Action::Leave),
         law("fa1", |_| Action::Search),
-        law("mh", |_| Action::Measure { event: EventA3::default() }),
+        law("mh", |_| Action::Measure { conditions: Vec::new() }),
         law("fa1", |to| Action::ReportReceived { to }),
         law("fa1", |_| Action::Enter { base_station: nobody, after: Duration::ZERO }),
         law("fa1", |_| Action::Note { host: nobody, phase: "registered" }),
