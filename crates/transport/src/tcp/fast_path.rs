@@ -5,7 +5,6 @@
 
 use crate::params::Handshake;
 use crate::tcp::TcpSender;
-use crate::tcp::recovery::LossRecovery;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::{BareTcpHeader, TcpFlags};
 use std::ops::Range;
