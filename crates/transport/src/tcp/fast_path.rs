@@ -58,12 +58,12 @@ impl TcpSender {
         state.renew_quota();
         self.recovery.on_fast_ack(header.ack);
         if state.window != before {
-            state.note_growth(now);
+            state.defer_growth(now);
         }
         true
     }
 
-    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) lets go. Each has to be sent as
+    /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) permits. Each has to be sent as
     /// [`bare_segment`](Self::bare_segment) makes it; [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
     pub fn take_quota(&mut self) -> Range<u32> {

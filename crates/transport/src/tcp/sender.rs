@@ -74,7 +74,7 @@ impl TcpSender {
             state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_forgets_last()));
         }
         if state.params.ns2_forgets_last() {
-            state.renew_quota(); // ns-2's FACK sends a hole that its ACKs have not let go
+            state.renew_quota(); // FACK sends a hole that its ACKs have not permitted
         }
     }
 
@@ -95,7 +95,7 @@ impl TcpSender {
         if header.bare().is_some_and(|bare| self.on_bare_ack(&bare, now)) {
             return;
         }
-        self.state.settle_facts();
+        self.state.record_growth();
         self.on_any_segment(header, now);
         self.fast = self.allows_fast_path();
     }
@@ -235,7 +235,7 @@ impl TcpSender {
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
-        self.state.settle_facts();
+        self.state.record_growth();
         self.on_timers(now);
         self.fast = self.allows_fast_path();
     }

@@ -31,7 +31,7 @@ pub(crate) enum LastReduction {
     Ecn,
 }
 
-/// How much new data the latest input lets go.
+/// The send quota: how much new data the latest input permits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SendQuota {
     /// None.
@@ -74,7 +74,7 @@ pub(crate) struct SendState {
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
     timed: Option<(u32, Time)>,
-    /// When a plain ACK changed cwnd, if that is not yet among the facts: [`fact`](Self::fact) says it later.
+    /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet.
     grown: Option<Time>,
     pub rtt: RttEstimator,
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
@@ -181,25 +181,25 @@ impl SendState {
         self.nxt < self.snd_max
     }
 
-    /// Lets go what the window allows.
+    /// Renews the quota: what the window permits.
     pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
-    /// Whether the latest input lets anything go within the window.
+    /// Whether the latest input permits a segment within the window.
     pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
-    /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
+    /// A recovery sends a segment by its own rules, which counts in the quota.
     pub fn use_quota(&mut self) {
         if let SendQuota::Window(left) = &mut self.quota {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// The next segment in the order that the window lets go, where the quota is for the window.
+    /// The next segment in the order that the window permits, where the quota is for the window.
     #[inline]
     pub fn next_in_window(&mut self) -> Option<u32> {
         let SendQuota::Window(left) = self.quota else { return None };
@@ -222,7 +222,7 @@ impl SendState {
         first..self.nxt
     }
 
-    /// One above the highest segment that cwnd and the receiver let go.
+    /// One above the highest segment that cwnd and the receiver permit.
     pub fn window_end(&self) -> u32 {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
@@ -444,18 +444,18 @@ impl SendState {
         self.facts.push_back(self.fact(kind, seq, at));
     }
 
-    /// A plain ACK changed cwnd. The fact is made when it is asked for, or before the state it tells of changes.
-    pub fn note_growth(&mut self, now: Time) {
+    /// An ACK on the fast path changed cwnd. The fact is made when it is asked for, or before its values change.
+    pub fn defer_growth(&mut self, now: Time) {
         self.grown = Some(now);
     }
 
-    /// Forgets what [`note_growth`](Self::note_growth) noted.
+    /// Forgets what [`defer_growth`](Self::defer_growth) has noted.
     pub fn forget_growth(&mut self) {
         self.grown = None;
     }
 
-    /// Takes what [`note_growth`](Self::note_growth) noted among the facts, before anything else happens.
-    pub fn settle_facts(&mut self) {
+    /// Makes the fact of what [`defer_growth`](Self::defer_growth) has noted, before anything else happens.
+    pub fn record_growth(&mut self) {
         if let Some(at) = self.grown.take() {
             self.record(TcpFactKind::Window, self.una, at);
         }

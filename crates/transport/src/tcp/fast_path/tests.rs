@@ -45,14 +45,14 @@ impl<E: Clone + Debug> Twins<E> {
 }
 
 fn sender_step<T: PartialEq + Debug>(ends: &mut Twins<TcpSender>, input: impl Fn(&mut TcpSender) -> T) -> T {
-    ends.step(|sender| &mut sender.fast, |sender| sender.state.settle_facts(), input)
+    ends.step(|sender| &mut sender.fast, |sender| sender.state.record_growth(), input)
 }
 
 fn receiver_step<T: PartialEq + Debug>(
     ends: &mut Twins<TcpReceiver>,
     input: impl Fn(&mut TcpReceiver) -> T,
 ) -> T {
-    ends.step(|receiver| &mut receiver.fast, TcpReceiver::settle_acks, input)
+    ends.step(|receiver| &mut receiver.fast, TcpReceiver::queue_bare_ack, input)
 }
 
 /// What a sender permits in one go is what it gives one by one, and leaves it alike.

@@ -19,7 +19,7 @@ pub(crate) trait LossRecovery {
     /// An ACK arrived that expects `header.ack`, above everything acknowledged so far.
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
-    /// One more ACK arrived that expects `state.una`. Whether it counts in `state.dup_acks` is the recovery's say.
+    /// One more ACK arrived that expects `state.una`. The recovery decides whether it counts in `state.dup_acks`.
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time);
 
     /// An ACK arrived that expects less than `state.una`: later ones have overtaken it.

@@ -13,7 +13,7 @@ use roamlab_packet::TcpHeader;
 /// Tahoe's loss recovery; almost its whole state is shared with the sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe {
-    /// In ns-2 every duplicate ACK also lets go what a limit on bursts has left of the window.
+    /// A duplicate ACK also permits what a limit on bursts has left of the window (ns-2).
     then_window: bool,
 }
 
