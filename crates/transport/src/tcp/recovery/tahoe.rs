@@ -10,12 +10,9 @@ use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
-/// Tahoe's loss recovery; almost its whole state is shared with the sender.
+/// Tahoe's loss recovery; its whole state is shared with the sender.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tahoe {
-    /// A duplicate ACK also permits what a limit on bursts has left of the window (ns-2).
-    then_window: bool,
-}
+pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -28,7 +25,6 @@ impl LossRecovery for Tahoe {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         state.quota = SendQuota::Nothing;
-        self.then_window = state.params.ns2_sends_rest_of_burst() && state.params.max_burst.0 > 0;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
             if let Some(left) = state.left_by_burst() {
@@ -39,7 +35,6 @@ impl LossRecovery for Tahoe {
             state.recovery_step(RecoveryStep::SlowStart(1.0));
             state.retransmit = None;
             state.nxt = state.una;
-            self.then_window = false;
             state.renew_quota();
         } else if let Some(left) = state.left_by_burst() {
             state.quota = SendQuota::Window(left);
@@ -48,15 +43,6 @@ impl LossRecovery for Tahoe {
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
         state.quota = state.left_by_burst().map_or(SendQuota::Nothing, SendQuota::Window);
-    }
-
-    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        let next = state.next_segment();
-        if next.is_some() || !std::mem::take(&mut self.then_window) {
-            return next;
-        }
-        state.renew_quota();
-        state.next_segment()
     }
 
     fn allows_fast_path(&self, _state: &SendState) -> bool {
