@@ -52,12 +52,12 @@ impl TcpSender {
         if !state.params.ns2_no_flow_control() {
             state.peer_end = header.ack.saturating_add(header.window);
         }
-        let before = state.window;
+        let before = state.window.sizes();
         let delivered = state.acknowledge(header.ack, now);
         state.grow_by(&delivered, now);
         state.renew_quota();
         self.recovery.on_fast_ack(header.ack);
-        if state.window != before {
+        if state.window.sizes() != before {
             state.defer_growth(now);
         }
         true

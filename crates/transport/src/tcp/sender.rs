@@ -129,7 +129,7 @@ impl TcpSender {
         // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
         let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
         state.ece = echoes && !agrees;
-        let before = state.window;
+        let before = state.window.sizes();
         if echoes {
             state.ecn_echo(header.ack, now);
         }
@@ -164,7 +164,7 @@ impl TcpSender {
         }
         let reported =
             state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd());
-        if before != state.window && !reported {
+        if before != state.window.sizes() && !reported {
             state.record(TcpFactKind::Window, header.ack, now);
         }
     }
@@ -300,16 +300,6 @@ impl TcpSender {
     /// The next fact, in the order in which they happened; call until `None`.
     pub fn poll_fact(&mut self) -> Option<TcpFact> {
         self.state.poll_fact()
-    }
-
-    /// Congestion window in segments, without inflation.
-    pub fn cwnd(&self) -> f64 {
-        self.state.window.cwnd()
-    }
-
-    /// Slow-start threshold in segments.
-    pub fn ssthresh(&self) -> f64 {
-        self.state.window.ssthresh()
     }
 
     /// Segments sent and not acknowledged.

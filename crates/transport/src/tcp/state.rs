@@ -481,7 +481,7 @@ impl SendState {
     }
 
     fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
-        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        let (cwnd, ssthresh) = self.window.sizes();
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 }
