@@ -70,6 +70,7 @@ fn transfer(
             sender.on_deadline(now);
             receiver.on_deadline(now);
         }
+        while sender.poll_fact().is_some() {}
         // Early: nothing may come of it.
         let before = format!("{sender:?}");
         if sender.next_deadline() != Some(now) {
