@@ -192,7 +192,7 @@ def test_the_film_shows_what_the_tables_say(browser: Browser) -> None:
                 at * 1e9,
             )
             assert abs(count - int(waiting[place])) <= 1
-        page.evaluate(f"playground.explorer.show({int(drops[0]) - 10**8}, {int(drops[0]) + 10**8})")
+        page.evaluate(f"playground.explorer.show({int(drops[0]) - 10**9}, {int(drops[0]) + 10**9})")
         page.evaluate(f"playground.film.show({int(drops[0]) + 1000})")
         assert page.evaluate("playground.film.seen.lost") >= 1
         before = page.evaluate("playground.film.time")
