@@ -17,25 +17,30 @@ pub mod fmipv6;
 pub mod hawaii;
 mod identification;
 mod installation;
+#[cfg(test)]
+mod lab;
 pub mod lte_x2;
 pub mod mandm;
 pub mod mobile_ip;
 mod protocol;
 mod roles;
+mod signal;
 mod spec;
 mod topology;
-#[cfg(test)]
 mod transitions;
 
 pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-pub use protocol::{Help, Protocol, Refusal, Signal, Step};
-use protocol::{check_sizes, phases};
+use protocol::phases;
+pub use protocol::{Help, Protocol, Refusal, Step};
 use roles::roles;
+use signal::messages;
+pub use signal::{Kind, Signal};
 pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
 pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
+use transitions::transitions;
 
 /// What an agent is told.
 #[derive(Clone, Debug)]
@@ -311,6 +316,11 @@ pub enum Action<M = Message, P = &'static str> {
     /// (At a mobile host) find the strongest cell that can be heard: [`L2Trigger::CellFound`] at the first
     /// measurement with one.
     Search,
+    /// A role has done what its transition table does not permit: the run ends with this report.
+    BreakLaw {
+        /// What it has done: "went from ...".
+        problem: String,
+    },
     /// Put a phase of `host`'s handover into the record.
     Note {
         /// The host's home address.
@@ -356,6 +366,7 @@ impl<M, P> Action<M, P> {
             Action::AwaitDrained { host } => Action::AwaitDrained { host },
             Action::SkipReceived { host, received } => Action::SkipReceived { host, received },
             Action::Leave => Action::Leave,
+            Action::BreakLaw { problem } => Action::BreakLaw { problem },
             Action::Enter { base_station, after } => Action::Enter { base_station, after },
             Action::Search => Action::Search,
         }

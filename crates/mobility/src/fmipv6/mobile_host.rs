@@ -1,23 +1,29 @@
 //! The mobile host: announces its arrival, has its packets tunnelled, and updates its binding at the anchor.
-//!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | away, attaching, attached, predicted | its access router is another one | una, local binding update, rtsolpr; fbu to the last one, unless an fback named the new one | attaching |
-//! | attaching | no acknowledge in time | una and local binding update again | attaching |
-//! | attaching | acknowledge of the last update | | attached |
-//! | attached | time to refresh | una and local binding update | attaching |
-//! | attaching, attached | prrtadv with another access router | fbu | predicted |
-//! | predicted | fback, or the same prrtadv again | | predicted |
-//! | predicted | it is still here after the stay timeout | fbu that withdraws | attached |
-//! | attaching, attached, predicted | it has no access router any more | | away |
-//! | any | no answer to an rtsolpr or fbu in time | the same again, three times; una before the rtsolpr | same |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Away "away", Attaching "attaching", Attached "attached", Predicted "predicted";
+    "any" | "link up, link down, ipv6-router-advertisement" | "" | "" | "same";
+    "any" | "link up, link down, ipv6-router-advertisement, time" | "its access router is another one; fbu to the last one, unless an fback named the new one" | "una, local-binding-update, fbu, rtsolpr" | "attaching";
+    "attaching, attached, predicted" | "link down, time" | "it has no access router any more" | "" | "away";
+    "attaching" | "local-binding-acknowledge" | "of the last update" | "" | "attached";
+    "away, predicted" | "local-binding-acknowledge" | "of the last update" | "" | "same";
+    "attaching, attached" | "prrtadv" | "with another access router" | "fbu" | "predicted";
+    "predicted" | "prrtadv" | "with a third access router" | "fbu" | "same";
+    "any" | "prrtadv, fback" | "the answer" | "" | "same";
+    "attaching" | "time" | "no acknowledge" | "una, local-binding-update" | "same";
+    "attached" | "time" | "time to refresh" | "una, local-binding-update" | "attaching";
+    "predicted" | "time" | "stay timeout: withdraws" | "fbu" | "attached, attaching";
+    "any" | "time" | "no answer to an rtsolpr or fbu, three times" | "una, rtsolpr, fbu" | "same";
+}
 
 /// FMIPv6 at a mobile host.
 #[derive(Clone, Debug)]
@@ -92,16 +98,6 @@ impl MobileHost {
         }
     }
 
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match (self.detector.current(), &self.expected, self.binding.acknowledged) {
-            (None, _, _) => "away",
-            (_, Some(_), _) => "predicted",
-            (_, None, true) => "attached",
-            (_, None, false) => "attaching",
-        }
-    }
-
     fn first_timer(&self, now: Time) -> Backoff {
         Backoff::start(now, self.params.retransmit, self.params.retransmit_limit)
     }
@@ -109,7 +105,7 @@ impl MobileHost {
     /// Sends what will be repeated until it is answered.
     fn ask(&mut self, to: Addr, kind: Kind, now: Time, out: &mut Vec<Action>) -> Option<Asked> {
         self.id = self.id.newer(now);
-        let message = Message { host: Some(self.address), id: self.id, kind };
+        let message = Message::about(self.address, self.id, kind);
         out.push(Action::Send { to, message: message.clone() });
         Some(Asked { to, message, timer: self.first_timer(now), left: self.params.retries })
     }
@@ -147,8 +143,7 @@ impl MobileHost {
     fn announce(&self, out: &mut Vec<Action>) {
         let Some(care_of) = self.detector.current() else { return };
         for (to, kind) in [(care_of, Kind::Una), (self.anchor, Kind::BindingUpdate { care_of })] {
-            let message = Message { host: Some(self.address), id: self.binding.id, kind };
-            out.push(Action::Send { to, message });
+            send(to, (self.address, self.binding.id, kind), out);
         }
     }
 
@@ -183,8 +178,7 @@ impl MobileHost {
         let asked = self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0);
         if let Some(asked) = asked.filter(|_| self.binding.acknowledged) {
             // It has no answer where the una has been lost, and the update comes with no una any more.
-            let message = Message { host: Some(self.address), id: self.binding.id, kind: Kind::Una };
-            out.push(Action::Send { to: asked.to, message });
+            send(asked.to, (self.address, self.binding.id, Kind::Una), out);
         }
         self.solicitation = self.solicitation.take().and_then(|asked| asked.on_time(now, out));
         self.update = self.update.take().and_then(|asked| asked.on_time(now, out));
@@ -211,6 +205,17 @@ impl MobileHost {
                 out.push(Action::Note { host: self.address, phase: Phase::Bound });
             }
             _ => {}
+        }
+    }
+}
+
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match (self.detector.current(), &self.expected, self.binding.acknowledged) {
+            (None, _, _) => StateName::Away,
+            (_, Some(_), _) => StateName::Predicted,
+            (_, None, true) => StateName::Attached,
+            (_, None, false) => StateName::Attaching,
         }
     }
 }

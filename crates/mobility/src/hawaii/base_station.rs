@@ -1,28 +1,5 @@
 //! The base station: has the path to a host set up when it registers, and hands the host over when it has moved.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none, left, moved | first registration in the domain, or back from nowhere | route to the air, power-up | registering |
-//! | none, left, moved | registration after other base stations | route to the air; update towards each of them | registering |
-//! | left | the same, with a buffer | also releases it to the air | registering |
-//! | registering | registration again | the same messages again | registering |
-//! | registering | no answer in time | the same, twice at most | registering |
-//! | registering | acknowledge of a path, with MSF and SSF the update that comes back | acknowledges the registration if it was the last; with SSF switch towards the old base station | serving |
-//! | serving | registration again, or its renewal | acknowledges it | serving |
-//! | serving | registration after other base stations | update towards each of them | registering |
-//! | serving | switch does not return in time | switch again, twice at most | serving |
-//! | registering, serving | host gone | with MSF and SSF starts buffering | left |
-//! | left | host back, whose path was set up | route to the air; releases the buffer to it | serving |
-//! | left | prune timer | no route, discards the buffer | none |
-//! | none, registering, serving, left | update of a later registration elsewhere | route to the router; acknowledges the path, or with MSF and SSF update hop by hop | moved |
-//! | left | the same, with a buffer | also releases it to the router | moved |
-//! | none, registering, serving, left | the same with MNF | acknowledges the path; route to the router after the bicast time | moved |
-//! | moved | host gone, with MSF and SSF | what waits for the air goes to the router | moved |
-//! | moved | update again | acknowledges the path, or update hop by hop | moved |
-//! | moved | switch | sends it back | moved |
-//! | registering, serving, moved | lifetime over without renewal | no route | none |
-//! | any | time to refresh | refresh of all hosts that it serves to the next one up | same |
-//!
 //! A registration of a host that layer 2 does not have here, and messages older than the last news of the host, have no
 //! effect.
 
@@ -31,10 +8,35 @@ use super::place::Place;
 use super::refresher::Refresher;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::blocks::Beacons;
+use crate::signal::{broadcast, send};
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
+
+crate::transitions! {
+    BaseStation, "state of a host": None "none", Registering "registering", Serving "serving", Left "left", Moved "moved";
+    "any" | "host arrived" | "" | "" | "same";
+    "left" | "host arrived" | "it had registered here last" | "release, route, discard buffer" | "serving";
+    "registering, serving" | "host gone" | "keeps its packets, with forwarding" | "start buffering" | "left";
+    "moved" | "host gone" | "with forwarding" | "start buffering, release, route, discard buffer" | "same";
+    "none, left" | "host gone" | "" | "" | "same";
+    "none, left, moved" | "registration" | "of a present host, not older" | "release, route, discard buffer, path-power-up, path-update" | "registering";
+    "registering" | "registration" | "of a present host, not older" | "route, path-power-up, path-update" | "same";
+    "serving" | "registration" | "of a present host, which names no other base station" | "registration-acknowledge" | "same";
+    "serving" | "registration" | "of a present host, which names others" | "route, path-update" | "registering";
+    "registering" | "path-acknowledge, path-update" | "the last that was missing" | "path-switch, registration-acknowledge" | "serving";
+    "registering" | "path-acknowledge, path-update" | "others are missing" | "" | "same";
+    "none, registering, serving, left" | "path-update" | "to another base station, newer" | "route, release, discard buffer, path-update, path-acknowledge" | "moved";
+    "moved" | "path-update" | "to another base station, not older" | "route, path-update, path-acknowledge" | "same";
+    "any" | "path-switch" | "of the last handover" | "path-switch" | "same";
+    "registering, serving, left, moved" | "time" | "no answer" | "path-power-up, path-update, path-switch" | "same";
+    "serving" | "time" | "time to refresh, one host" | "path-refresh" | "same";
+    "moved" | "time" | "bicast over" | "route" | "same";
+    "left" | "time" | "prune timer" | "no route, discard buffer" | "none";
+    "registering, serving, moved" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// HAWAII at a base station.
 #[derive(Clone, Debug)]
@@ -106,17 +108,6 @@ impl BaseStation {
         }
     }
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.members.get(&host).map(|member| member.state) {
-            None => "none",
-            Some(State::Registering) => "registering",
-            Some(State::Serving) => "serving",
-            Some(State::Left) => "left",
-            Some(State::Moved) => "moved",
-        }
-    }
-
     fn newest(&self, host: Addr) -> Identification {
         self.newest.get(&host).copied().unwrap_or_default()
     }
@@ -141,7 +132,7 @@ impl BaseStation {
             && (id == newest || others.is_empty())
         {
             member.until = until;
-            return send(host, (host, id), Kind::RegistrationAcknowledge, out);
+            return send(host, (host, id, Kind::RegistrationAcknowledge), out);
         }
         let known = self.members.remove(&host);
         if known.as_ref().is_some_and(|member| member.buffering) {
@@ -180,14 +171,14 @@ impl BaseStation {
         for &old in &member.pending {
             let ends = Ends { new, old };
             match self.params.scheme {
-                _ if old == self.gateway => send(self.uplink, of, Kind::PowerUp { new }, out),
-                scheme if scheme.forwards() => send(old, of, Kind::Update(ends), out),
-                _ => send(self.uplink, of, Kind::Update(ends), out),
+                _ if old == self.gateway => send(self.uplink, (of.0, of.1, Kind::PowerUp { new }), out),
+                scheme if scheme.forwards() => send(old, (of.0, of.1, Kind::Update { ends }), out),
+                _ => send(self.uplink, (of.0, of.1, Kind::Update { ends }), out),
             }
         }
         for &old in &member.switching {
             let kind = Kind::Switch { ends: Ends { new, old }, returns: false };
-            send(self.uplink, of, kind, out);
+            send(self.uplink, (of.0, of.1, kind), out);
         }
     }
 
@@ -202,13 +193,13 @@ impl BaseStation {
         if switches {
             member.switching.insert(by);
             let kind = Kind::Switch { ends: Ends { new: self.address, old: by }, returns: false };
-            send(self.uplink, (host, id), kind, out);
+            send(self.uplink, (host, id, kind), out);
         }
         if member.pending.is_empty() {
             member.state = State::Serving;
             member.again = again.filter(|_| !member.switching.is_empty());
             out.push(Action::Note { host, phase: Phase::PathSetUp });
-            send(host, (host, id), Kind::RegistrationAcknowledge, out);
+            send(host, (host, id, Kind::RegistrationAcknowledge), out);
         }
     }
 
@@ -261,14 +252,14 @@ impl BaseStation {
         let scheme = self.params.scheme;
         if scheme == Scheme::Ssf {
             // The path is there before the first packet.
-            send(self.uplink, of, Kind::Update(ends), out);
+            send(self.uplink, (of.0, of.1, Kind::Update { ends }), out);
         }
         if id > newest {
             self.hand_over(host, now, out);
         }
         match scheme {
-            Scheme::Unf | Scheme::Mnf => send(ends.new, of, Kind::PathAcknowledge, out),
-            Scheme::Msf => send(self.uplink, of, Kind::Update(ends), out),
+            Scheme::Unf | Scheme::Mnf => send(ends.new, (of.0, of.1, Kind::PathAcknowledge), out),
+            Scheme::Msf => send(self.uplink, (of.0, of.1, Kind::Update { ends }), out),
             Scheme::Ssf => {}
         }
     }
@@ -308,7 +299,7 @@ impl BaseStation {
     fn switched(&mut self, of: (Addr, Identification), (ends, returns): (Ends, bool), out: &mut Vec<Action>) {
         let (host, id) = of;
         if ends.old == self.address && !returns && id == self.newest(host) {
-            send(self.uplink, of, Kind::Switch { ends, returns: true }, out);
+            send(self.uplink, (of.0, of.1, Kind::Switch { ends, returns: true }), out);
         } else if ends.new == self.address
             && returns
             && let Some(member) = self.members.get_mut(&host)
@@ -323,8 +314,7 @@ impl BaseStation {
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.beacons.are_due(now) {
-            let message = Message { host: None, id: Identification::default(), kind: Kind::Beacon };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Beacon, out);
         }
         for (host, mut member) in std::mem::take(&mut self.members) {
             if member.until <= now {
@@ -375,8 +365,20 @@ fn forward(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::DiscardBuffer { host });
 }
 
-fn send(to: Addr, (host, id): (Addr, Identification), kind: Kind, out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
+impl Role for BaseStation {
+    fn state(&self, host: Addr) -> StateName {
+        match self.members.get(&host).map(|member| member.state) {
+            None => StateName::None,
+            Some(State::Registering) => StateName::Registering,
+            Some(State::Serving) => StateName::Serving,
+            Some(State::Left) => StateName::Left,
+            Some(State::Moved) => StateName::Moved,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.members.keys().copied()
+    }
 }
 
 impl Agent for BaseStation {
@@ -392,7 +394,7 @@ impl Agent for BaseStation {
                     self.register((host, id), &previous, now, out);
                 }
                 Kind::PathAcknowledge => self.answered((host, id), from, now, out),
-                Kind::Update(ends) => self.update((host, id), ends, now, out),
+                Kind::Update { ends } => self.update((host, id), ends, now, out),
                 Kind::Switch { ends, returns } => self.switched((host, id), (ends, returns), out),
                 _ => {}
             },

@@ -1,26 +1,27 @@
 //! The mobility management entity: requests path switches, one after the other for each host.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | unknown | path switch request | failure | unknown |
-//! | unknown, idle | service request, newer | modify bearer request | modifying |
-//! | idle | path switch request, newer | modify bearer request | modifying |
-//! | idle | path switch request of the handover that is done | ack | idle |
-//! | idle, modifying | path switch request, older | failure | same |
-//! | modifying | request, newer | waits for its turn, in order of arrival | modifying |
-//! | modifying | path switch request of the handover under way | answers it too | modifying |
-//! | modifying | modify bearer response | ack, or context setup and release of the old base station; the next request | idle, modifying |
-//! | modifying | time is up | modify bearer request again | modifying |
-//!
 //! A request that is next after a newer one was done is answered with a failure.
 
-use super::message::{Kind, Message};
-use super::{Action, Input, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
+use crate::transitions::Role;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, VecDeque};
+
+crate::transitions! {
+    Mme, "state of a host": Unknown "unknown", Idle "idle", Modifying "modifying";
+    "unknown" | "path-switch-request" | "" | "path-switch-request-failure" | "same";
+    "unknown, idle" | "service-request" | "newer" | "modify-bearer-request" | "modifying";
+    "idle" | "path-switch-request" | "newer" | "modify-bearer-request" | "modifying";
+    "idle" | "path-switch-request" | "of the handover that is done" | "path-switch-request-ack" | "same";
+    "idle, modifying" | "path-switch-request" | "older" | "path-switch-request-failure" | "same";
+    "modifying" | "path-switch-request, service-request" | "newer: waits for its turn; of the handover under way: is answered too" | "" | "same";
+    "modifying" | "modify-bearer-response" | "of the last request; the next request follows" | "path-switch-request-ack, initial-context-setup, ue-context-release-command" | "idle";
+    "modifying" | "modify-bearer-response" | "the same, and another request waits" | "path-switch-request-ack, modify-bearer-request" | "same";
+    "modifying" | "time" | "no response" | "modify-bearer-request" | "same";
+}
 
 /// LTE at the mobility management entity.
 #[derive(Clone, Debug)]
@@ -63,15 +64,6 @@ impl Mme {
         Mme { gateway, params: params.clone(), hosts: BTreeMap::new() }
     }
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host) {
-            None => "unknown",
-            Some(Host { change: None, .. }) => "idle",
-            Some(Host { change: Some(_), .. }) => "modifying",
-        }
-    }
-
     fn requested(&mut self, host: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
         let known = match request.service {
             true => self.hosts.entry(host).or_default(),
@@ -90,9 +82,7 @@ impl Mme {
                 }
             }
             None if known.id == request.id && !request.service => {
-                out.push(
-                    Message { host, id: request.id, kind: Kind::PathSwitchRequestAck {} }.to(request.from),
-                );
+                out.push(Message::about(host, request.id, Kind::PathSwitchRequestAck).to(request.from));
             }
             _ if request.id <= known.id => refuse(host, request, out),
             Some(_) => {
@@ -115,7 +105,7 @@ impl Mme {
     fn ask(&self, host: Addr, out: &mut Vec<Action>) {
         let Some(change) = self.hosts.get(&host).and_then(|known| known.change.as_ref()) else { return };
         let Request { id, base_station, .. } = change.request;
-        out.push(Message { host, id, kind: Kind::ModifyBearerRequest { base_station } }.to(self.gateway));
+        out.push(Message::about(host, id, Kind::ModifyBearerRequest { base_station }).to(self.gateway));
     }
 
     fn modified(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
@@ -124,13 +114,13 @@ impl Mme {
         let Request { from, base_station, service, .. } = change.request;
         let old = known.base_station.replace(base_station);
         if service {
-            out.push(Message { host, id, kind: Kind::InitialContextSetup {} }.to(base_station));
+            out.push(Message::about(host, id, Kind::InitialContextSetup).to(base_station));
             if let Some(old) = old.filter(|&old| old != base_station) {
-                out.push(Message { host, id, kind: Kind::ContextReleaseCommand {} }.to(old));
+                out.push(Message::about(host, id, Kind::ContextReleaseCommand).to(old));
             }
         } else {
             for asked in std::iter::once(from).chain(change.also) {
-                out.push(Message { host, id, kind: Kind::PathSwitchRequestAck {} }.to(asked));
+                out.push(Message::about(host, id, Kind::PathSwitchRequestAck).to(asked));
             }
         }
         while let Some(known) = self.hosts.get_mut(&host)
@@ -156,7 +146,21 @@ impl Mme {
 fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
     // A service request is repeated by its host, with a newer identification.
     if !request.service {
-        out.push(Message { host, id: request.id, kind: Kind::PathSwitchRequestFailure {} }.to(request.from));
+        out.push(Message::about(host, request.id, Kind::PathSwitchRequestFailure).to(request.from));
+    }
+}
+
+impl Role for Mme {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host) {
+            None => StateName::Unknown,
+            Some(Host { change: None, .. }) => StateName::Idle,
+            Some(Host { change: Some(_), .. }) => StateName::Modifying,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 
@@ -168,12 +172,12 @@ impl Agent for Mme {
         match input {
             Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => {
-                let Message { host, id, kind } = message;
+                let Message { host: Some(host), id, kind } = message else { return };
                 match kind {
                     Kind::PathSwitchRequest { base_station } => {
                         self.requested(host, Request { from, id, base_station, service: false }, now, out);
                     }
-                    Kind::ServiceRequest {} => {
+                    Kind::ServiceRequest => {
                         self.requested(
                             host,
                             Request { from, id, base_station: from, service: true },
@@ -181,7 +185,7 @@ impl Agent for Mme {
                             out,
                         );
                     }
-                    Kind::ModifyBearerResponse {} => self.modified(host, id, now, out),
+                    Kind::ModifyBearerResponse => self.modified(host, id, now, out),
                     _ => {}
                 }
             }

@@ -1,36 +1,38 @@
 //! The user equipment (the papers' "ME"): reports, executes the handover command, and recovers from failures.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | requesting | time is up | service request, newer | requesting |
-//! | requesting | connection setup of the last request | | connected |
-//! | idle, requesting, connected, accessing, re-establishing, or detached elsewhere than at the target | link up | service request | requesting |
-//! | connected | measurement control | has event A3 evaluated, confirms | connected |
-//! | connected | neighbour better | measurement report | connected |
-//! | connected | handover command, newer | leaves for the target, starts T304 | detached |
-//! | detached | link up at the target | preamble | accessing |
-//! | accessing | time is up | preamble again | accessing |
-//! | accessing | random access response | handover confirm, PDCP status report, stops T304 | connected |
-//! | connected | random access response of its last handover | handover confirm again | connected |
-//! | detached, accessing | T304 | leaves, searches a cell, starts T311 | selecting |
-//! | connected, accessing, re-establishing, requesting | link down, radio link failure | leaves, searches a cell, starts T311 | selecting |
-//! | selecting | cell found | enters it | selecting |
-//! | selecting | link up | re-establishment request, starts T301 | re-establishing |
-//! | re-establishing | re-establishment | re-establishment complete, PDCP status report, has event A3 evaluated | connected |
-//! | connected | re-establishment of its last request | re-establishment complete again | connected |
-//! | re-establishing | reject, T301 | service request | requesting |
-//! | selecting | T311 | searches again | idle |
-//! | idle | T311 after the entry should be done | searches again | idle |
-//! | idle | cell found | enters it | idle |
-//!
 //! All other inputs have no effect.
 
-use super::message::{Kind, Message};
-use super::{Action, Forwarding, Input, Params, Phase};
+use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    UserEquipment, "state": Idle "idle", Requesting "requesting", Connected "connected", Detached "detached", Accessing "accessing", Selecting "selecting", Reestablishing "re-establishing";
+    "idle, requesting, connected, accessing, re-establishing, detached" | "link up" | "elsewhere than at the target" | "service-request" | "requesting";
+    "requesting" | "time" | "no connection setup" | "service-request" | "same";
+    "requesting" | "connection-setup" | "of the last request" | "" | "connected";
+    "connected" | "measurement-control" | "of its base station" | "measure, measurement-control-complete" | "same";
+    "connected" | "neighbour better" | "" | "measurement-report" | "same";
+    "connected" | "handover-command" | "newer; starts T304" | "enter" | "detached";
+    "detached" | "link up" | "at the target" | "random-access-preamble" | "accessing";
+    "accessing" | "time" | "no response" | "random-access-preamble" | "same";
+    "accessing" | "random-access-response" | "of its handover" | "handover-confirm, report received, measure" | "connected";
+    "connected" | "random-access-response" | "of its last handover" | "handover-confirm" | "same";
+    "detached, accessing" | "time" | "T304" | "leave, search" | "selecting";
+    "requesting, connected, accessing, re-establishing" | "link down, radio link failure" | "starts T311" | "leave, search" | "selecting";
+    "selecting, idle" | "cell found" | "" | "enter" | "same";
+    "selecting" | "link up" | "starts T301" | "reestablishment-request" | "re-establishing";
+    "re-establishing" | "reestablishment" | "of its last request" | "reestablishment-complete, report received, measure" | "connected";
+    "connected" | "reestablishment" | "of its last request" | "reestablishment-complete" | "same";
+    "re-establishing" | "reestablishment-reject" | "of its last request" | "service-request" | "requesting";
+    "re-establishing" | "time" | "T301" | "service-request" | "requesting";
+    "selecting" | "time" | "T311" | "search" | "idle";
+    "idle" | "time" | "T311 after the entry should be done" | "search" | "same";
+    "any" | "packets received" | "layer 2 answers the request for a report" | "pdcp-status-report" | "same";
+}
 
 /// LTE at a user equipment.
 #[derive(Clone, Debug)]
@@ -87,21 +89,8 @@ impl UserEquipment {
         }
     }
 
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match self.state {
-            State::Idle { .. } => "idle",
-            State::Requesting { .. } => "requesting",
-            State::Connected { .. } => "connected",
-            State::Detached { .. } => "detached",
-            State::Accessing { .. } => "accessing",
-            State::Selecting { .. } => "selecting",
-            State::Reestablishing { .. } => "re-establishing",
-        }
-    }
-
     fn send(&self, to: Addr, kind: Kind, out: &mut Vec<Action>) {
-        out.push(Message { host: self.address, id: self.id, kind }.to(to));
+        out.push(Message::about(self.address, self.id, kind).to(to));
     }
 
     fn note(&self, phase: Phase, out: &mut Vec<Action>) {
@@ -117,7 +106,7 @@ impl UserEquipment {
     fn ask(&mut self, base_station: Addr, retry: Backoff, now: Time, out: &mut Vec<Action>) {
         self.id = self.id.newer(now);
         self.state = State::Requesting { base_station, retry };
-        self.send(base_station, Kind::ServiceRequest {}, out);
+        self.send(base_station, Kind::ServiceRequest, out);
     }
 
     fn link_up(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
@@ -125,7 +114,7 @@ impl UserEquipment {
             State::Detached { target, t304 } if target == base_station => {
                 let preamble = now + self.params.timers.random_access;
                 self.state = State::Accessing { target, t304, preamble };
-                self.send(target, Kind::RandomAccessPreamble {}, out);
+                self.send(target, Kind::RandomAccessPreamble, out);
             }
             State::Selecting { .. } => {
                 let t301 = now + self.params.timers.t301;
@@ -173,12 +162,12 @@ impl UserEquipment {
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let current = message.id == self.id;
         match (self.state, message.kind) {
-            (State::Requesting { base_station, .. }, Kind::ConnectionSetup {}) if current => {
+            (State::Requesting { base_station, .. }, Kind::ConnectionSetup) if current => {
                 self.connect(base_station, Phase::ServiceRestored, out);
             }
-            (State::Connected { base_station }, Kind::MeasurementControl {}) if from == base_station => {
+            (State::Connected { base_station }, Kind::MeasurementControl) if from == base_station => {
                 self.measure(out);
-                self.send(base_station, Kind::MeasurementControlComplete {}, out);
+                self.send(base_station, Kind::MeasurementControlComplete, out);
             }
             (State::Connected { base_station }, Kind::HandoverCommand { target })
                 if from == base_station && message.id > self.id =>
@@ -187,31 +176,29 @@ impl UserEquipment {
                 self.state = State::Detached { target, t304: now + self.params.timers.t304 };
                 out.push(Action::Enter { base_station: target, after: self.params.detach_time });
             }
-            (State::Accessing { target, .. }, Kind::RandomAccessResponse {}) if from == target && current => {
+            (State::Accessing { target, .. }, Kind::RandomAccessResponse) if from == target && current => {
                 self.connect(target, Phase::AccessGranted, out);
-                self.send(target, Kind::HandoverConfirm {}, out);
+                self.send(target, Kind::HandoverConfirm, out);
                 self.report_status(target, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::RandomAccessResponse {})
+            (State::Connected { base_station }, Kind::RandomAccessResponse)
                 if from == base_station && current =>
             {
-                self.send(base_station, Kind::HandoverConfirm {}, out);
+                self.send(base_station, Kind::HandoverConfirm, out);
             }
-            (State::Reestablishing { base_station, .. }, Kind::Reestablishment {})
+            (State::Reestablishing { base_station, .. }, Kind::Reestablishment)
                 if from == base_station && current =>
             {
                 self.connect(base_station, Phase::Reestablished, out);
-                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+                self.send(base_station, Kind::ReestablishmentComplete, out);
                 self.report_status(base_station, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::Reestablishment {})
-                if from == base_station && current =>
-            {
-                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+            (State::Connected { base_station }, Kind::Reestablishment) if from == base_station && current => {
+                self.send(base_station, Kind::ReestablishmentComplete, out);
             }
-            (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject {})
+            (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject)
                 if from == base_station && current =>
             {
                 self.request_service(base_station, now, out);
@@ -235,7 +222,7 @@ impl UserEquipment {
             State::Accessing { target, t304, preamble } if preamble <= now => {
                 let preamble = now + self.params.timers.random_access;
                 self.state = State::Accessing { target, t304, preamble };
-                self.send(target, Kind::RandomAccessPreamble {}, out);
+                self.send(target, Kind::RandomAccessPreamble, out);
             }
             State::Selecting { t311 } if t311 <= now => {
                 self.state = State::Idle { retry: None };
@@ -272,6 +259,20 @@ impl UserEquipment {
     }
 }
 
+impl Role for UserEquipment {
+    fn state(&self, _: Addr) -> StateName {
+        match self.state {
+            State::Idle { .. } => StateName::Idle,
+            State::Requesting { .. } => StateName::Requesting,
+            State::Connected { .. } => StateName::Connected,
+            State::Detached { .. } => StateName::Detached,
+            State::Accessing { .. } => StateName::Accessing,
+            State::Selecting { .. } => StateName::Selecting,
+            State::Reestablishing { .. } => StateName::Reestablishing,
+        }
+    }
+}
+
 impl Agent for UserEquipment {
     type Message = Message;
     type Phase = Phase;
@@ -280,7 +281,7 @@ impl Agent for UserEquipment {
         match input {
             Input::Trigger(trigger) => self.layer_2(trigger, now, out),
             Input::Message { from, message } => {
-                if message.host == self.address {
+                if message.host == Some(self.address) {
                     self.on_message(from, message, now, out);
                 }
             }

@@ -1,34 +1,38 @@
 //! The base station: sends beacons, passes the local handoff protocol on, and buffers for hosts that have left.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | handoff request | route to the air, notification | requested |
-//! | requested, attached | handoff request | notification | same |
-//! | requested | advertisement for the host | relays it | attached |
-//! | requested, attached | host gone | starts buffering | buffering |
-//! | any | handoff request of a host that layer 2 does not have here any more | ignores it | same |
-//! | buffering | forward message | releases the buffer to the agent, marked | forwarding |
-//! | buffering, forwarding | handoff request: it is back | releases the buffer to the air, notification | requested |
-//! | buffering | hold time over | discards the buffer | none |
-//! | forwarding | packet for the host | restarts the hold time | forwarding |
-//! | forwarding | hold time over | | none |
-//! | requested, attached | forward message about a move later than the attachment | as if host gone came first | forwarding |
-//! | requested, attached, buffering | forward message about an earlier move | ignores it | same |
-//! | none | forward message | passes on what comes | forwarding |
-//!
 //! Without the local handoff protocol only layer 2 reports the presence of a host. Then "host arrived" replaces the
 //! handoff request, without notification.
 
-use super::{Action, BeaconTiming, Input, Message, Params, Phase};
-use crate::{Agent, L2Trigger, Signal, Via};
+use super::{Action, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::signal::{broadcast, send};
+use crate::transitions::Role;
+use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+crate::transitions! {
+    BaseStation, "state of a host": None "none", Requested "requested", Attached "attached", Buffering "buffering", Forwarding "forwarding";
+    "none" | "handoff-request" | "of a present host" | "route, route to buffer, await forwarded, notification" | "requested";
+    "requested, attached" | "handoff-request" | "of a present host" | "notification" | "same";
+    "buffering, forwarding" | "handoff-request" | "of a present host: it is back" | "release, route, route to buffer, await forwarded, notification" | "requested";
+    "requested, attached" | "agent-advertisement" | "for the host" | "agent-advertisement" | "attached";
+    "any" | "agent-solicitation" | "" | "agent-solicitation" | "same";
+    "any" | "host arrived" | "with local handoff" | "" | "same";
+    "none" | "host arrived" | "without local handoff" | "route, route to buffer, await forwarded" | "attached";
+    "buffering, forwarding" | "host arrived" | "without local handoff" | "release, route, route to buffer, await forwarded" | "attached";
+    "requested, attached" | "host gone" | "" | "start buffering" | "buffering";
+    "requested, attached" | "host gone" | "without buffering" | "" | "none";
+    "none, buffering, forwarding" | "host gone" | "" | "" | "same";
+    "none, requested, attached" | "forward" | "about a move later than the attachment" | "start buffering, release, route to buffer" | "forwarding";
+    "buffering" | "forward" | "about a move later than the attachment" | "release, route to buffer" | "forwarding";
+    "forwarding" | "packet" | "restarts the hold time" | "" | "same";
+    "buffering, forwarding" | "time" | "hold time over" | "no route, discard buffer" | "none";
+}
+
 /// Mobile IP at a base station.
 #[derive(Clone, Debug)]
 pub struct BaseStation {
-    address: Addr,
     agent: Addr,
     params: Params,
     beacon_latency: Duration,
@@ -55,14 +59,12 @@ impl BaseStation {
     /// The first beacon is sent at `beacon_phase`, later ones every beacon interval. `beacon_latency` is the time from
     /// sending a beacon to its being heard over an idle air link; it matters with [`BeaconTiming::Worst`] only.
     pub fn new(
-        address: Addr,
         agent: Addr,
         beacon_phase: Duration,
         beacon_latency: Duration,
         params: &Params,
     ) -> BaseStation {
         BaseStation {
-            address,
             agent,
             params: params.clone(),
             beacon_latency,
@@ -70,17 +72,6 @@ impl BaseStation {
             promised: VecDeque::new(),
             present: BTreeSet::new(),
             hosts: BTreeMap::new(),
-        }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.hosts.get(&host) {
-            None => "none",
-            Some(Host::Requested { .. }) => "requested",
-            Some(Host::Attached { .. }) => "attached",
-            Some(Host::Buffering { .. }) => "buffering",
-            Some(Host::Forwarding { .. }) => "forwarding",
         }
     }
 
@@ -128,17 +119,16 @@ impl BaseStation {
         if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
             self.hosts.insert(host, Host::Requested { since: now });
         }
-        out.push(Action::Send { to: self.agent, message: Message::Notification { host } });
+        send(self.agent, (host, Identification::default(), Kind::Notification), out);
     }
 
     fn relay_advertisement(&mut self, message: Message, out: &mut Vec<Action>) {
-        let Some(host) = message.host() else {
-            out.push(Action::Send { to: Addr::BROADCAST, message });
-            return;
+        let Some(host) = message.host else {
+            return out.push(message.to(Addr::BROADCAST));
         };
         if let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied() {
             self.hosts.insert(host, Host::Attached { since });
-            out.push(Action::Send { to: host, message });
+            out.push(message.to(host));
         }
     }
 
@@ -187,8 +177,7 @@ impl BaseStation {
             self.next_beacon += self.params.beacon_interval;
         }
         if self.params.local_handoff && (by_clock || promised) {
-            let message = Message::Beacon { base_station: self.address };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Beacon, out);
         }
         self.hosts.retain(|&host, state| match *state {
             Host::Buffering { until, .. } | Host::Forwarding { until } if until <= now => {
@@ -199,6 +188,22 @@ impl BaseStation {
             }
             _ => true,
         });
+    }
+}
+
+impl Role for BaseStation {
+    fn state(&self, host: Addr) -> StateName {
+        match self.hosts.get(&host) {
+            None => StateName::None,
+            Some(Host::Requested { .. }) => StateName::Requested,
+            Some(Host::Attached { .. }) => StateName::Attached,
+            Some(Host::Buffering { .. }) => StateName::Buffering,
+            Some(Host::Forwarding { .. }) => StateName::Forwarding,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.hosts.keys().copied()
     }
 }
 
@@ -216,14 +221,14 @@ impl Agent for BaseStation {
                     *until = now + self.params.buffer.hold;
                 }
             }
-            Input::Message { from, message } => match message {
-                Message::HandoffRequest { host } => self.handoff_requested(host, now, out),
-                Message::AgentSolicitation { .. } => out.push(Action::Send { to: self.agent, message }),
-                Message::AgentAdvertisement { .. } if from == self.agent => {
-                    self.relay_advertisement(message, out)
+            Input::Message { from, message } => match (&message.kind, message.host) {
+                (Kind::HandoffRequest, Some(host)) => self.handoff_requested(host, now, out),
+                (Kind::AgentSolicitation, _) => out.push(message.to(self.agent)),
+                (Kind::AgentAdvertisement { .. }, _) if from == self.agent => {
+                    self.relay_advertisement(message, out);
                 }
-                Message::Forward { host, identification } if from == self.agent => {
-                    self.forward(host, Time::from_nanos(identification.0), now, out);
+                (Kind::Forward, Some(host)) if from == self.agent => {
+                    self.forward(host, Time::from_nanos(message.id.0), now, out);
                 }
                 _ => {}
             },

@@ -1,19 +1,21 @@
 //! The correspondent: tunnels to the care-of address of its binding.
-//!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | binding update | route to a tunnel, acknowledge | bound |
-//! | bound, expiring | binding update, not older | route to the new tunnel, acknowledge | bound |
-//! | bound, expiring | binding update, older | acknowledge | same |
-//! | bound | lifetime nearly over | watches the route | expiring |
-//! | expiring | packet to the host | binding request, at most one a warning interval | expiring |
-//! | bound, expiring | lifetime over | clears the route: packets go to the home address again | none |
 
-use super::{Action, Input, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    Correspondent, "state of a host": None "none", Bound "bound", Expiring "expiring";
+    "any" | "binding-update" | "not older" | "tunnel, binding-acknowledge" | "bound";
+    "bound, expiring" | "binding-update" | "older" | "binding-acknowledge" | "same";
+    "bound" | "time" | "lifetime nearly over; watches the route" | "tunnel" | "expiring";
+    "expiring" | "packet" | "at most one in a warning interval" | "binding-request" | "same";
+    "bound, expiring" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// Mobile IP at a correspondent host.
 #[derive(Clone, Debug)]
@@ -38,15 +40,6 @@ impl Correspondent {
     /// A correspondent that knows no care-of address.
     pub fn new(params: &Params) -> Correspondent {
         Correspondent { params: params.clone(), bindings: BTreeMap::new() }
-    }
-
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        match self.bindings.get(&host) {
-            None => "none",
-            Some(binding) if binding.watched => "expiring",
-            Some(_) => "bound",
-        }
     }
 
     fn bind(
@@ -80,8 +73,7 @@ impl Correspondent {
             return;
         }
         binding.next_request = now + self.params.warning_interval;
-        let message = Message::BindingRequest { host, identification: binding.identification };
-        out.push(Action::Send { to: binding.home_agent, message });
+        send(binding.home_agent, (host, binding.identification, Kind::BindingRequest), out);
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
@@ -100,6 +92,20 @@ impl Correspondent {
     }
 }
 
+impl Role for Correspondent {
+    fn state(&self, host: Addr) -> StateName {
+        match self.bindings.get(&host) {
+            None => StateName::None,
+            Some(binding) if binding.watched => StateName::Expiring,
+            Some(_) => StateName::Bound,
+        }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
+    }
+}
+
 impl Agent for Correspondent {
     type Message = Message;
     type Phase = Phase;
@@ -108,13 +114,10 @@ impl Agent for Correspondent {
         match input {
             Input::Message {
                 from,
-                message: Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge },
+                message: Message { host: Some(host), id, kind: Kind::BindingUpdate { care_of, lifetime } },
             } => {
-                self.bind(host, (from, care_of), identification, lifetime, now, out);
-                if acknowledge {
-                    let message = Message::BindingAcknowledge { host, identification };
-                    out.push(Action::Send { to: from, message });
-                }
+                self.bind(host, (from, care_of), id, lifetime, now, out);
+                send(from, (host, id, Kind::BindingAcknowledge), out);
             }
             Input::Data { host, .. } => self.packet_sent(host, now, out),
             Input::Deadline => self.on_timer(now, out),

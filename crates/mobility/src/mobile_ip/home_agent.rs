@@ -1,24 +1,28 @@
 //! The home agent: tunnels to the registered care-of address and notifies correspondents of it.
 //!
-//! | state of a host | input | does | next |
-//! | --- | --- | --- | --- |
-//! | none | relayed registration request | route to a tunnel, reply 0, updates | bound |
-//! | bound | registration request, newer | the same; updates only if the care-of address changed | bound |
-//! | bound | registration request, not newer | reply 133 | bound |
-//! | none, bound | packet of a correspondent | remembers it; bound: update | same |
-//! | bound | binding warning from another agent than the bound one, or binding request | update | bound |
-//! | bound | acknowledge of the last update | no more retransmission | bound |
-//! | bound | acknowledge does not come | update again, at most [`MAX_UPDATES`] times | bound |
-//! | bound | lifetime over | clears the route | none |
-//!
 //! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
 //! unless the binding has changed. A binding request is always answered.
 
-use super::{Action, Backoff, Input, Message, Params, Phase, ReplyCode};
+use super::{Action, Backoff, Input, Kind, Message, Params, Phase, ReplyCode};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
+
+crate::transitions! {
+    HomeAgent, "state of a host": None "none", Bound "bound";
+    "none" | "registration-request" | "" | "tunnel, binding-update, registration-reply" | "bound";
+    "bound" | "registration-request" | "newer; updates if the care-of address has changed" | "tunnel, binding-update, registration-reply" | "same";
+    "bound" | "registration-request" | "not newer" | "registration-reply" | "same";
+    "none" | "packet, binding-request" | "of a correspondent, which it remembers" | "" | "same";
+    "bound" | "packet, binding-request" | "of a correspondent; at most one update in a warning interval" | "binding-update" | "same";
+    "bound" | "binding-warning" | "of another agent than the bound one" | "binding-update" | "same";
+    "any" | "binding-acknowledge" | "of the last update" | "" | "same";
+    "bound" | "time" | "no acknowledge, at most [`MAX_UPDATES`] times" | "binding-update" | "same";
+    "bound" | "time" | "lifetime over" | "no route" | "none";
+}
 
 /// How often an update is sent if no acknowledge comes: a correspondent may not know route optimisation.
 pub const MAX_UPDATES: u32 = 5;
@@ -62,11 +66,6 @@ impl HomeAgent {
         }
     }
 
-    /// The state for `host` in one word.
-    pub fn state(&self, host: Addr) -> &'static str {
-        if self.bindings.contains_key(&host) { "bound" } else { "none" }
-    }
-
     fn register(&mut self, from: Addr, request: Request, now: Time, out: &mut Vec<Action>) {
         let Request { host, care_of, identification, .. } = request;
         let known = self.bindings.get(&host).copied();
@@ -84,9 +83,7 @@ impl HomeAgent {
             self.inform_all(host, now, out);
         }
         let code = if accepted { ReplyCode::ACCEPTED } else { ReplyCode::IDENTIFICATION_MISMATCH };
-        let home_agent = self.address;
-        let message = Message::RegistrationReply { host, home_agent, code, lifetime, identification };
-        out.push(Action::Send { to: from, message });
+        send(from, (host, identification, Kind::RegistrationReply { code, lifetime }), out);
     }
 
     /// A new care-of address: tells the correspondents of it, if the registration shall do that.
@@ -130,8 +127,8 @@ impl HomeAgent {
         known.told = Some((binding.identification, now));
         known.sent += 1;
         let Binding { care_of, identification, .. } = *binding;
-        let message = Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge: true };
-        out.push(Action::Send { to: correspondent, message });
+        let update = Kind::BindingUpdate { care_of, lifetime };
+        send(correspondent, (host, identification, update), out);
     }
 
     fn acknowledged(&mut self, host: Addr, correspondent: Addr, identification: Identification) {
@@ -170,6 +167,16 @@ struct Request {
     identification: Identification,
 }
 
+impl Role for HomeAgent {
+    fn state(&self, host: Addr) -> StateName {
+        if self.bindings.contains_key(&host) { StateName::Bound } else { StateName::None }
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = Addr> {
+        self.bindings.keys().copied()
+    }
+}
+
 impl Agent for HomeAgent {
     type Message = Message;
     type Phase = Phase;
@@ -178,31 +185,34 @@ impl Agent for HomeAgent {
         match input {
             Input::Data { host, peer, .. } => self.inform(host, peer, now, out),
             Input::Deadline => self.on_timer(now, out),
-            Input::Message { from, message } => match message {
-                Message::RegistrationRequest {
-                    host, home_agent, care_of, lifetime, identification, ..
-                } if home_agent == self.address && from != host => {
-                    self.register(from, Request { host, care_of, lifetime, identification }, now, out);
-                }
-                Message::BindingWarning { host, target } => {
-                    // The bound agent itself warns if it has lost the host; there is nothing better to tell then.
-                    let elsewhere = self.bindings.get(&host).is_some_and(|binding| binding.care_of != from);
-                    if elsewhere && self.params.ro_trigger.by_warning() {
-                        self.inform(host, target, now, out);
+            Input::Message { from, message: Message { host: Some(host), id: identification, kind } } => {
+                match kind {
+                    Kind::RegistrationRequest { home_agent, care_of, lifetime, .. }
+                        if home_agent == self.address && from != host =>
+                    {
+                        self.register(from, Request { host, care_of, lifetime, identification }, now, out);
                     }
-                }
-                Message::BindingRequest { host, .. } => {
-                    if let Some(known) = self.correspondents.get_mut(&(host, from)) {
-                        known.told = None;
+                    Kind::BindingWarning { target } => {
+                        // The bound agent itself warns if it has lost the host; there is nothing better to tell then.
+                        let elsewhere =
+                            self.bindings.get(&host).is_some_and(|binding| binding.care_of != from);
+                        if elsewhere && self.params.ro_trigger.by_warning() {
+                            self.inform(host, target, now, out);
+                        }
                     }
-                    self.inform(host, from, now, out);
+                    Kind::BindingRequest => {
+                        if let Some(known) = self.correspondents.get_mut(&(host, from)) {
+                            known.told = None;
+                        }
+                        self.inform(host, from, now, out);
+                    }
+                    Kind::BindingAcknowledge => {
+                        self.acknowledged(host, from, identification);
+                    }
+                    _ => {}
                 }
-                Message::BindingAcknowledge { host, identification } => {
-                    self.acknowledged(host, from, identification);
-                }
-                _ => {}
-            },
-            Input::Trigger(_) => {}
+            }
+            Input::Message { .. } | Input::Trigger(_) => {}
         }
     }
 

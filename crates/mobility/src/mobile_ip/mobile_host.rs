@@ -1,24 +1,29 @@
 //! The mobile host: detects its moves, and registers.
 //!
-//! | state | input | does | next |
-//! | --- | --- | --- | --- |
-//! | any | link up | (solicits) | listening |
-//! | any | link to its base station down | | detached |
-//! | listening | beacon of its cell | handoff request | requested |
-//! | requested | beacon of its cell | handoff request again | requested |
-//! | requested, or listening without local handoff | advertisement through its cell | registration request | registering |
-//! | registering | time is up | (handoff request,) registration request, newer identification | registering |
-//! | registering | reply to the last request, accepted | | registered |
-//! | registering | reply to the last request, denied | waits for the timer | registering |
-//! | registered | lifetime nearly over | registration request | registering |
-//!
 //! All other inputs have no effect: a reply to an earlier request, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
-use super::{Action, Backoff, BeaconTiming, Input, Message, Params, Phase};
+use super::{Action, Backoff, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
+use crate::transitions::Role;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
+
+crate::transitions! {
+    MobileHost, "state": Detached "detached", Listening "listening", Requested "requested", Registering "registering", Registered "registered";
+    "any" | "link up" | "" | "" | "listening";
+    "any" | "link up" | "without local handoff, with solicitation" | "agent-solicitation" | "listening";
+    "listening" | "time" | "no advertisement" | "agent-solicitation" | "same";
+    "listening, requested, registering, registered" | "link down" | "to its base station" | "" | "detached";
+    "listening" | "beacon" | "of its cell" | "handoff-request" | "requested";
+    "requested" | "beacon" | "of its cell" | "handoff-request" | "same";
+    "listening" | "agent-advertisement" | "through its cell, without local handoff" | "registration-request" | "registering";
+    "requested" | "agent-advertisement" | "through its cell" | "registration-request" | "registering";
+    "registering" | "time" | "no reply; a newer identification" | "handoff-request, registration-request" | "same";
+    "registering" | "registration-reply" | "to the last request, accepted" | "" | "registered";
+    "registered" | "time" | "lifetime nearly over" | "registration-request" | "registering";
+}
 
 /// Solicitations at the base rate before the back-off begins, and its limit (RFC 5944 §2.4).
 const EARLY_SOLICITATIONS: u32 = 3;
@@ -62,17 +67,6 @@ impl MobileHost {
         }
     }
 
-    /// The state in one word.
-    pub fn state(&self, _: Addr) -> &'static str {
-        match self.state {
-            State::Detached => "detached",
-            State::Listening { .. } => "listening",
-            State::Requested { .. } => "requested",
-            State::Registering { .. } => "registering",
-            State::Registered { .. } => "registered",
-        }
-    }
-
     /// The base station that it has heard last, if it is in that cell still.
     fn base_station(&self) -> Option<Addr> {
         match self.state {
@@ -99,7 +93,7 @@ impl MobileHost {
     }
 
     fn solicitation(&self, base_station: Addr) -> Action {
-        Action::Send { to: base_station, message: Message::AgentSolicitation { host: self.home_address } }
+        self.message(Kind::AgentSolicitation).to(base_station)
     }
 
     fn hear_beacon(&mut self, from: Addr, now: Time, out: &mut Vec<Action>) {
@@ -119,8 +113,13 @@ impl MobileHost {
         out.push(self.handoff_request(from));
     }
 
+    /// A message of no registration.
+    fn message(&self, kind: Kind) -> Message {
+        Message::about(self.home_address, Identification::default(), kind)
+    }
+
     fn handoff_request(&self, base_station: Addr) -> Action {
-        Action::Send { to: base_station, message: Message::HandoffRequest { host: self.home_address } }
+        self.message(Kind::HandoffRequest).to(base_station)
     }
 
     fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
@@ -149,18 +148,14 @@ impl MobileHost {
         if !self.visited.contains(&agent) {
             self.visited.push(agent);
         }
-        out.push(Action::Send {
-            to: agent,
-            message: Message::RegistrationRequest {
-                host: self.home_address,
-                home_agent: self.home_agent,
-                care_of: agent,
-                lifetime: self.params.registration_lifetime,
-                identification: self.identification,
-                previous,
-                base_station,
-            },
-        });
+        let request = Kind::RegistrationRequest {
+            home_agent: self.home_agent,
+            care_of: agent,
+            lifetime: self.params.registration_lifetime,
+            previous,
+            base_station,
+        };
+        send(agent, (self.home_address, self.identification, request), out);
     }
 
     fn take_reply(&mut self, lifetime: Duration, now: Time, out: &mut Vec<Action>) {
@@ -209,6 +204,18 @@ impl MobileHost {
     }
 }
 
+impl Role for MobileHost {
+    fn state(&self, _: Addr) -> StateName {
+        match self.state {
+            State::Detached => StateName::Detached,
+            State::Listening { .. } => StateName::Listening,
+            State::Requested { .. } => StateName::Requested,
+            State::Registering { .. } => StateName::Registering,
+            State::Registered { .. } => StateName::Registered,
+        }
+    }
+}
+
 impl Agent for MobileHost {
     type Message = Message;
     type Phase = Phase;
@@ -222,29 +229,28 @@ impl Agent for MobileHost {
                 self.state = State::Detached;
             }
             Input::Deadline => self.on_timer(now, out),
-            Input::Message { from, message: Message::Beacon { .. } } if self.params.local_handoff => {
+            Input::Message { from, message: Message { kind: Kind::Beacon, .. } }
+                if self.params.local_handoff =>
+            {
                 self.hear_beacon(from, now, out);
             }
-            Input::Message { from, message: Message::AgentAdvertisement { agent, .. } } => {
+            Input::Message { from, message: Message { kind: Kind::AgentAdvertisement { agent }, .. } } => {
                 self.hear_advertisement(from, agent, now, out);
             }
             Input::Message {
-                message: Message::RegistrationReply { code, lifetime, identification, .. },
+                message: Message { id, kind: Kind::RegistrationReply { code, lifetime }, .. },
                 ..
-            } if identification == self.identification && code.accepted() => {
-                self.take_reply(lifetime, now, out)
-            }
+            } if id == self.identification && code.accepted() => self.take_reply(lifetime, now, out),
             Input::Message { .. } | Input::Trigger(_) | Input::Data { .. } => {}
         }
     }
 
     fn heeds(&self, from: Addr, message: &Message) -> bool {
-        match (message, self.state) {
-            (
-                Message::Beacon { .. },
-                State::Listening { base_station, .. } | State::Requested { base_station },
-            ) => base_station == from,
-            (Message::Beacon { .. }, _) => false,
+        match (&message.kind, self.state) {
+            (Kind::Beacon, State::Listening { base_station, .. } | State::Requested { base_station }) => {
+                base_station == from
+            }
+            (Kind::Beacon, _) => false,
             _ => true,
         }
     }
