@@ -134,4 +134,4 @@ def _printers() -> Iterator[str]:
 
 
 def test_there_is_one_printer() -> None:
-    assert set(_printers()) == {"base/screen.py: click.echo", "records/tables.py: print"}
+    assert set(_printers()) == {"base/screen.py: click.echo"}
