@@ -190,6 +190,7 @@ def test_python_modules_have_no_import_circle(root: Path) -> None:
     assert asking == {f"{FACE}.scenarios.scenario", f"{FACE}.records.results"}
     assert python_imports.by_name(root) == {
         FACE,
+        f"{FACE}.cli",
         f"{FACE}.papers",
         f"{FACE}.traces",
     }

@@ -104,24 +104,9 @@ pub trait QueueDisc: Clone {
     /// packet waits. A discipline that drops a packet here continues with the next one; otherwise the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
-    /// Accepts a packet for an idle link and an empty queue, and returns the packet to transmit: an
-    /// [`enqueue`](Self::enqueue) followed by a [`dequeue`](Self::dequeue). If the queue was not notified that the link
-    /// became idle, `fell_idle` is that time, and a dequeue at that time comes first. A discipline may override this
-    /// with a shorter implementation of the same effect.
-    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        if let Some(at) = fell_idle {
-            let now = std::mem::replace(&mut cx.now, at);
-            let waiting = self.dequeue(cx);
-            debug_assert!(waiting.is_none(), "a packet waits although the link is idle");
-            cx.now = now;
-        }
-        self.enqueue(packet, cx);
-        self.dequeue(cx)
-    }
-
-    /// Whether a packet of this size for an idle link may skip the queue. `true` states that [`pass`](Self::pass) would
-    /// return this packet unchanged and leave no trace in the queue's later behaviour or state, at any time. Always
-    /// `false` while a packet waits.
+    /// Whether a packet of this size for an idle link may skip the queue. `true` states that an
+    /// [`enqueue`](Self::enqueue) followed by a [`dequeue`](Self::dequeue) would return this packet unchanged and leave
+    /// no trace in the queue's later behaviour or state, at any time. Always `false` while a packet waits.
     fn can_bypass(&self, _size: Bytes) -> bool {
         false
     }
@@ -170,7 +155,7 @@ macro_rules! queue_disciplines {
         /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
         #[derive(Clone, Debug)]
         pub enum Qdisc {
-            $(#[doc = concat!("The discipline `", $name, "`.")] $type($module::$type),)+
+            $(#[doc = concat!("The discipline `", $name, "`.")] $type(Box<$module::$type>),)+
         }
 
         /// A queue as a scenario describes it: `kind` names the discipline, the other fields are its parameters.
@@ -238,7 +223,7 @@ macro_rules! queue_disciplines {
 
             fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
                 match spec {
-                    $(QueueSpec::$type(params) => Qdisc::$type($module::$type::new(params, rng)),)+
+                    $(QueueSpec::$type(params) => Qdisc::$type(Box::new($module::$type::new(params, rng))),)+
                 }
             }
 
@@ -259,18 +244,6 @@ macro_rules! queue_disciplines {
             fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.dequeue(cx),)+
-                }
-            }
-
-            #[inline(always)]
-            fn pass(
-                &mut self,
-                packet: PacketId,
-                fell_idle: Option<Time>,
-                cx: &mut QdiscCx<'_>,
-            ) -> Option<PacketId> {
-                match self {
-                    $(Qdisc::$type(queue) => queue.pass(packet, fell_idle, cx),)+
                 }
             }
 
@@ -346,18 +319,6 @@ impl QueueSpec {
         match self {
             QueueSpec::Mred(_) => "red",
             other => other.name(),
-        }
-    }
-
-    /// The limit of waiting packets, if the discipline depends on nothing else.
-    pub fn plain_limit(&self) -> Option<u32> {
-        match self {
-            QueueSpec::DropTail(droptail::Params {
-                limit: Some(limit),
-                limit_bytes: None,
-                count_in_service,
-            }) => Some(limit.0 - u32::from(*count_in_service)),
-            _ => None,
         }
     }
 

@@ -17,7 +17,6 @@ pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
         flows,
         faults,
         record,
-        engine,
         written: _,
         origins: _,
     } = one;
@@ -25,12 +24,10 @@ pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
         scenario.protocols().map(|(_, spec)| std::mem::discriminant(spec)).collect()
     };
     // Where all components share one stream of random numbers, a clone would draw from that of its original.
-    !engine.fusion
-        && run.random_numbers == RandomNumbers::Chacha
+    run.random_numbers == RandomNumbers::Chacha
         && one.mobility.is_some()
         && kinds(one) == kinds(other)
         && *run == other.run
-        && *engine == other.engine
         && *network == other.network
         && *radio == other.radio
         && *record == other.record

@@ -28,7 +28,7 @@ pub use locate::line_of;
 pub use outline::{Outline, outline};
 pub use problem::{Located, Problem};
 pub use schema::{
-    BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, EngineSpec,
-    FaultSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSpec, Protocols, RecordSpec,
-    RecordedRate, RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
+    BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
+    FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSpec, Protocols, RecordSpec, RecordedRate,
+    RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
 };

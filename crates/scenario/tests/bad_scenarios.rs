@@ -315,7 +315,17 @@ const SENSE: &[Edit] = &[
     ("a file of 2^32 - 1 segments", "start = \"0.1 s\"", "packets = \"4294967295 pkt\""),
     ("a threshold that no duplicate ACKs reach", "segment = \"512 B\"", "dupack_threshold = 4294967295"),
     ("a window of 2^32 - 1 segments", "window = \"64 pkt\"", "window = \"4294967295 pkt\""),
-    ("options of 41 bytes", "segment = \"512 B\"", "timestamp_size = \"41 B\""),
+    (
+        "thresholds in the wrong order",
+        "segment = \"512 B\"",
+        "congestion_control = { kind = \"vegas\", alpha = \"2 pkt\", beta = \"1 pkt\" }",
+    ),
+    (
+        "a congestion control without a kind",
+        "segment = \"512 B\"",
+        "congestion_control = { alpha = \"2 pkt\" }",
+    ),
+    ("an unknown congestion control", "segment = \"512 B\"", "congestion_control = \"westwood\""),
     ("a tick of 2 h", "segment = \"512 B\"", "tick = \"2 h\""),
     ("a mean packet of 2^64 - 1 bytes", "limit = \"60 pkt\"", "mean_packet = \"18446744073709551615 B\""),
     ("beacons each nanosecond", "route_optimisation = true", "beacon_interval = \"1 ns\""),

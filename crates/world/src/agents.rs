@@ -100,8 +100,11 @@ pub fn install(
             setting.machines[node.0 as usize].push((id, role));
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
-        for host in hosts.iter().filter(|_| installed.drops_duplicates) {
-            cells.drop_duplicates(by_address[host]);
+        for host in hosts.iter().map(|host| by_address[host]) {
+            nodes[host].clears_code_point |= installed.clears_code_point;
+            if installed.drops_duplicates {
+                cells.drop_duplicates(host);
+            }
         }
         let base_stations = topology.cells.iter().map(|cell| topology.address(&cell.name)).collect();
         let overhead = scenario.network.tunnel_overhead;

@@ -17,9 +17,9 @@ use crate::network::{Network, Policer, Rules};
 use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::{Wanted, tables};
-use crate::route::{Edge, Ways, shortest_paths};
+use crate::route::{Edge, StaticRoutes, shortest_paths};
 use crate::table::Names;
-use crate::tx_queue::{BearerQueue, Bearers, Queue, RecordedLine, TxQueue};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -67,10 +67,10 @@ pub fn build_shared(
     let drawn = scenario.draw_plans(&streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
-    let (nodes, ids, ways) = (Nodes::default(), BTreeMap::new(), Ways::default());
+    let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
     let wanted = wanted(scenario, conduct);
     let mut builder =
-        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, ways };
+        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -107,7 +107,7 @@ struct Builder<'a> {
     mobiles: Vec<Option<Box<Mobile>>>,
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
-    ways: Ways,
+    routes: StaticRoutes,
 }
 
 impl<'a> Builder<'a> {
@@ -129,20 +129,8 @@ impl<'a> Builder<'a> {
         queue: &QueueSpec,
         own_queue: bool,
     ) -> LinkId {
-        let is_recorded = self.is_recorded(&name, own_queue);
-        let limit = queue.plain_limit();
-        let other = match limit {
-            Some(_) if !is_recorded => None,
-            Some(limit) => Some(TxQueue::Line(Box::new(RecordedLine::new(limit)))),
-            None => {
-                let queue = self.queue(&name, queue, (rate, delay), is_recorded);
-                Some(TxQueue::Shared(Box::new(queue)))
-            }
-        };
-        let id = self.links.add(name, ends, (rate, delay), limit.unwrap_or(0));
-        if let Some(queue) = other {
-            self.links.set_queue(id, queue);
-        }
+        let queue = self.queue(&name, queue, (rate, delay), self.is_recorded(&name, own_queue));
+        let id = self.links.add(name, ends, (rate, delay), TxQueue::Shared(queue));
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to].addr;
             self.nodes[ends.0].neighbours.insert(neighbour, id);
@@ -251,7 +239,7 @@ impl<'a> Builder<'a> {
             End::Cell(_) => None,
         };
         let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
-        self.ways = shortest_paths(self.ids.len(), &edges);
+        self.routes = shortest_paths(self.ids.len(), &edges);
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
@@ -261,7 +249,7 @@ impl<'a> Builder<'a> {
             let id = NodeId(self.nodes.len() as u32);
             self.ids.insert(&spec.name, id);
             self.nodes.add(Node::new(&spec.name, Addr::mobile(id.0)));
-            self.ways.add_host(home);
+            self.routes.add_host(home);
             let mobile = self.mobile(id, spec, cells);
             self.mobiles.push(Some(Box::new(mobile)));
         }
@@ -471,7 +459,7 @@ impl<'a> Builder<'a> {
         cx.probes.losses = vec![0; flows.len()];
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
-        let mut flows = Flows::new(flows);
+        let flows = Flows::new(flows);
         flows.start(&mut cx);
         let mut agents = Agents::new(setting.machines, faults, setting.predictions);
         let mut alternatives = Vec::new();
@@ -490,7 +478,7 @@ impl<'a> Builder<'a> {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
         };
-        let links = (self.links, bearers, self.ways);
+        let links = (self.links, bearers, self.routes);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
         network.start_beacons(&mut cx);
         let names = names(&network, &flows);
@@ -498,11 +486,10 @@ impl<'a> Builder<'a> {
             cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
             cx.probes.traced = Some(u64::MAX);
         }
-        let special = network.mark_special(&cx);
-        flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
+        network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
         let size = Part::network(&NetworkSize::of(scenario));
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false, size };
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }

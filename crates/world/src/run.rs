@@ -21,10 +21,6 @@ pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Res
     }
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    // A trace and a capture show every stop of a packet.
-    if scenario.engine.fusion && world.planes.cx.probes.traced.is_none() {
-        world.fuse(end);
-    }
     world.run(last_instant(end), conduct)?;
     Ok(conclude(world, end, conduct))
 }
@@ -36,7 +32,6 @@ pub(crate) fn last_instant(end: Time) -> Time {
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    world.take_back(end);
     world.stream_record(conduct);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
     let long = world.long_tables(conduct);

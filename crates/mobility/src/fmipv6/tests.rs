@@ -4,7 +4,7 @@ mod table;
 
 use super::{Kind, Params, Sizes};
 use crate::lab;
-use crate::{Kind as _, Protocol, Topology};
+use crate::{Kind as _, Topology};
 
 #[test]
 fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {

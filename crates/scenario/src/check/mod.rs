@@ -52,23 +52,12 @@ pub fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_flows(scenario, &routers)?;
     check_faults(scenario)?;
     check_record(scenario)?;
-    check_engine(scenario)?;
     check_connected(scenario)?;
     let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
     if nodes > Addr::MAX_NODES as usize {
         let most = Addr::MAX_NODES;
         let problem = Problem::at("links", format!("{nodes} nodes are more than addresses reach for"));
         return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
-    }
-    Ok(())
-}
-
-/// Checks that what is to be computed ahead is known ahead.
-fn check_engine(scenario: &Scenario) -> Result<(), Problem> {
-    let moves = !scenario.cells.is_empty() || !scenario.hosts.is_empty() || scenario.mobility.is_some();
-    if scenario.engine.fusion && moves {
-        let problem = Problem::at("engine.fusion", "a network with cells, hosts or mobility is not fused");
-        return Err(problem.help("write `fusion = false`, or leave it out"));
     }
     Ok(())
 }

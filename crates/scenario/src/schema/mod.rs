@@ -68,9 +68,6 @@ pub struct Scenario {
     /// What to record.
     #[serde(default)]
     pub record: RecordSpec,
-    /// How the run is computed.
-    #[serde(default, skip_serializing_if = "EngineSpec::is_default")]
-    pub engine: EngineSpec,
     /// The scenario as it is written, as JSON with defaults, if it generates links, cells, hosts or flows.
     #[serde(skip)]
     pub(crate) written: Option<String>,
@@ -375,21 +372,6 @@ fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Er
     let names = Vec::<String>::deserialize(deserializer)?;
     let count = names.len();
     names.try_into().map_err(|_| D::Error::invalid_length(count, &"an array of length 2"))
-}
-
-/// How a run is computed.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct EngineSpec {
-    /// Computes a link that gets all its packets out of one other link together with that one, if nothing of it is recorded
-    /// or changes: the same results but for the order of events at one instant. Only without cells, hosts and mobility.
-    pub fusion: bool,
-}
-
-impl EngineSpec {
-    fn is_default(&self) -> bool {
-        *self == EngineSpec::default()
-    }
 }
 
 impl Scenario {

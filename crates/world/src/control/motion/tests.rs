@@ -163,7 +163,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let (mh, ch) = (address(world, "mh"), address(world, "ch"));
         let up = packet(world, mh, ch);
         let up = world.planes.cx.pool.create(up);
-        world.planes.send(host, None, up);
+        world.planes.send(host, up);
         let down = packet(world, ch, mh);
         let down = world.planes.cx.pool.create(down);
         let air = world.planes.network.cells().air(CellId(0));

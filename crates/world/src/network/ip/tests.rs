@@ -5,11 +5,10 @@ use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
 use crate::world::World;
-use roamlab_engine::{Bytes, Duration};
-use roamlab_mobility::Input;
-use roamlab_packet::{Body, FlowId, Packet, Tos, UdpHeader};
-use roamlab_scenario::Scenario;
-use roamlab_scenario::TunnelEcn;
+use roamlab_engine::{Bytes, Duration, Time};
+use roamlab_mobility::{Direction, Input};
+use roamlab_packet::{Body, Dscp, FlowId, Packet, Tos, UdpHeader};
+use roamlab_scenario::{Scenario, TunnelEcn};
 
 /// Two access routers and a server around a core router; a host in the cell of each.
 const SCENARIO: &str = r#"
@@ -88,7 +87,7 @@ fn sent(marks: &str, from: &str, to: &str) -> (String, DropReason, bool) {
     let mut world = world(marks, "delivered");
     let packet = marked(&mut world, from, to);
     let from = node(&world, from);
-    world.planes.send(from, None, packet);
+    world.planes.send(from, packet);
     end(&mut world)
 }
 
@@ -129,7 +128,7 @@ fn the_record_says_who_policed_what() {
         let mut world = world(marks, "delivered");
         let packet = marked(&mut world, from, to);
         let (serial, source) = (world.planes.cx.pool[&packet].serial, node(&world, from));
-        world.planes.send(source, None, packet);
+        world.planes.send(source, packet);
         end(&mut world);
         let record = &world.planes.cx.probes.policing;
         let who = record.node.first().map(|node| world.planes.network.nodes[*node].name.as_str());
@@ -200,7 +199,7 @@ fn tunnelled_as(marks: &str, from: &str, outer: Dscp) -> (String, DropReason, bo
     .unwrap();
     let header = &mut world.planes.cx.pool[&packet].header;
     header.tos = header.tos.with_dscp(outer);
-    world.planes.send(src, None, packet);
+    world.planes.send(src, packet);
     end(&mut world)
 }
 
@@ -231,7 +230,7 @@ fn a_break_cuts_packets_off_both_ways_if_so_asked() {
         run_until(&mut world, 599_000);
         let packet = marked(&mut world, from, to);
         let source = node(&world, from);
-        world.planes.send(source, None, packet);
+        world.planes.send(source, packet);
         let expected = match fate {
             "lost" => ("mh->bs1".to_owned(), DropReason::Detached),
             _ => (to.to_owned(), DropReason::NoEndpoint),
@@ -247,7 +246,7 @@ fn with_layer_2_acknowledgement_a_packet_cut_off_on_the_downlink_is_buffered() {
     run_until(&mut world, 599_000);
     let packet = marked(&mut world, "bs1", "mh");
     let source = node(&world, "bs1");
-    world.planes.send(source, None, packet);
+    world.planes.send(source, packet);
     run_until(&mut world, 650_000);
     assert!(world.planes.cx.probes.trace.stop.contains(&Stop::BufferHold));
     assert!(!world.planes.cx.probes.trace.stop.contains(&Stop::LinkArrive));
@@ -262,14 +261,18 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
     let [mh, bs1, fa1] = ["mh", "bs1", "fa1"].map(|name| node(&world, name));
     let ends = (address(&world, "mh"), address(&world, "ch"));
     let up = |(host, peer)| (host, peer, Direction::Up);
-    let at_router = |from| Arrival { from, ..Arrival::default() };
-    assert!(world.planes.network.watchers(fa1, up(ends), at_router(Some(bs1))).is_empty(), "nobody watches");
+    let over = |world: &World, name: &str| {
+        let place = world.planes.network.links.iter().position(|link| link.name == name);
+        Origin { link: place.map(|place| LinkId(place as u32)), ..Origin::default() }
+    };
+    let from_bs1 = over(&world, "bs1->fa1");
+    assert!(world.planes.network.watchers(fa1, up(ends), from_bs1).is_empty(), "nobody watches");
     for node in [mh, bs1, fa1] {
         world.planes.network.nodes[node].residents[0].watches_uplink = true;
     }
-    for (at, from) in [(mh, None), (bs1, Some(mh)), (fa1, Some(bs1))] {
+    for (at, link, from) in [(mh, "", None), (bs1, "mh->bs1", Some(mh)), (fa1, "bs1->fa1", Some(bs1))] {
         let neighbour = from.map(|from| world.planes.network.nodes[from].addr);
-        let inputs = world.planes.network.watchers(at, up(ends), at_router(from));
+        let inputs = world.planes.network.watchers(at, up(ends), over(&world, link));
         let [(Slot(0), Input::Data { host, peer, direction: Direction::Up, from, tunnelled, lost })] =
             inputs.as_slice()
         else {
@@ -278,10 +281,7 @@ fn an_agent_that_watches_learns_of_uplink_data_and_where_they_come_from() {
         assert_eq!(((*host, *peer), *from, *tunnelled, *lost), (ends, neighbour, false, false));
     }
     let stranger = (Addr::mobile(4000), ends.1);
-    assert!(
-        world.planes.network.watchers(fa1, up(stranger), at_router(Some(bs1))).is_empty(),
-        "a host of no domain"
-    );
+    assert!(world.planes.network.watchers(fa1, up(stranger), from_bs1).is_empty(), "a host of no domain");
 }
 
 #[test]
@@ -298,8 +298,8 @@ fn a_packet_ends_at_the_node_that_its_hops_do_not_lead_beyond() {
             world.planes.cx.pool[&packet].header.ttl = ttl;
             world.planes.cx.probes.traced = None;
             let [source, fa1] = ["ch", "fa1"].map(|name| node(&world, name));
-            world.planes.network.nodes[fa1].looks_at_packets = looks;
-            world.planes.send(source, None, packet);
+            world.planes.network.nodes[fa1].inspects_packets = looks;
+            world.planes.send(source, packet);
             assert_eq!(end(&mut world), (place.into(), reason, true), "{ttl}");
         }
     }
@@ -312,7 +312,7 @@ fn a_host_without_a_cell_keeps_as_many_packets_as_it_may() {
     let (host, limit) = (node(&world, "mh"), crate::cells::Mobile::WAITING_LIMIT);
     for number in 1..=limit + 2 {
         let packet = marked(&mut world, "mh", "server");
-        world.planes.send(host, None, packet);
+        world.planes.send(host, packet);
         assert_eq!(world.planes.network.cells.packets_waiting(), number.min(limit));
     }
     assert_eq!(world.planes.cx.probes.drops.reasons(), [DropReason::LinkDown; 2]);

@@ -1,7 +1,9 @@
 //! The fast paths of both ends compared with the slow ones: a copy that may not use the fast path gets the same input.
 
 use crate::tcp::state::SendQuota;
-use crate::{Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS};
+use crate::{
+    CONGESTION_CONTROLS, Profile, Segment, SpuriousDetection, TcpReceiver, TcpSender, TcpSpec, VARIANTS,
+};
 use roamlab_engine::{Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, TcpHeader};
 use std::collections::BTreeMap;
@@ -20,17 +22,17 @@ impl<E: Clone + Debug> Twins<E> {
         Twins { slow: end.clone(), quick: end }
     }
 
-    /// Gives both the same input; `plain` is their permission to take the short way, `settle` brings what they leave for
+    /// Gives both the same input; `fast` is their permission to take the short way, `settle` brings what they leave for
     /// later up to date.
     fn step<T: PartialEq + Debug>(
         &mut self,
-        plain: fn(&mut E) -> &mut bool,
+        fast: fn(&mut E) -> &mut bool,
         settle: fn(&mut E),
         input: impl Fn(&mut E) -> T,
     ) -> T {
-        *plain(&mut self.slow) = false;
+        *fast(&mut self.slow) = false;
         let (quick, slow) = (input(&mut self.quick), input(&mut self.slow));
-        *plain(&mut self.slow) = *plain(&mut self.quick);
+        *fast(&mut self.slow) = *fast(&mut self.quick);
         let settled = |end: &E| {
             let mut end = end.clone();
             settle(&mut end);
@@ -43,42 +45,42 @@ impl<E: Clone + Debug> Twins<E> {
 }
 
 fn sender_step<T: PartialEq + Debug>(ends: &mut Twins<TcpSender>, input: impl Fn(&mut TcpSender) -> T) -> T {
-    ends.step(|sender| &mut sender.plain, |sender| sender.state.settle_facts(), input)
+    ends.step(|sender| &mut sender.fast, |sender| sender.state.settle_facts(), input)
 }
 
 fn receiver_step<T: PartialEq + Debug>(
     ends: &mut Twins<TcpReceiver>,
     input: impl Fn(&mut TcpReceiver) -> T,
 ) -> T {
-    ends.step(|receiver| &mut receiver.plain, TcpReceiver::settle_acks, input)
+    ends.step(|receiver| &mut receiver.fast, TcpReceiver::settle_acks, input)
 }
 
 /// What a sender permits in one go is what it gives one by one, and leaves it alike.
 fn permits_what_it_would_send(sender: &TcpSender, now: Time) {
-    if !sender.plain || !matches!(sender.state.quota, SendQuota::Window(_)) {
+    if !sender.fast || !matches!(sender.state.quota, SendQuota::Window(_)) {
         return;
     }
     let (mut one_by_one, mut at_once) = (sender.clone(), sender.clone());
     let polled: Vec<Segment> = std::iter::from_fn(|| one_by_one.poll_transmit(now)).collect();
     let (ecn, size) = (Ecn::NotEct, at_once.segment_size());
     let segment = |seq| Segment { header: at_once.bare_segment(seq, now).into(), size, ecn };
-    let permitted: Vec<Segment> = sender.clone().take_permitted().map(segment).collect();
-    at_once.take_permitted();
+    let permitted: Vec<Segment> = sender.clone().take_quota().map(segment).collect();
+    at_once.take_quota();
     assert_eq!(permitted, polled);
     assert_eq!(format!("{at_once:?}"), format!("{one_by_one:?}"));
 }
 
 /// A transfer over a path that loses, overtakes and may strip options; for each end, how many segments took the short way, of how many.
-fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
+fn transfer(profile: Profile, variant: &str, control: Option<&str>, rng: &mut Rng) -> ([u32; 2], [u32; 2]) {
     let mut below = |end: u32| (rng.uniform() * f64::from(end)) as u32;
     let spec = TcpSpec {
         variant: Some(serde_json::from_value(variant.into()).unwrap()),
+        congestion_control: control.map(|name| serde_json::from_value(name.into()).unwrap()),
         window: Some(Packets(1 + below(60))),
         delayed_ack: Some(Duration::from_millis(u64::from(below(2)) * 100)),
         timestamps: Some(below(5) == 0),
         ecn: Some(below(5) == 0),
         max_cwnd: Some(Packets(below(2) * 20)),
-        flow_control: Some(below(2) == 0),
         spurious_detection: Some([SpuriousDetection::None, SpuriousDetection::FRto][below(2) as usize]),
         ..TcpSpec::default()
     };
@@ -117,12 +119,13 @@ fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 
         now = now.max(next);
         match flying.pop_first() {
             Some((_, (true, header, ecn))) if arrival == Some(next) => {
-                short[1] += u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_plainly(&bare)));
+                short[1] +=
+                    u32::from(header.bare().is_some_and(|bare| receiver.quick.takes_fast_path(&bare)));
                 all[1] += 1;
                 receiver_step(&mut receiver, |receiver| receiver.on_segment(&header, ecn, now));
             }
             Some((_, (false, header, ecn))) if arrival == Some(next) => {
-                short[0] += u32::from(header.bare().is_some_and(|bare| sender.quick.takes_plainly(&bare)));
+                short[0] += u32::from(header.bare().is_some_and(|bare| sender.quick.takes_fast_path(&bare)));
                 all[0] += 1;
                 sender_step(&mut sender, |sender| sender.on_segment(&header, ecn, now));
                 permits_what_it_would_send(&sender.quick, now);
@@ -139,12 +142,16 @@ fn transfer(profile: Profile, variant: &str, rng: &mut Rng) -> ([u32; 2], [u32; 
 
 #[test]
 fn the_short_way_leaves_both_ends_as_the_general_one_does() {
-    let mut rng = Rng::named(1, 0, "plain");
+    let mut rng = Rng::named(1, 0, "fast path");
     let (mut short, mut all) = ([0, 0], [0, 0]);
     for profile in PROFILES {
-        for (variant, _) in VARIANTS {
+        let variants = VARIANTS.iter().map(|(variant, _)| (*variant, None));
+        let controls = CONGESTION_CONTROLS
+            .iter()
+            .flat_map(|(control, _)| ["reno", "newreno", "sack"].map(|variant| (variant, Some(*control))));
+        for (variant, control) in variants.chain(controls) {
             for _ in 0..4 {
-                let (taken, of) = transfer(profile, variant, &mut rng);
+                let (taken, of) = transfer(profile, variant, control, &mut rng);
                 (0..2).for_each(|end| (short[end], all[end]) = (short[end] + taken[end], all[end] + of[end]));
             }
         }

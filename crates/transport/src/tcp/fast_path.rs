@@ -3,7 +3,7 @@
 //! Header prediction (Jacobson 1988): almost every ACK of a bulk transfer only moves the window. The path saves tests
 //! and changes no result: after an input the sender is in the same state as after the slow path.
 
-use crate::params::{CongestionControlKind, Handshake};
+use crate::params::Handshake;
 use crate::tcp::TcpSender;
 use crate::tcp::recovery::LossRecovery;
 use roamlab_engine::{Bytes, Time};
@@ -12,32 +12,33 @@ use std::ops::Range;
 
 impl TcpSender {
     /// Whether nothing unusual is on, in what has been agreed, in what has happened and in what is due.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn allows_fast_path(&self) -> bool {
         let (state, params) = (&self.state, &self.state.params);
         let agreed = !params.ecn
             && !params.timestamps
-            && !params.free_timestamps
-            && params.congestion_control == CongestionControlKind::Reno;
+            && !params.ns2_free_timestamps()
+            && state.control.allows_fast_path()
+            && state.window.pacing_interval().is_none();
         let usual = state.una > 0
-            && state.window.inflation == 0
+            && state.inflation == 0
             && state.probes == 0
             && !state.persist.runs()
             && !state.spurious.is_watching();
         let due = self.answer || self.probe || self.peer_closed;
         let closing = state.fin.is_some() || state.retransmit.is_some();
-        agreed && usual && !due && !closing && self.recovery.is_plain(state)
+        agreed && usual && !due && !closing && self.recovery.allows_fast_path(state)
     }
 
     /// Whether the segment is an ACK of new data and nothing else.
     #[inline(always)]
-    pub(super) fn takes_plainly(&self, header: &BareTcpHeader) -> bool {
+    pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
         let state = &self.state;
         let opens = || header.ack.saturating_add(header.window) > state.nxt;
-        self.plain
+        self.fast
             && header.flags == TcpFlags::ACK
             && header.ack > state.una
             && header.ack <= state.snd_max
-            && (!state.params.flow_control || opens())
+            && (state.params.ns2_no_flow_control() || opens())
             && !state.has_facts()
     }
 
@@ -45,19 +46,19 @@ impl TcpSender {
     /// change: it is one for [`on_segment`](Self::on_segment).
     #[inline(always)]
     pub fn on_bare_ack(&mut self, header: &BareTcpHeader, now: Time) -> bool {
-        if !self.takes_plainly(header) {
+        if !self.takes_fast_path(header) {
             return false;
         }
         let state = &mut self.state;
-        if state.params.flow_control {
+        if !state.params.ns2_no_flow_control() {
             state.peer_end = header.ack.saturating_add(header.window);
         }
-        let cwnd = state.window.cwnd;
-        state.advance(header.ack, now);
-        state.open_window(now);
-        state.permit_window();
-        self.recovery.on_plain_ack(header.ack);
-        if state.window.cwnd != cwnd {
+        let before = state.window;
+        let delivered = state.acknowledge(header.ack, now);
+        state.grow_by(&delivered, now);
+        state.renew_quota();
+        self.recovery.on_fast_ack(header.ack);
+        if state.window != before {
             state.note_growth(now);
         }
         true
@@ -66,8 +67,8 @@ impl TcpSender {
     /// The segments, in order, that an ACK taken by [`on_bare_ack`](Self::on_bare_ack) lets go. Each has to be sent as
     /// [`bare_segment`](Self::bare_segment) makes it; [`poll_transmit`](Self::poll_transmit) gives none of them.
     #[inline(always)]
-    pub fn take_permitted(&mut self) -> Range<u32> {
-        self.state.take_permitted()
+    pub fn take_quota(&mut self) -> Range<u32> {
+        self.state.take_quota()
     }
 
     /// A segment within the window that goes out now; all of them have the [same size](Self::segment_size).
