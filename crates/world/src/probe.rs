@@ -2,17 +2,15 @@
 
 use crate::cause::{CauseId, Causes, Chains, data_seq};
 use crate::conduct::{Conduct, Part};
-use crate::ids::{CellId, DomainId, LinkId, Location, NodeId};
+use crate::ids::{LinkId, Location, NodeId};
 use crate::long_table::{LongTable, long_table};
 use crate::schema::TableSchema;
 use crate::table::{Encode, Names, Table, table, vocabulary};
 use crate::timeouts::Verdict;
 use crate::totals;
 use roamlab_engine::{Bytes, Time};
-use roamlab_mobility::Message;
 use roamlab_packet::{Addr, DropReason, FlowId, MessageId, Packet, TcpFlags};
 use roamlab_qdisc::Gauges;
-use roamlab_radio::Management;
 use roamlab_traffic::UnitKind;
 use roamlab_transport::{TcpFactKind, TcpVariables};
 use rustc_hash::FxHashMap;
@@ -439,6 +437,12 @@ pub struct Wanted {
     pub drops: bool,
     /// One row per signalling message.
     pub signalling: bool,
+    /// One row per phase of a handover.
+    pub handovers: bool,
+    /// One row per packet that leaves a buffer.
+    pub releases: bool,
+    /// One row per mark that is policed.
+    pub policing: bool,
     /// What led to what.
     pub causes: bool,
 }
@@ -463,6 +467,9 @@ impl Default for Wanted {
             units: false,
             drops: true,
             signalling: false,
+            handovers: false,
+            releases: false,
+            policing: false,
             causes: false,
         }
     }
@@ -494,13 +501,7 @@ macro_rules! record {
 
             /// What its tables take in memory.
             pub fn parts(&self) -> impl Iterator<Item = Part> + use<> {
-                let messages = (self.messages.capacity() * size_of::<Said>()) as u64;
-                let parts = [$(self.$long.part(),)+ $(self.$short.part(),)+ self.causes.rows.part()];
-                parts.into_iter().map(move |part| {
-                    // A row of `signalling` goes with a message that is kept.
-                    let extra = if part.name == Signalling::SCHEMA.name { messages } else { 0 };
-                    Part { bytes: part.bytes + extra, ..part }
-                })
+                [$(self.$long.part(),)+ $(self.$short.part(),)+ self.causes.rows.part()].into_iter()
             }
 
             /// The tables that are not long, with the columns that are wanted.
@@ -543,8 +544,6 @@ record! {
         pub odd_ecn: u64,
         /// Packets lost by flow, acknowledgements included, copies and signalling excluded.
         pub losses: Vec<u64>,
-        /// The messages that were sent.
-        messages: Vec<Said>,
         /// The variables of each sender that were recorded last.
         last_variables: FxHashMap<FlowId, (TcpVariables, u32)>,
     }
@@ -556,70 +555,21 @@ pub fn tables() -> impl Iterator<Item = TableSchema> {
     totals.into_iter().chain(LONG.iter().chain(SHORT).copied()).chain([Causes::SCHEMA])
 }
 
-/// What a message says.
-#[derive(Clone, Debug)]
-pub enum Said {
-    /// One agent to another.
-    Agent(DomainId, Message),
-    /// Layer 2 to layer 2.
-    Radio(RadioFrame),
-}
-
-/// A management frame between a host and the base station of a cell.
-#[derive(Copy, Clone, Debug)]
-pub struct RadioFrame {
-    /// Which.
-    pub kind: Management,
-    /// The host.
-    pub host: NodeId,
-    /// The cell.
-    pub cell: CellId,
-}
-
 impl Probes {
-    /// A message of this name, about this host and of this size was sent; its number.
-    pub fn sent(
-        &mut self,
-        now: Time,
-        (source, destination): (Addr, Addr),
-        (message, host, size): (&'static str, Option<Addr>, Bytes),
-        (said, cause): (Said, CauseId),
-    ) -> MessageId {
-        let id = self.messages.len() as u32;
+    /// A message was sent.
+    pub fn sent(&mut self, signal: Signal) {
         if self.wanted.signalling {
-            self.signalling.push(Signal {
-                id,
-                message,
-                host,
-                source,
-                destination,
-                size_bytes: size.0,
-                sent_ns: now,
-                arrived_ns: -1,
-                serial: 0,
-                cause,
-            });
+            self.signalling.push(signal);
         }
-        self.messages.push(said);
-        MessageId(id)
     }
 
-    /// The packet that carries a message has got its number.
-    pub fn message_serial(&mut self, id: MessageId, serial: u64) {
-        if let Some(of_row) = self.signalling.serial.get_mut(id.0 as usize) {
-            *of_row = serial;
-        }
-        self.causes.message_serial(id, serial);
-    }
-
-    /// A message arrived; what it says.
-    pub fn received(&mut self, now: Time, id: MessageId) -> Said {
+    /// A message arrived.
+    pub fn received(&mut self, now: Time, id: MessageId) {
         if let Some(arrived) = self.signalling.arrived_ns.get_mut(id.0 as usize)
             && *arrived < 0
         {
             *arrived = now.as_nanos() as i64;
         }
-        self.messages[id.0 as usize].clone()
     }
 
     /// A packet was lost.
@@ -699,6 +649,13 @@ impl Probes {
         });
     }
 
+    /// A host's handover has come to a phase.
+    pub fn phase(&mut self, phase: HandoverPhase) {
+        if self.wanted.handovers {
+            self.handovers.push(phase);
+        }
+    }
+
     /// A packet left `host`'s buffer at a base station.
     pub fn released(
         &mut self,
@@ -708,6 +665,9 @@ impl Probes {
         packet: &Packet,
         (to, forwarded, cause): (Option<Addr>, bool, CauseId),
     ) {
+        if !self.wanted.releases {
+            return;
+        }
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         let size_bytes = packet.wire_size().0;
         self.releases.push(Release {
@@ -726,6 +686,9 @@ impl Probes {
 
     /// A mark from outside was policed at `node`.
     pub fn policed(&mut self, now: Time, node: NodeId, packet: &Packet, action: &'static str) {
+        if !self.wanted.policing {
+            return;
+        }
         let (flow, seq, serial) = (packet.flow, data_seq(packet), packet.serial);
         self.policing.push(Policed { time_ns: now, node, flow, seq, serial, action });
     }
@@ -741,11 +704,6 @@ impl Probes {
             probability: gauges.probability,
             forwarded: gauges.forwarded as u32,
         });
-    }
-
-    /// The name of the message that a packet carries; empty: none.
-    pub fn message_name(&self, packet: &Packet) -> &'static str {
-        packet.message().map_or("", |MessageId(id)| self.signalling.message[id as usize])
     }
 
     /// The traced packet came by.

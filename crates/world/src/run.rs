@@ -2,7 +2,7 @@
 
 use crate::build::build;
 use crate::conduct::{Conduct, Part, Replication, check_memory};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::ids::NodeId;
 use crate::table::{Column, Table};
 use crate::totals;
@@ -47,7 +47,7 @@ fn tables(world: World, end: Time, long: Vec<Table>, conduct: &Conduct<'_>) -> V
         census(&world).into_table(conduct),
     ];
     let World { planes, names, .. } = world;
-    let Cx { probes, capture, .. } = planes.cx;
+    let Context { probes, capture, .. } = planes.cx;
     let captured = capture.into_iter().flat_map(|capture| capture.into_tables(&names));
     let short = probes.into_short_tables(&names, conduct);
     totals.into_iter().chain(long).chain(short).chain(captured).collect()
