@@ -30,7 +30,7 @@ const MS: u64 = 1_000_000;
 
 table! {
     /// Captured packets.
-    Frames, Frame: "frames", recorded "the run captures packets", limit "capture at fewer nodes or links" {
+    Frames, Frame: "frames", recorded "if the run captures packets", limit "capture at fewer nodes or links" {
         /// When.
         time_ns: Time,
         /// When its transmission began, if this is its end; otherwise as `time_ns`.

@@ -104,7 +104,9 @@ impl PacketKind {
 
 long_table! {
     /// One row per data segment that reached its endpoint.
-    Deliveries, Delivery, DeliveryColumns: "deliveries", recorded "`record.deliveries` is on, which is the default", limit "write `record.deliveries = false`" {
+    Deliveries, Delivery, DeliveryColumns: "deliveries",
+        recorded "if `record.deliveries` is on, which is the default",
+        limit "write `record.deliveries = false`" {
         /// when
         time_ns: Time,
         /// name of the flow
@@ -151,7 +153,10 @@ table! {
 
 long_table! {
     /// Samples of queues.
-    QueueSamples, QueueSample, QueueColumns: "queue", recorded "of the queues in `record.queues`; by default of the downlinks of all cells and of links with their own `queue`", limit "name fewer queues in `record.queues`, or none" {
+    QueueSamples, QueueSample, QueueColumns: "queue",
+        recorded "for the queues in `record.queues`; \
+            by default for the downlinks of all cells and for links with their own `queue`",
+        limit "name fewer queues in `record.queues`, or none" {
         /// when
         time_ns: Time,
         /// name of the queue
@@ -196,7 +201,9 @@ long_table! {
 
 long_table! {
     /// Events of each TCP sender, with their causes.
-    TcpChanges, TcpChange, TcpColumns: "tcp", recorded "`record.tcp` is on, which is the default", limit "write `record.tcp = false`" {
+    TcpChanges, TcpChange, TcpColumns: "tcp",
+        recorded "if `record.tcp` is on, which is the default",
+        limit "write `record.tcp = false`" {
         /// when
         time_ns: Time,
         /// name of the flow
@@ -225,7 +232,9 @@ long_table! {
 
 long_table! {
     /// The variables of TCP senders, a row for each change.
-    Variables, VariablesRow, VariableColumns: "variables", recorded "`record.variables` is on", limit "write `record.variables = false`" {
+    Variables, VariablesRow, VariableColumns: "variables",
+        recorded "if `record.variables` is on",
+        limit "write `record.variables = false`" {
         /// when
         time_ns: Time,
         /// name of the flow
@@ -255,7 +264,9 @@ long_table! {
 
 long_table! {
     /// Events of every packet.
-    PacketEvents, PacketEvent, PacketColumns: "packets", recorded "`record.packets` is on", limit "write `record.packets = false`" {
+    PacketEvents, PacketEvent, PacketColumns: "packets",
+        recorded "if `record.packets` is on",
+        limit "write `record.packets = false`" {
         /// when
         time_ns: Time,
         /// `send`: an endpoint sends it; `enqueue`: it arrives at a recorded queue; `mark`: it leaves one with the
@@ -373,7 +384,7 @@ table! {
 
 table! {
     /// The path of one packet, stop by stop.
-    Trace, TraceLine: "trace", recorded "the run traces a packet", limit "trace no packet" {
+    Trace, TraceLine: "trace", recorded "if the run traces a packet", limit "trace no packet" {
         /// when
         time_ns: Time,
         /// name of the stop
