@@ -66,9 +66,10 @@ _KINDS = {"uint64": "u64", "int64": "i64", "uint32": "u32", "float64": "f64", "b
 def test_columns_have_the_declared_types(raw: Tables) -> None:
     for name, table in TABLES.items():
         for column in table.columns.values():
+            values = raw[name][column.name]
+            assert isinstance(values, np.ndarray)
             is_text = f"{name}.{column.name}" in raw["names"]
-            found = "words" if is_text else _KINDS[raw[name][column.name].dtype.name]
-            assert found == column.kind, (name, column)
+            assert column.kind == ("words" if is_text else _KINDS[values.dtype.name]), (name, column)
 
 
 def test_columns_are_whole_and_times_are_integers(raw: Tables) -> None:

@@ -127,8 +127,8 @@ long_table! {
 }
 
 table! {
-    /// One row per unit of an application's data, which is useful only when complete: a frame, an object of a page, a
-    /// segment of a film.
+    /// One row per unit of an application's data: a frame, an object of a page, a segment of a film. A unit is useful
+    /// only when complete.
     Units, UnitRow: "units", recorded "", limit "send fewer frames, or objects" {
         /// when it was offered; of an object or a segment when it was requested
         time_ns: Time,

@@ -92,7 +92,7 @@ totals! {
 }
 
 totals! {
-    /// Counts: events, hops, packets created, delivered, dropped by reason, inside, with odd ECN fields after tunnels.
+    /// Counts: events, hops, packets created, delivered, dropped by reason, inside; odd ECN fields after tunnels.
     Census: "census" {
         /// what
         name: Words,

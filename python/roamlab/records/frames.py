@@ -1,4 +1,4 @@
-"""The tables of a run as properties. Written by `python -m roamlab.records.tables` from the engine's tables."""
+"""The tables of a run as properties. Written by `python -m roamlab.records.tables`."""
 
 from __future__ import annotations
 
@@ -22,54 +22,71 @@ class Frames:
 
     @property
     def links(self) -> pl.DataFrame:
-        """One row per one-way link: its totals. Signalling with priority does not pass the queue."""
+        """One row per one-way link: its totals.
+
+        Signalling with priority does not pass the queue.
+        """
         return self.table("links")
 
     @property
     def census(self) -> pl.DataFrame:
-        """Counts: events, hops, packets created, delivered, dropped by reason, inside, with odd ECN fields after
-        tunnels.
-        """
+        """Counts: events, hops, packets created, delivered, dropped by reason, inside; odd ECN fields after tunnels."""
         return self.table("census")
 
     @property
     def deliveries(self) -> pl.DataFrame:
-        """One row per data segment that reached its endpoint. Recorded if `record.deliveries` is on, which is the
-        default.
+        """One row per data segment that reached its endpoint.
+
+        Recorded if `record.deliveries` is on, which is the default.
         """
         return self.table("deliveries")
 
     @property
     def queues(self) -> pl.DataFrame:
-        """Samples of queues. Recorded for the queues in `record.queues`; by default for the downlinks of all cells
-        and for links with their own `queue`.
+        """Samples of queues.
+
+        Recorded for the queues in `record.queues`; by default for the downlinks of all cells and for links
+        with their own `queue`.
         """
         return self.table("queue")
 
     @property
     def drops(self) -> pl.DataFrame:
-        """One row per lost packet. Every loss has one reason; `copy-released` and `duplicate` lose no data."""
+        """One row per lost packet.
+
+        Every loss has one reason; `copy-released` and `duplicate` lose no data.
+        """
         return self.table("drops")
 
     @property
     def tcp(self) -> pl.DataFrame:
-        """Events of each TCP sender, with their causes. Recorded if `record.tcp` is on, which is the default."""
+        """Events of each TCP sender, with their causes.
+
+        Recorded if `record.tcp` is on, which is the default.
+        """
         return self.table("tcp")
 
     @property
     def variables(self) -> pl.DataFrame:
-        """The variables of TCP senders, a row for each change. Recorded if `record.variables` is on."""
+        """The variables of TCP senders, a row for each change.
+
+        Recorded if `record.variables` is on.
+        """
         return self.table("variables")
 
     @property
     def packets(self) -> pl.DataFrame:
-        """Events of every packet. Recorded if `record.packets` is on."""
+        """Events of every packet.
+
+        Recorded if `record.packets` is on.
+        """
         return self.table("packets")
 
     @property
     def units(self) -> pl.DataFrame:
-        """One row per unit of an application's data, which is useful only when complete: a frame, an object of a
-        page, a segment of a film.
+        """One row per unit of an application's data: a frame, an object of a page, a segment of a film.
+
+        A unit is useful only when complete.
         """
         return self.table("units")
 
@@ -90,17 +107,24 @@ class Frames:
 
     @property
     def signalling(self) -> pl.DataFrame:
-        """One row per signalling message. Messages have sizes, wait in queues and can be lost."""
+        """One row per signalling message.
+
+        Messages have sizes, wait in queues and can be lost.
+        """
         return self.table("signalling")
 
     @property
     def trace(self) -> pl.DataFrame:
-        """The path of one packet, stop by stop. Recorded if the run traces a packet."""
+        """The path of one packet, stop by stop.
+
+        Recorded if the run traces a packet.
+        """
         return self.table("trace")
 
     @property
     def causes(self) -> pl.DataFrame:
-        """Causes: each row names the row that led to it, back to a root. `roamlab why` and `rl.why` print a
-        chain.
+        """Causes: each row names the row that led to it, back to a root.
+
+        `roamlab why` and `rl.why` print a chain.
         """
         return self.table("causes")

@@ -69,7 +69,7 @@ def markdown() -> str:
 _PROPERTIES = {"queue": "queues"}
 """Properties of `Results` with another name than their table: `queue` is a method there."""
 
-_HEAD = '''"""The tables of a run as properties. Written by `python -m roamlab.records.tables` from the engine's tables."""
+_HEAD = '''"""The tables of a run as properties. Written by `python -m roamlab.records.tables`."""
 
 from __future__ import annotations
 
@@ -92,14 +92,17 @@ def properties() -> str:
     """The module `frames`."""
     parts = [_HEAD]
     for table in TABLES.values():
-        recorded = f" Recorded {table.recorded}." if table.recorded else ""
-        about = fill(f'"""{table.about}{recorded}"""', 108, break_long_words=False, break_on_hyphens=False)
-        indented = about.replace("\n", "\n        ")
-        if "\n" in indented:
-            indented = indented.removesuffix('"""') + '\n        """'
+        first, *rest = table.about.split(". ", 1)
+        if table.recorded:
+            rest.append(f"Recorded {table.recorded}.")
+        text = first.removesuffix(".") + "."
+        if rest:
+            indent = " " * 8
+            lines = fill(" ".join(rest), 110, initial_indent=indent, subsequent_indent=indent)
+            text += f"\n\n{lines}\n{indent}"
         parts.append(
             f"    @property\n    def {_PROPERTIES.get(table.name, table.name)}(self) -> pl.DataFrame:\n"
-            f'        {indented}\n        return self.table("{table.name}")\n'
+            f'        """{text}"""\n        return self.table("{table.name}")\n'
         )
     return "\n".join(parts)
 
