@@ -492,11 +492,11 @@ mod tests {
 
     #[test]
     fn a_word_stands_in_its_list_at_its_code() {
-        fn check<T: Encode<Element = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
+        fn check<T: Encode<Stored = u32>>(all: &[T], name: impl Fn(T) -> &'static str) {
             let names = Names::default();
             assert_eq!(T::list(&names).len(), all.len());
             for &word in all {
-                assert_eq!(T::list(&names)[word.keep(&names) as usize], name(word));
+                assert_eq!(T::list(&names)[word.encode(&names) as usize], name(word));
             }
         }
         check(DropReason::ALL, DropReason::name);
