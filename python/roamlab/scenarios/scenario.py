@@ -114,7 +114,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What the scenario says and hardly means, each with file, line and field."""
+        """Warnings about the scenario, each with file, line and field."""
         return self.advice[0]
 
     @cached_property
@@ -346,9 +346,9 @@ class Outline(NamedTuple):
     """Which of the tables `deliveries`, `tcp` and `packets` are recorded."""
 
 
-def outline(echo: str) -> Outline:
+def outline(resolved: str) -> Outline:
     """The outline of a scenario with every default filled in, as JSON. Raises `ValueError` if the text is none."""
-    return Outline(*_roamlab.outline(echo))
+    return Outline(*_roamlab.outline(resolved))
 
 
 def assignments(changes: Mapping[str, Any]) -> str:
