@@ -33,6 +33,14 @@ pub use trigger::{CarSets, Trigger, TriggerBy};
 use crate::Refusal;
 use roamlab_engine::Duration;
 
+/// Refuses a parameter that the protocol does not use, unless it has its default.
+pub(crate) fn check_unused<T: PartialEq>(field: &str, value: &T, default: &T) -> Result<(), Refusal> {
+    if value == default {
+        return Ok(());
+    }
+    Err(Refusal::at(field, "this protocol does not use it").help("remove this"))
+}
+
 /// Refuses times of a table that are zero.
 pub(crate) fn check_times(
     table: &str,

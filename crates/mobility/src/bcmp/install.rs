@@ -4,7 +4,7 @@ use super::{
     AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging,
     Params, Phase, Sizes,
 };
-use crate::blocks::{AccessTree, TriggerBy, check_times};
+use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused};
 use crate::{
     Buffering, CellSite, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches,
 };
@@ -45,6 +45,7 @@ impl Protocol for Params {
             let refusal = Refusal::at("move_when_prepared", "no handover is prepared without a trigger");
             return Err(refusal.help("write `trigger = { by = \"source\" }` too, or remove this"));
         }
+        check_unused("trigger.candidates", &self.trigger.candidates, &Trigger::default().candidates)?;
         self.buffer.check()?;
         self.session.check("session")?;
         let times = [

@@ -1,7 +1,7 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase, Sizes};
-use crate::blocks::{AccessTree, TriggerBy, check_times, gateway};
+use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, check_unused, gateway};
 use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
@@ -32,6 +32,7 @@ impl Protocol for Params {
             let refusal = Refusal::at("trigger.by", "a fast binding update names one access router");
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
         }
+        check_unused("trigger.candidates", &self.trigger.candidates, &Trigger::default().candidates)?;
         self.buffer.check()?;
         self.binding.check("binding")?;
         let times = [
