@@ -401,7 +401,7 @@ def test_the_page_shows_what_is_printed(our_run: Path) -> None:
 
 
 def test_the_command_offers_every_format() -> None:
-    (option,) = (option for option in cli.compare_trace.params if option.name == "form")
+    (option,) = (option for option in cli.cli.commands["compare-trace"].params if option.name == "form")
     assert isinstance(option.type, click.Choice)
     assert list(option.type.choices) == list(FORMATS)
     assert all(f"| `{form}` |" in (ROOT / "docs/compare-trace.md").read_text() for form in FORMATS)

@@ -10,10 +10,11 @@ import subprocess
 import unicodedata
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import roamlab as rl
-from conftest import COMMAND, ROOT
+from conftest import COMMAND, ROOT, handover
 from roamlab.base import screen
 from roamlab.base.errors import BadInput
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 EVIL = "\x1b[2J\x9b31m\u202eevil\u2066\x07"
 """Clears a screen, colours it, and turns the direction of text."""
 
-HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
-SHORT = HANDOVER.replace('duration = "20 s"', 'duration = "1 s"')
+SHORT = handover("1 s")
 
 
 def controls(text: str) -> set[str]:
@@ -103,7 +103,7 @@ def test_commands_print_no_control_characters(tmp_path: Path, encoding: str) -> 
         assert (code, controls(printed)) == (expected, set()), (arguments, printed)
         assert "Traceback" not in printed
         if "--json" in arguments:
-            json.loads(printed[printed.index("{") :])
+            json.loads(printed[printed.index("{\n") :])
     written = [
         path for path in tmp_path.rglob("*") if path.suffix in (".html", ".svg", ".json") and path.is_file()
     ]
@@ -134,5 +134,20 @@ def _printers() -> Iterator[str]:
                 yield f"{name}: {called}"
 
 
+def test_a_long_name_is_whole_in_a_narrow_table() -> None:
+    from rich.console import Console
+
+    from roamlab.sweeps.compare import tables
+
+    name = "a-scenario-with-a-name-that-is-wide.toml"
+    row = {"metric": "flows.download.goodput_bps", "unit": "bit/s", "name": name, "runs": 5, "p_holm": 5.9e-8}
+    row |= {"reference": 2.353e6, "difference": 4.252e5, "low": 4.154e5, "high": 4.351e5}
+    out = io.StringIO()
+    for table in tables(pl.DataFrame([row])):
+        Console(file=out, width=80).print(table)
+    cells = [line.split("│")[1].strip() for line in out.getvalue().splitlines() if "│" in line]
+    assert "".join(cells) == name
+
+
 def test_there_is_one_printer() -> None:
-    assert set(_printers()) == {"base/screen.py: click.echo", "records/tables.py: print"}
+    assert set(_printers()) == {"base/screen.py: click.echo"}

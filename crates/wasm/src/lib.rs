@@ -6,7 +6,8 @@
 mod edit;
 
 use roamlab_engine::Bytes;
-use roamlab_world::{Column, Conduct, Located, Replication, Scenario, Table};
+use roamlab_scenario::{Located, Scenario};
+use roamlab_world::{Column, Conduct, Replication, Table};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -108,7 +109,7 @@ impl Checked {
 
     /// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
     pub fn expanded(&self, seed: u64, run: u64) -> String {
-        self.scenario.expanded_json(Replication { seed, run, trace: None })
+        self.scenario.expanded_json(seed, run)
     }
 
     /// How long a run lasts, in ns.
@@ -117,7 +118,7 @@ impl Checked {
         self.scenario.run.duration.as_nanos() as f64
     }
 
-    /// What the scenario says and hardly means.
+    /// The warnings about the scenario.
     pub fn warnings(&self) -> Vec<Refusal> {
         let found = self.scenario.warnings(&self.text, &self.name);
         found.into_iter().map(|each| Refusal(Box::new(each))).collect()
@@ -178,16 +179,7 @@ impl Tables {
 
     /// What the values of a column are: `u64`, `i64`, `u32`, `f64`, `u8`, `bool` (a byte each), or `words`: codes of 32 bits.
     pub fn kind(&self, table: usize, column: usize) -> String {
-        let kind = match self.column(table, column) {
-            Column::U64(_) => "u64",
-            Column::I64(_) => "i64",
-            Column::U32(_) => "u32",
-            Column::F64(_) => "f64",
-            Column::Bool(_) => "bool",
-            Column::U8(_) => "u8",
-            Column::Words(..) => "words",
-        };
-        kind.to_owned()
+        self.column(table, column).kind().name().to_owned()
     }
 
     /// The byte of the module's memory at which the values of a column begin.
@@ -237,11 +229,11 @@ pub fn set(text: &str, path: Vec<String>, value: Option<String>) -> Result<Strin
 /// The JSON schema of scenarios.
 #[wasm_bindgen]
 pub fn schema() -> String {
-    roamlab_world::schema()
+    roamlab_scenario::schema()
 }
 
 /// The knobs of a TCP profile for one variant, as JSON; `undefined` if there is no such profile or variant.
 #[wasm_bindgen(js_name = tcpProfile)]
 pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
-    roamlab_world::tcp_profile(profile, variant)
+    roamlab_scenario::tcp_profile(profile, variant)
 }

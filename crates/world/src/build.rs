@@ -1,29 +1,25 @@
 //! Builds a world from a checked scenario.
 
-use crate::agents;
 use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
-use crate::check::SIGNALLING;
-use crate::conduct::{Conduct, Replication};
-use crate::control::Agents;
-use crate::cx::Cx;
-use crate::estimate::NetworkSize;
+use crate::conduct::{Conduct, Part, Replication};
+use crate::context::Context;
+use crate::control::{Agents, Alternative};
 use crate::event::Event;
-use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::flows::Flows;
 use crate::forced::{ForcedDrops, LinkChange};
 use crate::ids::{CellId, LinkId, NodeId};
+use crate::install;
 use crate::link::{End, Link, Links};
 use crate::network::{Network, Policer, Rules};
 use crate::node::{Node, Nodes};
 use crate::ns2;
-use crate::probe::Wanted;
-use crate::route::{Edge, Ways, shortest_paths};
-use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
+use crate::probe::{Wanted, tables};
+use crate::route::{Edge, StaticRoutes, shortest_paths};
 use crate::table::Names;
-use crate::tx_queue::{BearerQueue, Bearers, Queue, RecordedLine, TxQueue};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -32,6 +28,10 @@ use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
+};
+use roamlab_scenario::{
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
+    Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -64,13 +64,13 @@ pub fn build_shared(
     conduct: &Conduct<'_>,
 ) -> Shared {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
-    let drawn = expand::draw(scenario, &streams);
+    let drawn = scenario.draw_plans(&streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
-    let (nodes, ids, ways) = (Nodes::default(), BTreeMap::new(), Ways::default());
+    let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
     let wanted = wanted(scenario, conduct);
     let mut builder =
-        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, ways };
+        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -78,21 +78,12 @@ pub fn build_shared(
     builder.finish(cells, others, conduct.capture)
 }
 
-/// Columns that lead to the causes, or are read off what is kept for them.
-const OF_CAUSES: [(&str, &str); 7] = [
-    ("drops", "cause"),
-    ("tcp", "cause"),
-    ("tcp", "cause_serial"),
-    ("packets", "cause"),
-    ("handovers", "cause"),
-    ("releases", "cause"),
-    ("signalling", "cause"),
-];
-
 /// What the scenario wants recorded and the caller wants to have. Of all else totals are made.
 fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
     let record = &scenario.record;
     let packets = record.packets && conduct.wants("packets");
+    let causes = conduct.wants("causes")
+        || tables().any(|table| table.of_causes().any(|column| conduct.wants_column(table.name, column)));
     Wanted {
         deliveries: record.deliveries && conduct.wants("deliveries"),
         tcp: record.tcp && conduct.wants("tcp"),
@@ -103,8 +94,11 @@ fn wanted(scenario: &Scenario, conduct: &Conduct<'_>) -> Wanted {
         units: conduct.wants("units"),
         drops: conduct.wants("drops"),
         signalling: conduct.wants("signalling"),
-        causes: conduct.wants("causes")
-            || OF_CAUSES.iter().any(|(table, column)| conduct.wants_column(table, column)),
+        handovers: conduct.wants("handovers"),
+        // The causes of timeouts are found among the packets that buffers have released.
+        releases: conduct.wants("releases") || causes,
+        policing: conduct.wants("policing"),
+        causes,
     }
 }
 
@@ -118,7 +112,7 @@ struct Builder<'a> {
     mobiles: Vec<Option<Box<Mobile>>>,
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
-    ways: Ways,
+    routes: StaticRoutes,
 }
 
 impl<'a> Builder<'a> {
@@ -140,20 +134,8 @@ impl<'a> Builder<'a> {
         queue: &QueueSpec,
         own_queue: bool,
     ) -> LinkId {
-        let is_recorded = self.is_recorded(&name, own_queue);
-        let limit = queue.plain_limit();
-        let other = match limit {
-            Some(_) if !is_recorded => None,
-            Some(limit) => Some(TxQueue::Line(Box::new(RecordedLine::new(limit)))),
-            None => {
-                let queue = self.queue(&name, queue, (rate, delay), is_recorded);
-                Some(TxQueue::Shared(Box::new(queue)))
-            }
-        };
-        let id = self.links.add(name, ends, (rate, delay), limit.unwrap_or(0));
-        if let Some(queue) = other {
-            self.links.set_queue(id, queue);
-        }
+        let queue = self.queue(&name, queue, (rate, delay), self.is_recorded(&name, own_queue));
+        let id = self.links.add(name, ends, (rate, delay), TxQueue::Shared(queue));
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to].addr;
             self.nodes[ends.0].neighbours.insert(neighbour, id);
@@ -262,7 +244,7 @@ impl<'a> Builder<'a> {
             End::Cell(_) => None,
         };
         let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
-        self.ways = shortest_paths(self.ids.len(), &edges);
+        self.routes = shortest_paths(self.ids.len(), &edges);
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
@@ -272,7 +254,7 @@ impl<'a> Builder<'a> {
             let id = NodeId(self.nodes.len() as u32);
             self.ids.insert(&spec.name, id);
             self.nodes.add(Node::new(&spec.name, Addr::mobile(id.0)));
-            self.ways.add_host(home);
+            self.routes.add_host(home);
             let mobile = self.mobile(id, spec, cells);
             self.mobiles.push(Some(Box::new(mobile)));
         }
@@ -472,8 +454,8 @@ impl<'a> Builder<'a> {
         let flows = self.flows();
         let faults = self.faults();
         let mut cells = Cells::new(cells, self.mobiles, &scenario.radio);
-        let setting = agents::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
-        let mut cx = Cx { mark: Some(setting.mark), ..Cx::default() };
+        let setting = install::install(scenario, (&mut self.nodes, &mut cells), (&self.ids, &self.streams));
+        let mut cx = Context { mark: Some(setting.mark), ..Context::default() };
         cx.probes.traced = self.draw.trace;
         cx.probes.wanted = self.wanted;
         if self.wanted.causes {
@@ -482,38 +464,38 @@ impl<'a> Builder<'a> {
         cx.probes.losses = vec![0; flows.len()];
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
-        let mut flows = Flows::new(flows);
+        let flows = Flows::new(flows);
         flows.start(&mut cx);
-        let mut agents = Agents::new(setting.machines, faults, setting.predictions);
-        let mut alternatives = Vec::new();
-        for (place, other) in others.iter().enumerate() {
+        let mut agents = Agents::new(faults, setting.predictions);
+        let alternative = |(place, other): (usize, &&Scenario)| {
             let names = (&self.ids, &self.streams);
-            if let Some(alternative) = agents::alternative(other, scenario, &self.nodes, names) {
-                agents.share_beginning(alternative);
-                alternatives.push(place);
-            }
-        }
+            install::alternative(other, scenario, &self.nodes, names).map(|alternative| (place, alternative))
+        };
+        let (alternatives, installed): (Vec<usize>, Vec<Alternative>) =
+            others.iter().enumerate().filter_map(alternative).unzip();
         let second = scenario.hosts.iter().filter_map(|host| host.stays().get(1));
         let second_visit =
             second.map(|stay| Time::ZERO + stay.at.saturating_sub(scenario.radio.overlap())).min();
-        agents.start(&mut cx);
         let rules = Rules {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
         };
-        let links = (self.links, bearers, self.ways);
+        let links = (self.links, bearers, self.routes);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
+        for alternative in installed {
+            agents.share_beginning(alternative, &mut network);
+        }
+        agents.start(&mut network, &mut cx);
         network.start_beacons(&mut cx);
         let names = names(&network, &flows);
         if let Some(places) = capture {
             cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
             cx.probes.traced = Some(u64::MAX);
         }
-        let special = network.mark_special(&cx);
-        flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
+        network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
-        let size = NetworkSize::of(scenario).part();
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false, size };
+        let size = Part::network(&NetworkSize::of(scenario));
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }
@@ -567,7 +549,7 @@ fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
 }
 
 fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
-    let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
+    let change = |spec: &ChangeSpec| LinkChange {
         at: Time::ZERO + spec.at,
         rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
         delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),
@@ -576,7 +558,7 @@ fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
     link.changes.iter().map(change).collect()
 }
 
-fn schedule_changes(cx: &mut Cx, links: &Links) {
+fn schedule_changes(cx: &mut Context, links: &Links) {
     for (id, link) in links.iter().enumerate() {
         for (index, change) in link.changes.iter().enumerate() {
             let event = Event::LinkChange { link: LinkId(id as u32), index: index as u32 };

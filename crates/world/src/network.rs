@@ -1,28 +1,31 @@
 //! The network carries packets: nodes, links, static routes, and cells.
 //!
-//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`Up`]). One trait
+//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
+use crate::agent::Agent;
 use crate::buffer::HostBuffer;
 use crate::cause::{Cause, CauseId, Kind};
 use crate::cells::Cells;
-use crate::cx::Cx;
-use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
-use crate::link::{End, InFlight, Links};
-use crate::node::{Domain, Node, Nodes, Resident};
-use crate::route::{Lead, Ways};
+use crate::context::Context;
+use crate::ids::{AgentIndex, CellId, DomainId, LinkId, Location, NodeId};
+use crate::link::{InFlight, Links};
+use crate::node::{Domain, Node, Nodes};
+use crate::route::StaticRoutes;
 use crate::table::Column;
-use crate::tunnel::TunnelEcn;
+use crate::totals;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
+use roamlab_scenario::TunnelEcn;
 
 mod air;
-mod forward;
+mod arrival;
 mod holding;
-mod rare;
+mod ip;
 mod roaming;
+mod slow_path;
 
 pub use air::Decided;
 
@@ -39,8 +42,8 @@ pub struct Policer {
 #[derive(Clone, Debug)]
 pub struct Network {
     links: Links,
-    /// Which of them leads where.
-    ways: Ways,
+    /// Shortest paths, and which nodes are plain.
+    routes: StaticRoutes,
     nodes: Nodes,
     cells: Cells,
     /// The mobility protocols, from the outermost to the innermost.
@@ -59,20 +62,31 @@ pub struct Rules {
     pub policer: Option<Policer>,
 }
 
-/// What a packet's way through the network has led to.
+/// What an arrival delivers locally.
 #[derive(Debug)]
 #[must_use]
-pub enum Up {
-    /// Nothing: it is on its way still, waits, or is lost.
+pub enum LocalDelivery {
+    /// Nothing: the packet goes on, waits, or is lost.
     Nothing,
-    /// Data have come to a node that they are for, and are in no tunnel.
+    /// Data for this node, in no tunnel.
     Data(NodeId, PacketId),
-    /// The same of signalling.
+    /// Signalling for this node.
     Message(NodeId, PacketId),
-    /// Signalling has come to all who hear a cell.
+    /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
-    /// A packet has come over this uplink from a host that the base station has not associated.
+    /// A packet over this uplink, from a host that the base station has not associated.
     Stranger(LinkId, PacketId),
+}
+
+impl LocalDelivery {
+    /// A packet at its destination.
+    #[inline(always)]
+    fn of(node: NodeId, packet: PacketId, cx: &Context) -> LocalDelivery {
+        match cx.pool[&packet].is_signal() {
+            true => LocalDelivery::Message(node, packet),
+            false => LocalDelivery::Data(node, packet),
+        }
+    }
 }
 
 /// What layer 2 learns of what was on the air.
@@ -94,7 +108,14 @@ pub enum Air {
 /// then, open buffers or send messages, and the packet goes on as things are after that.
 pub trait Listener {
     /// An agent of a node gets an input.
-    fn hear(&mut self, node: NodeId, slot: Slot, input: Input, network: &mut Network, cx: &mut Cx);
+    fn notify(
+        &mut self,
+        node: NodeId,
+        slot: AgentIndex,
+        input: Input,
+        network: &mut Network,
+        cx: &mut Context,
+    );
 }
 
 /// What an agent wants cannot be done at its node, which says why.
@@ -103,13 +124,13 @@ pub type Done<T = ()> = Result<T, &'static str>;
 impl Network {
     /// A network through which nothing has come yet.
     pub fn new(
-        (links, bearers, ways): (Links, Vec<String>, Ways),
+        (links, bearers, routes): (Links, Vec<String>, StaticRoutes),
         nodes: Nodes,
         cells: Cells,
         domains: Vec<Domain>,
         rules: Rules,
     ) -> Network {
-        Network { links, ways, nodes, cells, domains, rules, bearers }
+        Network { links, routes, nodes, cells, domains, rules, bearers }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.
@@ -118,14 +139,14 @@ impl Network {
     }
 
     /// The table of the links: what they were offered, and how long they were busy.
-    pub fn link_table(&self) -> Vec<(&'static str, Column)> {
+    pub fn link_totals(&self) -> totals::Links {
         let links = &self.links;
-        vec![
-            ("link", Column::unique(links.iter().map(|link| link.name.clone()))),
-            ("offered_pkts", Column::U64(links.offered().map(|(all, _)| all).collect())),
-            ("forwarded_pkts", Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect())),
-            ("busy_ns", Column::U64(links.busy().map(Duration::as_nanos).collect())),
-        ]
+        totals::Links {
+            link: Column::unique(links.iter().map(|link| link.name.clone())),
+            offered_pkts: Column::U64(links.offered().map(|(all, _)| all).collect()),
+            forwarded_pkts: Column::U64(links.offered().map(|(_, forwarded)| forwarded).collect()),
+            busy_ns: Column::U64(links.busy().map(Duration::as_nanos).collect()),
+        }
     }
 
     /// The cells and the hosts in them.
@@ -181,17 +202,42 @@ impl Network {
         node: NodeId,
         host: Addr,
         base_station: Option<Addr>,
-    ) -> impl Iterator<Item = Slot> {
-        self.slots(node, move |resident| {
-            let domain = &self.domains[resident.domain.0 as usize];
+    ) -> impl Iterator<Item = AgentIndex> {
+        self.slots_of(node, move |agent| {
+            let domain = &self.domains[agent.domain.0 as usize];
             domain.hosts.contains(&host)
                 && base_station.is_none_or(|station| domain.base_stations.contains(&station))
         })
     }
 
-    fn slots(&self, node: NodeId, wanted: impl Fn(&Resident) -> bool) -> impl Iterator<Item = Slot> {
-        let residents = self.nodes[node].residents.iter().zip(0..);
-        residents.filter(move |(resident, _)| wanted(resident)).map(|(_, slot)| Slot(slot))
+    fn slots_of(&self, node: NodeId, wanted: impl Fn(&Agent) -> bool) -> impl Iterator<Item = AgentIndex> {
+        let agents = self.nodes[node].agents.iter().zip(0..);
+        agents.filter(move |(agent, _)| wanted(agent)).map(|(_, slot)| AgentIndex(slot))
+    }
+
+    /// The agents of a node.
+    pub fn agents(&self, node: NodeId) -> &[Agent] {
+        &self.nodes[node].agents
+    }
+
+    /// The places of a node's agents.
+    pub fn slots(&self, node: NodeId) -> impl Iterator<Item = AgentIndex> + use<> {
+        (0..self.nodes[node].agents.len() as u16).map(AgentIndex)
+    }
+
+    /// One of the agents of a node.
+    pub fn agent(&mut self, node: NodeId, slot: AgentIndex) -> &mut Agent {
+        &mut self.nodes[node].agents[slot.0 as usize]
+    }
+
+    /// The agents of all nodes.
+    pub fn all_agents(&mut self) -> impl Iterator<Item = &mut Agent> {
+        self.nodes.iter_mut().flat_map(|node| &mut node.agents)
+    }
+
+    /// When the wake-ups of a node's agents are due, the earliest last.
+    pub fn wake_ups(&mut self, node: NodeId) -> &mut Vec<Time> {
+        &mut self.nodes[node].wake_ups
     }
 
     /// Whether a protocol wants a message from a node to itself delivered at once.
@@ -199,44 +245,33 @@ impl Network {
         self.domains[domain.0 as usize].delivers_to_self
     }
 
-    /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask. The
-    /// nodes that are special.
-    pub fn mark_special(&mut self, cx: &Cx) -> Vec<bool> {
+    /// Marks the nodes where packets need more than the shortest path, and the links of a traced run: once, before the run.
+    pub fn mark_special(&mut self, cx: &Context) {
         if cx.is_tracing() {
             self.links.trace();
         }
-        for node in self.nodes.iter_mut() {
-            node.looks_at_packets = node.watches_uplink || cx.is_tracing();
-        }
-        let mut special: Vec<bool> =
-            self.nodes.iter().map(|node| node.is_special() || cx.is_tracing()).collect();
-        for home in self.nodes.iter().filter_map(|node| self.ways.home(node.addr)) {
-            special[home.0 as usize] = true;
-        }
-        for id in (0..self.links.len() as u32).map(LinkId) {
-            if let End::Node(node) = self.links[id].to
-                && special[node.0 as usize]
-            {
-                self.links.end_specially(id);
+        for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
+            node.inspects_packets = node.watches_uplink || cx.is_tracing();
+            if node.is_special() || cx.is_tracing() {
+                self.routes.mark_special(id);
             }
         }
-        special
-    }
-
-    /// The link that leads from a node towards an address.
-    pub fn way(&self, node: NodeId, to: Addr) -> Option<LinkId> {
-        self.ways.link(node, to)
+        for node in (0..self.nodes()).map(NodeId) {
+            if let Some(home) = self.routes.home(self.nodes[node].addr) {
+                self.routes.mark_special(home);
+            }
+        }
     }
 
     /// A link has put its packet on the wire and may take the next; whether there was one.
     #[inline(always)]
-    pub fn tx_done(&mut self, link: LinkId, cx: &mut Cx) -> bool {
+    pub fn tx_done(&mut self, link: LinkId, cx: &mut Context) -> bool {
         self.links.tx_done(link, cx)
     }
 
     /// The packet that comes out now of a link that keeps track of those in flight, if it was not taken off the air.
     #[inline(always)]
-    pub fn arrived(&mut self, link: LinkId, cx: &mut Cx) -> Option<InFlight> {
+    pub fn arrived(&mut self, link: LinkId, cx: &mut Context) -> Option<InFlight> {
         self.links.arrived(link, cx)
     }
 
@@ -246,59 +281,26 @@ impl Network {
     }
 
     /// A packet that the scenario has held back on entering a link enters it.
-    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn enter_late(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
         self.links.enter_late(link, packet, cx);
     }
 
-    /// A packet comes to a link that is computed ahead, and finds its queue full.
-    pub fn overflow(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
-        self.links.overflow(link, packet, cx);
-    }
-
-    /// From now on computes links ahead of time that can be; see [`Links::fuse`].
-    pub fn fuse(&mut self, paths: impl Iterator<Item = ([NodeId; 2], bool)>) {
-        self.links.fuse(&self.ways, paths);
-    }
-
-    /// The run ends: takes back what was computed for a later time. How many packets came to links computed ahead.
-    pub fn take_back(&mut self, end: Time) -> u64 {
-        self.links.take_back(end)
-    }
-
     /// A link changes as the scenario says.
-    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
+    pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Context) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
         self.links[link].changed = cx.add_cause(row);
         self.links.change(link, index);
     }
 
-    /// The link that a packet of a node's own takes at once: the uplink of a host, or the way towards a host that no agent of
-    /// the node leads elsewhere. `None`: look closer.
-    #[inline(always)]
-    fn first_link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let here = &self.nodes[node];
-        if here.looks_at_packets {
-            return None;
-        }
-        if here.is_host() {
-            return self.cells.only_uplink(node);
-        }
-        match here.routes.lead(dst) {
-            Lead::Straight(link) => Some(link),
-            Lead::Home if self.ways.home(dst) != Some(node) => self.ways.link(node, dst),
-            Lead::Home | Lead::Elsewhere => None,
-        }
-    }
-
     /// A packet sets out from a node over this link.
     #[inline(always)]
-    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
+    pub fn send_over(&mut self, link: LinkId, packet: PacketId, cx: &mut Context) {
         self.links.enqueue(link, packet, cx);
     }
 
     /// A host leaves a cell. Its packets that wait for the link there take another, or wait for one. The row of the causes
     /// that says so; `None`: it was not in it.
-    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<CauseId> {
+    pub fn leave(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<CauseId> {
         if let Some(uplink) = self.cells.detach(host, cell)? {
             let waiting = self.links.take_matching(uplink, false, &|_, _| true, cx);
             match self.cells.uplink_choice(host) {
@@ -319,7 +321,7 @@ impl Network {
 
     /// A host enters a cell, or turns back to one that it is in still. Whether it was in it already, and the row of the
     /// causes that says that it has come.
-    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Cx) -> Option<(bool, CauseId)> {
+    pub fn enter(&mut self, host: NodeId, cell: CellId, cx: &mut Context) -> Option<(bool, CauseId)> {
         let (stays, waiting) = self.cells.attach(host, cell)?;
         let row = self.cells.note_change(host, "link-up", None, cx);
         for packet in waiting {
@@ -329,7 +331,7 @@ impl Network {
     }
 
     /// A phase of a host's handover, noted at a node; its row among the causes.
-    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Cx) -> Done<CauseId> {
+    pub fn note(&self, host: Addr, phase: &'static str, node: NodeId, cx: &mut Context) -> Done<CauseId> {
         let host = self
             .nodes
             .at(host)
@@ -339,12 +341,12 @@ impl Network {
     }
 
     /// Whether a node has a cell, and nothing is left for a host on the air there.
-    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Cx) -> bool {
+    pub fn air_is_clear(&self, node: NodeId, host: Addr, cx: &Context) -> bool {
         self.nodes[node].serves.is_some_and(|cell| !self.links.has_for(self.cells.air(cell), host, cx))
     }
 
     /// What led to the buffer that holds a packet, or to one of these hosts waiting for a link with it.
-    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Cx) -> Option<CauseId> {
+    pub fn holder(&self, hosts: [NodeId; 2], serial: u64, cx: &Context) -> Option<CauseId> {
         if let Some(host) = hosts.into_iter().find(|&host| self.cells.waits(host, serial, cx)) {
             return Some(self.last_change(host).or(|| CauseId::START));
         }

@@ -37,6 +37,8 @@ impl Protocol for Params {
         }
         self.detection.check()?;
         self.trigger.check(topology)?;
+        let candidates = (&self.trigger.candidates, &Trigger::default().candidates);
+        check_unused("trigger.candidates", candidates, "remove this: a trigger names one cell")?;
         if matches!(self.trigger.by, TriggerBy::Path | TriggerBy::NoPath) {
             let refusal = Refusal::at("trigger.by", "a handover is prepared at one access router");
             return Err(refusal.help("write \"source\", or \"none\" for unplanned handovers"));
@@ -45,7 +47,6 @@ impl Protocol for Params {
             let refusal = Refusal::at("move_when_prepared", "no handover is prepared without a trigger");
             return Err(refusal.help("write `trigger = { by = \"source\" }` too, or remove this"));
         }
-        check_unused("trigger.candidates", &self.trigger.candidates, &Trigger::default().candidates)?;
         self.buffer.check()?;
         self.session.check("session")?;
         let times = [

@@ -28,7 +28,8 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;
-        check_unused("trigger.lead", &self.trigger.lead, &Trigger::default().lead)?;
+        let lead = (&self.trigger.lead, &Trigger::default().lead);
+        check_unused("trigger.lead", lead, "remove this, and write `semisoft_delay`")?;
         self.equaliser.check()?;
         self.check_caches()?;
         let Some(gateway) = gateway(topology)? else { return Ok(()) };

@@ -28,11 +28,12 @@ impl Protocol for Params {
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         self.detection.check()?;
         self.trigger.check(topology)?;
+        let candidates = (&self.trigger.candidates, &Trigger::default().candidates);
+        check_unused("trigger.candidates", candidates, "remove this: a trigger names one cell")?;
         if matches!(self.trigger.by, TriggerBy::Path | TriggerBy::NoPath) {
             let refusal = Refusal::at("trigger.by", "a fast binding update names one access router");
             return Err(refusal.help("write \"source\", or \"none\" for reactive handovers"));
         }
-        check_unused("trigger.candidates", &self.trigger.candidates, &Trigger::default().candidates)?;
         self.buffer.check()?;
         self.binding.check("binding")?;
         let times = [

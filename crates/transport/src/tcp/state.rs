@@ -1,10 +1,11 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
-use crate::params::{Handshake, RecoveryKind, RtoArithmetic, TcpParams};
-use crate::tcp::cc::{AckContext, CongestionControl, Window};
+use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::tcp::cc::{CongestionControl, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::sent_segments::{Delivered, SentSegments};
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
@@ -13,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 mod cuts;
+mod reports;
 
 /// What last reduced the window.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -29,7 +31,7 @@ pub(crate) enum LastReduction {
     Ecn,
 }
 
-/// How much new data the latest input lets go.
+/// The send quota: how much new data the latest input permits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SendQuota {
     /// None.
@@ -48,6 +50,9 @@ pub(crate) enum SendQuota {
 pub(crate) struct SendState {
     pub params: Arc<TcpParams>,
     pub window: Window,
+    /// Segments that duplicate ACKs report to have left the network (ns-2 `dupwnd_`; RFC 5681 §3.2 step 4 adds them to
+    /// cwnd itself).
+    pub inflation: u32,
     /// First segment not acknowledged.
     pub una: u32,
     /// Next segment to send; falls back to `una` after a timeout (go-back-N).
@@ -69,7 +74,7 @@ pub(crate) struct SendState {
     pub persist: Timer,
     /// The segment that is timed, and when it was sent.
     timed: Option<(u32, Time)>,
-    /// When a plain ACK changed cwnd, if that is not yet among the facts: [`fact`](Self::fact) says it later.
+    /// When an ACK on the fast path changed cwnd, if no fact has been made of that yet.
     grown: Option<Time>,
     pub rtt: RttEstimator,
     /// `snd_max` at the last reduction: the window was already reduced for losses below it.
@@ -93,6 +98,14 @@ pub(crate) struct SendState {
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     pub control: CongestionControl,
+    /// What the ACK at hand reports, until the congestion control has its event.
+    pub delivered: Option<Delivered>,
+    /// Segments sent again since that event.
+    lost: u32,
+    /// A record of each segment outstanding, if the congestion control asks for it.
+    pub sent_segments: Option<Box<SentSegments>>,
+    /// Goes off when the pacing rate permits the next segment.
+    pub pacing: Timer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -105,8 +118,10 @@ impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
+        let mut control = CongestionControl::new(&params.congestion_control);
         SendState {
-            window: Window { cwnd, ssthresh: f64::from(params.initial_ssthresh.0), inflation: 0 },
+            window: Window::new(cwnd, &params),
+            inflation: 0,
             una: 0,
             nxt: 0,
             snd_max: 0,
@@ -121,7 +136,7 @@ impl SendState {
             timed: None,
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
-            recovery_point: u32::from(params.ns2_quirks), // ns-2's `recover_` is 0, the number of the first segment
+            recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
             echo: None,
             cwr: false,
@@ -132,7 +147,11 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
-            control: CongestionControl::new(&params),
+            sent_segments: control.algorithm().records_segments().then(Box::default),
+            control,
+            delivered: None,
+            lost: 0,
+            pacing: Timer::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -144,7 +163,7 @@ impl SendState {
 
     /// The number of segments that may be outstanding.
     pub fn usable_window(&self) -> u32 {
-        (self.window.cwnd as u32).saturating_add(self.window.inflation).min(self.params.window.0)
+        (self.window.cwnd() as u32).saturating_add(self.inflation).min(self.params.window.0)
     }
 
     /// Segments sent and not acknowledged, retransmissions not counted twice.
@@ -162,41 +181,25 @@ impl SendState {
         self.nxt < self.snd_max
     }
 
-    /// Lets go what the window allows.
-    pub fn permit_window(&mut self) {
+    /// Renews the quota: what the window permits.
+    pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
-    /// Whether the latest input lets anything go within the window.
-    pub fn permits_window(&self) -> bool {
+    /// Whether the latest input permits a segment within the window.
+    pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
     }
 
-    /// ns-2's Tahoe lets go on duplicate ACKs what limited bursts have left of the window: how much at once, if there is any.
-    pub fn left_by_burst(&self) -> Option<u32> {
-        let burst = self.params.max_burst.0;
-        let left = self.params.ns2_quirks && burst > 0 && self.nxt < self.window_end();
-        left.then_some(burst)
-    }
-
-    /// An ACK that others have overtaken: ns-2 sends on it what a limit on bursts has left of the window, as on any other ACK
-    /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
-    pub fn permit_late(&mut self) {
-        self.quota = SendQuota::Nothing;
-        if self.params.ns2_quirks && (self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold) {
-            self.permit_window();
-        }
-    }
-
-    /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
+    /// A recovery sends a segment by its own rules, which counts in the quota.
     pub fn use_quota(&mut self) {
         if let SendQuota::Window(left) = &mut self.quota {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// The next segment in the order that the window lets go, where the quota is for the window.
+    /// The next segment in the order that the window permits, where the quota is for the window.
     #[inline]
     pub fn next_in_window(&mut self) -> Option<u32> {
         let SendQuota::Window(left) = self.quota else { return None };
@@ -210,7 +213,7 @@ impl SendState {
 
     /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other.
     #[inline(always)]
-    pub fn take_permitted(&mut self) -> Range<u32> {
+    pub fn take_quota(&mut self) -> Range<u32> {
         let SendQuota::Window(left) = self.quota else { return 0..0 };
         let first = self.nxt;
         let count = self.window_end().min(self.end).saturating_sub(first).min(left);
@@ -219,8 +222,8 @@ impl SendState {
         first..self.nxt
     }
 
-    /// One above the highest segment that cwnd and the receiver let go.
-    fn window_end(&self) -> u32 {
+    /// One above the highest segment that cwnd and the receiver permit.
+    pub fn window_end(&self) -> u32 {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
@@ -233,7 +236,9 @@ impl SendState {
             SendQuota::Nothing => return None,
             SendQuota::Window(_) => return self.next_in_window(),
             // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
-            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_quirks => return None,
+            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_limited_transmit_repeats() => {
+                return None;
+            }
             SendQuota::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
@@ -277,16 +282,15 @@ impl SendState {
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         self.last_sent = now;
-        let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
+        let idle = self.flight_size() == 0 && !self.params.ns2_timer_runs_idle();
         if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
         }
         if retransmission {
+            self.lost += 1;
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
-            if self.params.rto_arithmetic == RtoArithmetic::Rfc6298
-                && self.timed.is_some_and(|(timed, _)| timed == seq)
-            {
+            if !self.params.ns2_ticks() && self.timed.is_some_and(|(timed, _)| timed == seq) {
                 self.timed = None;
             }
         } else {
@@ -297,8 +301,15 @@ impl SendState {
     }
 
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
-    #[inline(always)]
     pub fn advance(&mut self, ack: u32, now: Time) {
+        let delivered = self.acknowledge(ack, now);
+        self.note_delivered(delivered);
+    }
+
+    /// The same for the fast path, which needs no note of what is acknowledged.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, ack: u32, now: Time) -> Delivered {
+        let mut delivered = Delivered { segments: ack - self.una, rtt: None };
         if self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
         }
@@ -307,6 +318,7 @@ impl SendState {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         if let Some(echo) = self.echo {
+            delivered.rtt = Some(now.since(echo));
             self.measure_echo(echo, ack, now);
         } else if let Some((seq, sent)) = self.timed
             && ack > seq
@@ -317,6 +329,7 @@ impl SendState {
                 self.rtt.end_backoff();
                 self.ecn_backoff = false;
             }
+            delivered.rtt = Some(now.since(sent));
             self.rtt.sample(sent, now);
         }
         if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
@@ -328,18 +341,18 @@ impl SendState {
         if self.flight_size() == 0 {
             self.start_idle_clock(now);
         }
+        delivered
     }
 
     /// RFC 6298 (5.2): all data is acknowledged. The timer becomes the clock of the restart after idle, if there is one.
     fn start_idle_clock(&mut self, now: Time) {
         if !self.params.slow_start_restart {
             // ns-2's Vegas lets it run: it may be the timer of what is sent next.
-            if !self.params.times_out_idle() {
+            if !self.params.ns2_timer_runs_idle() {
                 self.timer.stop();
             }
-        } else if !self.params.ns2_quirks && self.params.rearm_when_idle {
-            // RFC 5681 §4.1: idle since the last segment was sent. ns-2 counts from the last ACK. So does a sender whose
-            // next segment does not restart the timer: it needs the whole RTO.
+        } else if !self.params.ns2_idle_is_timeout() {
+            // RFC 5681 §4.1: idle since the last segment was sent.
             let idle = now.since(self.last_sent);
             self.timer.start(now, self.rtt.rto().saturating_sub(idle));
         }
@@ -351,10 +364,12 @@ impl SendState {
         if restart_timer {
             self.timer.start(now, self.rtt.rto());
         }
+        let (segments, rtt) = (ack.saturating_sub(self.una), self.echo.map(|echo| now.since(echo)));
+        self.note_delivered(Delivered { segments, rtt });
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         match self.echo {
-            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => {
+            Some(echo) if !self.params.ns2_ticks() => {
                 self.measure_echo(echo, ack, now);
             }
             // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
@@ -365,12 +380,11 @@ impl SendState {
 
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
-        match self.params.rto_arithmetic {
-            RtoArithmetic::Rfc6298 => self.rtt.measure(self.flight_size().div_ceil(2), echo, now),
-            RtoArithmetic::Ticks => {
-                self.rtt.sample(echo, now);
-                self.forget_timed_below(ack);
-            }
+        if self.params.ns2_ticks() {
+            self.rtt.sample(echo, now);
+            self.forget_timed_below(ack);
+        } else {
+            self.rtt.measure(self.flight_size().div_ceil(2), echo, now);
         }
     }
 
@@ -382,32 +396,9 @@ impl SendState {
         }
     }
 
-    /// Opens the window for an ACK that expects `una`.
-    pub fn grow(&mut self, now: Time) {
-        self.open_window(now);
-        self.open_initial_window();
-    }
-
-    /// Opens the window as the congestion control has it.
-    #[inline(always)]
-    pub fn open_window(&mut self, now: Time) {
-        if self.ece {
-            return; // no growth on an ACK that echoes congestion
-        }
-        let ack = AckContext { una: self.una, nxt: self.nxt, now };
-        self.control.on_ack(&mut self.window, &ack, &self.params);
-    }
-
-    /// The ACK of a SYN opens the initial window.
-    pub fn open_initial_window(&mut self) {
-        if self.params.handshake != Handshake::None && self.una == 1 {
-            self.window.cwnd = self.initial_window;
-        }
-    }
-
     /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
-        if !self.params.flow_control {
+        if self.params.ns2_no_flow_control() {
             return false;
         }
         let end = header.ack.saturating_add(header.window);
@@ -430,15 +421,9 @@ impl SendState {
         self.persist.start(now, interval);
     }
 
-    /// Whether an ACK answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
-    /// congestion if the other end understands it.
+    /// Whether an ACK answers a SYN that is a segment.
     pub fn answers_syn(&self, ack: u32) -> bool {
-        let offered = match self.params.handshake {
-            Handshake::Syn => true,
-            Handshake::None => self.params.ns2_quirks,
-            Handshake::SlowData | Handshake::ThreeWay => false,
-        };
-        offered && ack == 1
+        ack == 1 && self.params.ns2_segment_0_is_syn()
     }
 
     /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
@@ -459,18 +444,18 @@ impl SendState {
         self.facts.push_back(self.fact(kind, seq, at));
     }
 
-    /// A plain ACK changed cwnd. The fact is made when it is asked for, or before the state it tells of changes.
-    pub fn note_growth(&mut self, now: Time) {
+    /// An ACK on the fast path changed cwnd. The fact is made when it is asked for, or before its values change.
+    pub fn defer_growth(&mut self, now: Time) {
         self.grown = Some(now);
     }
 
-    /// Forgets what [`note_growth`](Self::note_growth) noted.
+    /// Forgets what [`defer_growth`](Self::defer_growth) has noted.
     pub fn forget_growth(&mut self) {
         self.grown = None;
     }
 
-    /// Takes what [`note_growth`](Self::note_growth) noted among the facts, before anything else happens.
-    pub fn settle_facts(&mut self) {
+    /// Makes the fact of what [`defer_growth`](Self::defer_growth) has noted, before anything else happens.
+    pub fn record_growth(&mut self) {
         if let Some(at) = self.grown.take() {
             self.record(TcpFactKind::Window, self.una, at);
         }
@@ -496,7 +481,7 @@ impl SendState {
     }
 
     fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
-        let Window { cwnd, ssthresh, .. } = self.window;
+        let (cwnd, ssthresh) = self.window.sizes();
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{Carrier, Flows};
 use crate::cause::CauseId;
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
-use crate::ids::{LinkId, Location, NodeId, Side};
+use crate::ids::{Location, NodeId, Side};
 use crate::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
@@ -95,7 +95,7 @@ impl Flows {
         let side = match self.flows.get(flow as usize) {
             Some(state) if node == state.here[1] => Side::Receiver,
             Some(state) if node == state.here[0] => Side::Sender,
-            _ => return self.let_out(node, packet, cx),
+            _ => return self.deliver_outside(node, packet, cx),
         };
         if self.is_stale(flow, &cx.pool[&packet], cx) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
@@ -108,7 +108,7 @@ impl Flows {
             if side == Side::Sender {
                 if sender.on_bare_ack(&header, cx.now) {
                     cx.pool.deliver(packet);
-                    return self.send_permitted(flow, net);
+                    return self.send_quota(flow, net);
                 }
             } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
                 return self.arrived_in_order(flow, packet, ack_due, net);
@@ -147,10 +147,10 @@ impl Flows {
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
     #[inline(always)]
-    fn send_permitted(&mut self, flow: u32, net: &mut impl Carrier) {
+    fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
         let size = sender.segment_size();
-        for seq in sender.take_permitted() {
+        for seq in sender.take_quota() {
             let state = &mut self.flows[flow as usize];
             let Transport::Tcp { sender, .. } = &mut state.transport else { return };
             let header = sender.bare_segment(seq, net.cx().now);
@@ -172,7 +172,7 @@ impl Flows {
         }
     }
 
-    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn take_acknowledgement(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
         };
@@ -185,7 +185,7 @@ impl Flows {
         sender.on_segment(&header, ecn, cx.now);
     }
 
-    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn take_data(&mut self, flow: u32, node: NodeId, packet: PacketId, cx: &mut Context) {
         let now = cx.now;
         let state = &mut self.flows[flow as usize];
         let header = cx.pool[&packet].header;
@@ -245,7 +245,7 @@ impl Flows {
         self.arm(flow, side, net.cx());
     }
 
-    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Cx) -> Option<Segment> {
+    fn poll_transmit(&mut self, flow: u32, side: Side, cx: &mut Context) -> Option<Segment> {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &mut state.transport else { return None };
         let segment = match side {
@@ -262,40 +262,34 @@ impl Flows {
     /// Makes a packet and sends it from the end of the flow on this side.
     fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
-        let (header, start) = (state.header(side, ecn), state.start(side));
+        let (header, node) = (state.header(side, ecn), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
-        self.send_first(start, side, packet, net);
+        self.send_first(node, side, packet, net);
     }
 
     /// The same with a segment without options.
     #[inline(always)]
     fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
-        let (header, start) = (state.header(side, Ecn::NotEct), state.start(side));
+        let (header, node) = (state.header(side, Ecn::NotEct), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
-        self.send_first(start, side, packet, net);
+        self.send_first(node, side, packet, net);
     }
 
     /// Sends a new packet from where this end of its flow is.
     #[inline(always)]
-    fn send_first(
-        &mut self,
-        (here, first_link): (NodeId, Option<LinkId>),
-        side: Side,
-        packet: PacketId,
-        net: &mut impl Carrier,
-    ) {
+    fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
         if net.cx().is_watching() {
-            self.record_start(&packet, here, side, net.cx());
+            self.record_start(&packet, node, side, net.cx());
         }
-        net.send(here, first_link, packet);
+        net.send(node, packet);
     }
 
     /// The first stops of a packet in the trace, and its first event in the record.
     #[cold]
-    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Cx) {
+    fn record_start(&mut self, packet: &PacketId, node: NodeId, side: Side, cx: &mut Context) {
         let FlowId(flow) = cx.pool[packet].flow;
         if side == Side::Sender {
             let now = std::mem::replace(&mut cx.now, self.flows[flow as usize].offered);
@@ -307,7 +301,7 @@ impl Flows {
         let packet_state = &cx.pool[packet];
         let cause = match packet_state.is_retransmission() {
             true => {
-                let lost = cx.probes.causes.fate(FlowId(flow), packet_state.seq()).loss;
+                let lost = cx.probes.causes.segment_history(FlowId(flow), packet_state.seq()).loss;
                 lost.or(|| self.flows[flow as usize].cause)
             }
             false => CauseId::NONE,
@@ -345,7 +339,7 @@ impl Flows {
             if cx.probes.wanted.tcp {
                 let cause_serial = match fact.kind {
                     TcpFactKind::Timeout | TcpFactKind::FastRetransmit => {
-                        cx.probes.causes.fate(FlowId(flow), fact.seq).serial
+                        cx.probes.causes.segment_history(FlowId(flow), fact.seq).serial
                     }
                     _ => 0,
                 };
@@ -373,7 +367,7 @@ impl Flows {
     }
 
     /// Sets the wake-up of an end of a flow by its deadline.
-    fn arm(&mut self, flow: u32, side: Side, cx: &mut Cx) {
+    fn arm(&mut self, flow: u32, side: Side, cx: &mut Context) {
         let state = &mut self.flows[flow as usize];
         let Transport::Tcp { sender, receiver, .. } = &state.transport else { return };
         let deadline = match side {
@@ -388,7 +382,7 @@ impl Flows {
 /// One pending wake-up for each end; it is set again only when it must come earlier. Among what happens at one time a
 /// deadline has the place of the moment when it was set, as if it had been an event from then on.
 #[inline(always)]
-fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Cx) {
+fn set_wake(wake: &mut Wake, deadline: Option<Time>, event: Event, cx: &mut Context) {
     let Some(deadline) = deadline else { return wake.deadline = Time::MAX };
     if deadline != wake.deadline {
         (wake.deadline, wake.place) = (deadline, cx.scheduler.reserve());

@@ -1,11 +1,11 @@
 //! Links that are stations on a medium: they send when the medium permits it.
 
 use super::{Link, Links, Offered, SharedMedium, Station, flag};
-use crate::cx::Cx;
+use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use roamlab_engine::{Rng, Time};
-use roamlab_packet::{Addr, DropReason, Packet, PacketId, Waiting};
+use roamlab_packet::{Addr, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
 
@@ -40,7 +40,7 @@ impl Links {
     }
 
     /// Media send their beacons from the start, not from the first frame on.
-    pub fn start_beacons(&mut self, cx: &mut Cx) {
+    pub fn start_beacons(&mut self, cx: &mut Context) {
         (0..self.media.len() as u32).for_each(|medium| self.arm_medium(medium, cx));
     }
 
@@ -69,7 +69,7 @@ impl Links {
     }
 
     /// What the medium has decided, if anything.
-    pub fn decide(&mut self, medium: u32, cx: &Cx, gets_across: GetsAcross<'_>) -> Option<Outcome> {
+    pub fn decide(&mut self, medium: u32, cx: &Context, gets_across: GetsAcross<'_>) -> Option<Outcome> {
         let Links { media, cold, .. } = self;
         let reached = |station: u32, started: Time| {
             let link = &cold[station as usize];
@@ -80,43 +80,20 @@ impl Links {
     }
 
     /// Everything is decided that can be now.
-    pub fn rest(&mut self, medium: u32, cx: &mut Cx) {
+    pub fn rest(&mut self, medium: u32, cx: &mut Context) {
         self.media[medium as usize].awake = false;
         self.arm_medium(medium, cx);
     }
 
-    /// Takes a packet in and offers the first one, unless one is offered already.
-    pub(super) fn enqueue_at_station(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        (is_unusual, overtakes): (bool, bool),
-        cx: &mut Cx,
-    ) {
-        if !cx.pool[&packet].is_management()
-            && !cx.pool[&packet].is_for_all()
-            && let Some(cause) = self.stranger(id, cx.pool[&packet].header.dst)
-        {
-            return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
-        }
-        if overtakes {
-            self[id].overtaking.push_back(packet.into());
-        } else {
-            self.count(id, &packet, is_unusual, cx);
-            self.put(id, packet, cx);
-        }
-        self.offer(id, cx);
-    }
-
     /// Offers the next packet, if the station is free and one waits.
-    pub(super) fn offer(&mut self, id: LinkId, cx: &mut Cx) {
+    pub(super) fn offer(&mut self, id: LinkId, cx: &mut Context) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
         let urgent = self[id].overtaking.pop_front().map(Waiting::take);
         let Some(packet) = urgent.or_else(|| self.next(id, cx.now, cx)) else { return };
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
-        let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
+        let rate = link.queue.rate(dst).unwrap_or(link.rate);
         link.station = Some(Station { medium, offered: Offered::Packet(packet.into()) });
         let frame = Frame { station: id.0, size, rate, broadcast, management };
         self.media[medium as usize].medium.offer(frame, cx.now);
@@ -124,7 +101,12 @@ impl Links {
     }
 
     /// Takes the offered packet back, if it is wanted and not on the air.
-    pub(super) fn withdraw(&mut self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Option<PacketId> {
+    pub(super) fn withdraw(
+        &mut self,
+        id: LinkId,
+        wanted: &Matching<'_>,
+        cx: &mut Context,
+    ) -> Option<PacketId> {
         let station = self.cold[id.0 as usize].station.as_mut()?;
         let is_wanted = station.offered.packet().is_some_and(|packet| wanted(&cx.pool[packet], &cx.pool));
         if !is_wanted || !self.media[station.medium as usize].medium.withdraw(id.0, cx.now) {
@@ -134,7 +116,7 @@ impl Links {
     }
 
     /// Does what an outcome says.
-    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Cx) -> Settled {
+    pub fn take_outcome(&mut self, outcome: Outcome, cx: &mut Context) -> Settled {
         let Outcome { station, started, fate, air, free } = outcome;
         let id = LinkId(station);
         match fate {
@@ -169,7 +151,7 @@ impl Links {
     }
 
     /// Sets a medium's wake-up, if it must come earlier than the pending one.
-    fn arm_medium(&mut self, medium: u32, cx: &mut Cx) {
+    fn arm_medium(&mut self, medium: u32, cx: &mut Context) {
         let state = &mut self.media[medium as usize];
         let Some(deadline) = state.medium.next_deadline().filter(|_| !state.awake) else { return };
         if state.armed.is_none_or(|armed| deadline < armed) {

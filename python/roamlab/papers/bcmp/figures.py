@@ -110,7 +110,7 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
         axes[0].legend()
         caption = (
             f"Fig. 4 of the paper: packets of {', '.join(STREAMS)} that a handover loses; mean of "
-            f"{len(found.streams['tree', 'planned'])} runs of 100 handovers, with 95 % intervals."
+            f"{len(found.streams['tree', 'planned'])} runs of {found.reading.moves} handovers, with 95 % intervals."
         )
         return save(figure, folder, "fig4", caption)
 
@@ -119,7 +119,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
     with new_figure(rows=2, row_inches=2.2) as (figure, axes):
         for axis, topology in zip(axes, TOPOLOGIES, strict=True):
             for way, style in zip(WAYS, ("o-", "s-", "^-"), strict=True):
-                shares = np.array([getattr(run, of) for run in found.streams[topology, way]], dtype=float)
+                shares = np.array([getattr(run, of) for run in found.every((topology, way))], dtype=float)
                 # A logarithmic axis has no place for what never happens.
                 seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
                 steps = [STEPS_MS[at] for at in seen]
@@ -137,7 +137,7 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
             if of == "jitter"
             else "Left out of the paper: what the call's packets wait, above the smallest delay of their stay"
         )
-        caption = f"{said}; means of {len(found.streams['tree', 'planned'])} runs with 95 % intervals."
+        caption = f"{said}; means of {len(found.every(('tree', 'planned')))} runs with 95 % intervals."
         return save(figure, folder, name, caption)
 
 
@@ -156,7 +156,8 @@ def _sweep(number: int, topology: str, swept: Mapping[Point, list[Download]], fo
         caption = (
             f"Fig. {number} of the paper: throughput over {LINK_BPS / 1e6:g} Mbit/s by the largest window, {topology}, "
             f"unplanned handovers; means of {len(next(iter(swept.values())))} runs with 95 % intervals. Variants stand "
-            "half a packet apart. Dashed and dotted: SACK without handovers and with planned ones."
+            "half a packet apart. Dashed and dotted: SACK without handovers and with planned ones, "
+            f"{len(swept[topology, 'none', 'sack', LOW])} runs."
         )
         return save(figure, folder, f"fig{number}", caption)
 

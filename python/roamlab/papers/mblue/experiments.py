@@ -77,6 +77,9 @@ class Reading:
     early: bool = False
     """A12: flows begin in 0.2 to 0.3 s instead of 0.5 to 1.5 s. Fig. 12's axis has 4400 packets received at 9.5 s,
     which at 488 a second leaves less than 0.5 s for a start."""
+    stable: str = "from the first handoff on"
+    """What the queue's standard deviation is taken over: the time "from the first handoff on", or "the visits" of the
+    moving host; "relative": from the first handoff on, as a share of the mean queue."""
 
     def __str__(self) -> str:
         blue = "any drop" if self.blue_random else "overflow only"
@@ -86,7 +89,7 @@ class Reading:
             f"{self.freeze_time}; RED {'' if self.gentle else 'not '}gentle, wait {'on' if self.red_wait else 'off'}, "
             f"P_max {self.max_p:g}; compared queue in {'both cells' if self.both else 'the new cell'}; visits last "
             f"{self.stay:g} of the time between them; TCP of {self.profile}; flows begin in "
-            f"{'0.2 to 0.3 s' if self.early else '0.5 to 1.5 s'}"
+            f"{'0.2 to 0.3 s' if self.early else '0.5 to 1.5 s'}; deviation of the queue {self.stable}"
         )
 
 

@@ -91,6 +91,16 @@ AXES = (
         "A12: starts are not printed; fig. 12's axis has 4400 packets received at 9.5 s",
     ),
     Axis(
+        "stable",
+        "queue's deviation",
+        (
+            Value("from the first handoff on", "from the first handoff on"),
+            Value("the visits", "the visits", 0.5),
+            Value("relative", "relative", 0.5),
+        ),
+        '"stabilizes more than RED at queue length": over which time, and whether against its mean, is not said',
+    ),
+    Axis(
         "forwarded_at_full",
         "marked packet at a full queue",
         (Value("reject", "reject"), Value("push out", "push-out", 0.5)),

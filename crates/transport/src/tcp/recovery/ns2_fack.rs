@@ -9,6 +9,7 @@
 //! advances. Every ACK except a plain new one is measured by the time that it echoes, and restarts the timer with the
 //! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -23,11 +24,11 @@ pub(crate) struct Ns2Fack {
     board: Scoreboard,
     /// One above the forward-most segment known to have arrived (`fack_` + 1).
     fack: u32,
-    /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK lets segments go.
+    /// How far fack was above the first hole when that was looked at last (`dupacks_`). At 0 any ACK permits segments.
     above: i32,
     recovering: bool,
     /// A retransmission was lost again: nothing is sent (`timeout_`).
-    stuck: bool,
+    awaits_timeout: bool,
     /// Retransmissions not reported, each with the next segment to send when it was sent.
     retransmitted: BTreeMap<u32, u32>,
     /// How many retransmissions count as in the network (`retran_data_`).
@@ -48,7 +49,7 @@ impl LossRecovery for Ns2Fack {
         state.open_window(now);
         (self.fack, self.above) = (header.ack, 0);
         self.forget(header.ack);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -61,7 +62,7 @@ impl LossRecovery for Ns2Fack {
         if self.recovering {
             self.on_old_ack(state, header, now);
         } else {
-            self.permit_outside(state);
+            self.renew_quota_outside(state);
         }
     }
 
@@ -78,7 +79,7 @@ impl LossRecovery for Ns2Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.permits_window() || self.stuck || !self.has_room(state) {
+        if !state.has_quota() || self.awaits_timeout || !self.has_room(state) {
             return None;
         }
         if let Some(hole) = self.next_hole(state.una) {
@@ -114,49 +115,49 @@ impl Ns2Fack {
             return self.outside(state, now);
         }
         self.trim = (self.trim - f64::from(self.fack - before) * self.trim_step).max(0.0);
-        self.stuck |= self.lost_again(header);
+        self.awaits_timeout |= self.lost_again(header);
         state.open_window(now);
         if header.sacks.as_slice().is_empty() && header.ack >= state.recovery_point {
             (self.recovering, self.above) = (false, 0);
             self.forget(header.ack);
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
     fn outside(&mut self, state: &mut SendState, now: Time) {
         let above = i64::from(self.fack) - i64::from(state.una) - 1;
         self.above = above.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        self.permit_outside(state);
+        self.renew_quota_outside(state);
         if above < i64::from(state.params.dupack_threshold) {
             return;
         }
         self.recovering = true;
         self.trim_step = 0.5;
-        if state.params.fack_overdamping && state.window.cwnd <= state.window.ssthresh + 0.5 {
-            state.window.cwnd /= 2.0;
+        if state.params.fack_overdamping && state.window.cwnd() <= state.window.ssthresh() + 0.5 {
+            state.recovery_step(RecoveryStep::Overshoot);
             self.trim_step = 0.75;
         }
         state.fast_retransmit(now);
         state.recovery_point = state.nxt + 1;
-        state.window.cwnd = 1.0;
+        state.recovery_step(RecoveryStep::SlowStart(1.0));
         if state.params.fack_rampdown {
             self.trim = f64::from(state.nxt - self.fack) * self.trim_step;
         }
         self.mark_retransmitted(state, state.una);
     }
 
-    fn permit_outside(&self, state: &mut SendState) {
+    fn renew_quota_outside(&self, state: &mut SendState) {
         state.quota = SendQuota::Nothing;
         if self.above == 0 {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
     /// Whether the estimate of what is in the network leaves room in the window.
     fn has_room(&self, state: &SendState) -> bool {
-        let window = state.window.cwnd.min(f64::from(state.params.window.0)) + self.trim;
+        let window = state.window.cwnd().min(f64::from(state.params.window.0)) + self.trim;
         i64::from(state.nxt) + i64::from(self.retransmissions) < i64::from(self.fack) + window as i64
     }
 
@@ -199,7 +200,7 @@ impl Ns2Fack {
         self.board.clear(una);
         self.retransmitted.clear();
         self.retransmissions = 0;
-        self.stuck = false;
+        self.awaits_timeout = false;
         self.trim = 0.0;
     }
 }

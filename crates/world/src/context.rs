@@ -1,0 +1,194 @@
+//! The simulation context: the clock, the pending events, the packets and the record.
+
+use crate::capture::{Capture, Sight};
+use crate::cause::{Cause, CauseId, CurrentCause, is_root};
+use crate::conduct::Part;
+use crate::event::Event;
+use crate::ids::Location;
+use crate::messages::Messages;
+use crate::probe::{PacketStep, Probes, Stop};
+use roamlab_engine::{EventScheduler, Time};
+use roamlab_packet::{DropReason, Dscp, PacketId, PacketPool};
+
+/// The context of an event.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// Now.
+    pub now: Time,
+    /// Pending events.
+    pub scheduler: EventScheduler<Event>,
+    /// All packets.
+    pub pool: PacketPool,
+    /// The contents of messages in flight.
+    pub messages: Messages,
+    /// The code point of packets that an old base station forwards; `None`: no packet is marked.
+    pub mark: Option<Dscp>,
+    /// The record.
+    pub probes: Probes,
+    /// The packets that go by chosen places, if that is wanted.
+    pub capture: Option<Box<Capture>>,
+    /// Losses of a queue discipline that are not yet recorded.
+    pub dropped: Vec<(PacketId, DropReason)>,
+}
+
+/// Between two events, when no loss is unrecorded.
+impl Clone for Context {
+    fn clone(&self) -> Context {
+        let Context { now, scheduler, pool, messages, mark, probes, capture, dropped } = self;
+        debug_assert!(dropped.is_empty(), "a loss is not recorded yet");
+        Context {
+            now: *now,
+            scheduler: scheduler.clone(),
+            pool: pool.clone(),
+            messages: messages.clone(),
+            mark: *mark,
+            probes: probes.clone(),
+            capture: capture.clone(),
+            dropped: Vec::new(),
+        }
+    }
+}
+
+impl Context {
+    /// Whether a packet bears the mark of forwarded ones.
+    #[inline]
+    pub fn is_forwarded(&self, packet: &PacketId) -> bool {
+        self.mark == Some(self.pool[packet].inner_tos().dscp())
+    }
+
+    /// The packet is lost here, for a reason that is in the network itself.
+    pub fn lose(&mut self, packet: PacketId, reason: DropReason, place: Location) {
+        debug_assert!(is_root(reason) || !reason.loses_data(), "what led to {reason:?}?");
+        self.lose_by(packet, reason, place, CauseId::NONE);
+    }
+
+    /// The packet is lost here, for a reason that `cause` led to.
+    pub fn lose_by(&mut self, packet: PacketId, reason: DropReason, place: Location, cause: CauseId) {
+        self.trace_with(&packet, Stop::Drop, place, reason.name());
+        let cause = self.probes.causes.lost(self.now, &self.pool[&packet], (reason, place), cause);
+        self.packet_event(PacketStep::Drop, &packet, place, (0, cause));
+        let forwarded = self.is_forwarded(&packet);
+        if let Some(message) = self.pool[&packet].message() {
+            self.messages.lose(message);
+        }
+        let lost = self.pool.discard(packet, reason);
+        self.probes.lost(self.now, lost, (reason, forwarded), (place, cause));
+    }
+
+    /// A copy of a packet, under a serial number of its own.
+    pub fn duplicate(&mut self, original: &PacketId) -> PacketId {
+        if let Some(message) = self.pool[original].message() {
+            self.messages.copied(message);
+        }
+        self.pool.duplicate(original)
+    }
+
+    /// Adds a row to the causes.
+    pub fn add_cause(&mut self, row: Cause) -> CauseId {
+        self.probes.causes.add(self.now, row)
+    }
+
+    /// The row that leads to what happens now. Only for rare events: a plain data packet has none.
+    pub fn current_cause(&mut self) -> CauseId {
+        self.probes.causes.current(self.now)
+    }
+
+    /// Does something of which this is the cause.
+    pub fn with_cause<T>(&mut self, cause: CurrentCause, what: impl FnOnce(&mut Context) -> T) -> T {
+        let before = self.probes.causes.set_current(cause);
+        let result = what(self);
+        self.probes.causes.set_current(before);
+        result
+    }
+
+    /// Records what happens to a packet, if the scenario wants packets recorded. `waiting`: packets in the queue that it
+    /// is handed. `cause`: where the chain of a loss or a retransmission begins.
+    pub fn packet_event(
+        &mut self,
+        event: PacketStep,
+        packet: &PacketId,
+        place: Location,
+        (waiting, cause): (usize, CauseId),
+    ) {
+        if self.probes.wanted.packets {
+            self.probes.packet(self.now, event, &self.pool[packet], place, (waiting, cause));
+        }
+    }
+
+    /// Records and discards, in order, what a queue discipline has given up.
+    #[inline]
+    pub fn settle_drops(&mut self, place: Location) {
+        if !self.dropped.is_empty() {
+            self.settle(place);
+        }
+    }
+
+    fn settle(&mut self, place: Location) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for (packet, reason) in dropped.drain(..) {
+            self.lose(packet, reason, place);
+        }
+        self.dropped = dropped;
+    }
+
+    /// Puts a stop of the packet's way into the trace, if this packet is traced.
+    #[inline]
+    pub fn trace(&mut self, packet: &PacketId, stop: Stop, place: Location) {
+        self.trace_with(packet, stop, place, "");
+    }
+
+    /// The same with a word of detail.
+    #[inline]
+    pub fn trace_with(&mut self, packet: &PacketId, stop: Stop, place: Location, detail: &'static str) {
+        if self.traces(packet) {
+            self.note((stop, self.now), place, packet, detail);
+        }
+    }
+
+    /// Puts the end of a transmission, which began at `started`, into the trace, if this packet is traced.
+    #[inline]
+    pub fn trace_sent(&mut self, packet: &PacketId, started: Time, place: Location) {
+        if self.traces(packet) {
+            self.note((Stop::LinkTxDone, started), place, packet, "");
+        }
+    }
+
+    #[cold]
+    fn note(
+        &mut self,
+        (stop, started): (Stop, Time),
+        place: Location,
+        packet: &PacketId,
+        detail: &'static str,
+    ) {
+        if let Some(capture) = &mut self.capture {
+            let message = self.pool[packet].message().map_or("", |id| self.messages.name(id));
+            let sight = Sight { stop, place, started, packet, reason: detail, message };
+            return capture.see(self.now, &sight, &self.pool);
+        }
+        self.probes.stop(self.now, stop, place, &self.pool[packet], detail);
+    }
+
+    /// What the record takes in memory.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.probes.parts().into_iter().chain(self.capture.as_ref().map(|capture| capture.part()))
+    }
+
+    /// Whether packets are recorded one by one, or one of them is traced.
+    pub fn is_watching(&self) -> bool {
+        self.probes.wanted.packets || self.is_tracing()
+    }
+
+    /// Whether any packet is traced.
+    pub fn is_tracing(&self) -> bool {
+        self.probes.traced.is_some()
+    }
+
+    /// Whether this packet, or the one it is a copy of, is traced.
+    #[inline]
+    pub fn traces(&self, packet: &PacketId) -> bool {
+        let Some(serial) = self.probes.traced else { return false };
+        let packet = &self.pool[packet];
+        packet.serial == serial || self.pool.original(packet) == serial || self.capture.is_some()
+    }
+}

@@ -1,0 +1,26 @@
+"""`roamlab check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from roamlab.commands.inputs import load
+from roamlab.commands.options import SCENARIO, SET
+from roamlab.commands.output import print_estimate, print_json, print_warnings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("check")
+@SCENARIO
+@SET
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, which `check` always does.")
+def command(scenario: Path, changes: tuple[str, ...], *, as_json: bool) -> None:  # noqa: ARG001  (the same either way)
+    """Print a scenario with every default filled in, as JSON; what in it has no effect, and what a run takes."""
+    loaded = load(scenario, changes)
+    print_json(loaded.parameters)
+    print_warnings(loaded.warnings)
+    print_estimate(loaded, err=True)

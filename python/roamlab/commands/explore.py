@@ -1,0 +1,44 @@
+"""`roamlab explore`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from roamlab.base.screen import say, shown
+from roamlab.commands.inputs import find_run
+from roamlab.commands.options import ANY_PATH, out
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("explore")
+@click.argument("runs", metavar="[RUN] [RUN]", type=ANY_PATH, nargs=-1)
+@out("out/explore.html", "The page to write.", ANY_PATH)
+@click.option(
+    "--from", "begin_s", type=float, default=0.0, help="Only from this time on, in s.  [default: 0]"
+)
+@click.option(
+    "--to", "end_s", type=float, default=math.inf, help="Only to this time, in s.  [default: the end]"
+)
+def command(runs: tuple[Path, ...], out: Path, begin_s: float, end_s: float) -> None:
+    """Write a page to explore a run, or two side by side: every packet, window, queue, message and stall over time.
+
+    The page is one file that opens in a browser without a network. RUN is a run folder; without one it is the newest in
+    out/runs. A run that lacks the tables for stalls is made again with them from its manifest.
+    """
+    from roamlab.base.errors import BadInput
+    from roamlab.explorer import command
+
+    if len(runs) > 2:
+        raise BadInput(
+            f"explore {' '.join(map(str, runs))}",
+            f"these are {len(runs)} runs",
+            expected="one run, or two to stand side by side",
+            remedy="name one or two run folders",
+        )
+    command.write([find_run(run) for run in runs or (None,)], out, begin_s, end_s)
+    say(f"page: {shown(out)}")

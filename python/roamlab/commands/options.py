@@ -1,0 +1,46 @@
+"""Options and arguments that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+NUMBER = click.IntRange(0, 2**64 - 1)
+ANY_PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+SCENARIO = click.argument("scenario", type=ANY_PATH)
+RUN = click.argument("run_folder", metavar="[RUN]", type=ANY_PATH, required=False)
+SET = click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change a field of the scenario, as in --set 'run.duration=14 s'; may be given more than once.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+STORE = click.option(
+    "--store", type=FOLDER, default=Path("out/store"), show_default=True, help="Where runs are kept."
+)
+THREADS = click.option("--threads", type=click.IntRange(1), help="Runs at a time.  [default: all processors]")
+REPETITION = click.option(
+    "--run", "repetition", type=NUMBER, default=0, show_default=True, help="Number of the repetition."
+)
+
+
+def seed(text: str = "Seed of every random stream.") -> Decorator:
+    """The option `--seed`."""
+    return click.option("--seed", type=NUMBER, default=1, show_default=True, help=text)
+
+
+def out(default: str, text: str, kind: click.Path = FOLDER, short: tuple[str, ...] = ()) -> Decorator:
+    """The option `--out`, by default a folder."""
+    return click.option(*short, "--out", type=kind, default=Path(default), show_default=True, help=text)

@@ -1,0 +1,190 @@
+"""`roamlab reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from roamlab.base.screen import console, say, shown
+from roamlab.commands.options import FOLDER, JSON, STORE, THREADS
+from roamlab.commands.output import print_json
+
+if TYPE_CHECKING:
+    from roamlab.papers import Session
+    from roamlab.showing.report import Report
+
+
+def _complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of papers, for the shell."""
+    from roamlab import papers
+
+    return [name for name in ("all", *papers.names()) if name.startswith(begun)]
+
+
+@click.command("reproduce")
+@click.argument("paper", shell_complete=_complete)
+@click.option("--out", type=FOLDER, help="Folder for the report.  [default: out/PAPER]")
+@STORE
+@click.option("--runs", type=click.IntRange(1), help="Repetitions.  [default: the paper's]")
+@THREADS
+@click.option(
+    "--explore",
+    is_flag=True,
+    help="Instead, search the space of what the paper leaves open: where does each claim come out?",
+)
+@click.option(
+    "--fit",
+    is_flag=True,
+    help="Instead, search for the one setting for all claims under which most results hold.",
+)
+@click.option(
+    "--settings", type=click.IntRange(10), help="How many settings of the space to try.  [default: 200]"
+)
+@click.option(
+    "--blocks",
+    type=click.IntRange(2),
+    help="Instead, decide the claims in so many disjoint blocks of runs: which verdicts turn?",
+)
+@JSON
+def command(
+    paper: str,
+    out: Path | None,
+    store: Path,
+    runs: int | None,
+    threads: int | None,
+    settings: int | None,
+    blocks: int | None,
+    *,
+    explore: bool,
+    fit: bool,
+    as_json: bool,
+) -> None:
+    """Measure a paper's claims and write the report. Interrupted, it goes on where it stopped when called again.
+
+    PAPER is one of those that `roamlab list` shows, or `all`: every paper, with an index of all claims.
+    """
+    import json
+
+    from roamlab import papers
+    from roamlab.base.errors import BadInput, did_you_mean
+    from roamlab.base.output import refuse_foreign, whole_folder
+    from roamlab.papers import reproducing, robustness
+    from roamlab.running.ensemble import processors
+    from roamlab.showing import report
+    from roamlab.statistics import claims
+
+    if paper == "all":
+        if option := _only_one_paper(explore, fit, settings, blocks):
+            raise BadInput(
+                option,
+                "one paper is searched at a time",
+                expected="with it a paper's name",
+                remedy=f"`roamlab reproduce {papers.names()[0]} --explore`, or `roamlab reproduce all` alone",
+            )
+        _all(out or Path("out/all"), store, runs, threads or processors(), as_json)
+        return
+    if paper not in papers.names():
+        raise BadInput(
+            f"paper {paper!r}",
+            "there is no such reproduction",
+            expected=f"one of: all, {', '.join(papers.names())}",
+            remedy=did_you_mean(paper, papers.names(), "`roamlab list` shows what can be named"),
+        )
+    mode = _mode(paper, (explore, fit, blocks), settings, apart=runs is not None and not blocks)
+    out = out or Path("out") / (f"{paper}-{mode}" if mode != "claims" else paper)
+    refuse_foreign(out, store)
+    runs = runs or papers.paper(paper).RUNS
+    with whole_folder(out) as draft:
+        session = papers.Session(draft / "figures", draft / "tables", store, runs, threads or processors())
+        if mode == "claims":
+            found = reproducing.reproduce(paper, session)
+            claims.write_json(found.claims, draft / "claims.json", found.robustness)
+        else:
+            found, data, told = _searched(paper, mode, session, settings, blocks)
+            (draft / f"{mode}.json").write_text(robustness.text(data), encoding="utf-8")
+            if mode == "explored":
+                robustness.keep(paper, data, store)
+        report.write(found, draft / "report.html")
+    page = shown(out / "report.html")
+    if as_json:
+        written = (out / f"{mode}.json").read_text(encoding="utf-8")
+        print_json({"report": page, mode: json.loads(written)})
+        return
+    if mode == "claims":
+        console().print(*claims.terminal_tables(found.claims))
+        say(claims.remarks(found.claims, found.robustness))
+        say(f"{claims.tally(found.claims)}.")
+        say(found.searched)
+    else:
+        say(told)
+    say(f"report: {page}")
+
+
+def _only_one_paper(explore: bool, fit: bool, settings: int | None, blocks: int | None) -> str:
+    """The option that needs the name of one paper, if one is given."""
+    if fit or blocks is not None:
+        return "--fit" if fit else "--blocks"
+    return "--explore" if explore or settings is not None else ""
+
+
+def _mode(
+    paper: str, given: tuple[bool, bool, int | None], settings: int | None, *, apart: bool
+) -> Literal["claims", "explored", "fit", "blocks"]:
+    """What is asked for. Raises `BadInput` for options that do not go together; `apart`: one of the claims' own."""
+    from roamlab.base.errors import BadInput
+
+    explore, fit, _ = given
+    asked = [
+        option for option, is_given in zip(("--explore", "--fit", "--blocks"), given, strict=True) if is_given
+    ]
+    if len(asked) > 1 or (asked and apart) or (settings is not None and not (explore or fit)):
+        raise BadInput(
+            asked[0] if asked else "--settings",
+            "these options do not go together",
+            expected="one of --explore, --fit and --blocks; --settings with the first two; --runs with --blocks, or "
+            "without any of them",
+            remedy=f"`roamlab reproduce {paper} --explore --settings 200`",
+        )
+    if not asked:
+        return "claims"
+    return "explored" if explore else "fit" if fit else "blocks"
+
+
+def _searched(
+    paper: str, mode: str, session: Session, settings: int | None, blocks: int | None
+) -> tuple[Report, dict[str, Any], str]:
+    """The page of a search, its data, and the same for the terminal."""
+    from roamlab import papers
+    from roamlab.papers import blocks as in_blocks
+    from roamlab.papers import exploring, fitting
+
+    space, settings = papers.space(paper), settings or exploring.SETTINGS
+    if mode == "explored":
+        found, data = exploring.report(space, session, settings)
+        return found, data, "\n".join(f"{name}: {of['robustness']}" for name, of in data["claims"].items())
+    if mode == "fit":
+        found, data = fitting.report(space, session, settings)
+        return found, data, fitting.told(data)
+    found, data = in_blocks.report(space, session, blocks or in_blocks.BLOCKS)
+    return found, data, in_blocks.told(data)
+
+
+def _all(out: Path, store: Path, runs: int | None, threads: int, as_json: bool) -> None:
+    """All papers, into folders of their own below `out`, and an index of their claims."""
+    from roamlab.papers import index
+    from roamlab.statistics import claims
+
+    chapters, data = index.reproduce(out, store, runs, threads)
+    every = [claim for chapter in chapters for claim in chapter.claims]
+    lines = {name: line for chapter in chapters for name, line in chapter.robustness.items()}
+    page = shown(out / "index.html")
+    if as_json:
+        print_json({"report": page, **data})
+        return
+    console().print(*claims.terminal_tables(every))
+    say(claims.remarks(every, lines))
+    say(f"{claims.tally(every)}.")
+    say(f"all schemes on one network: {index.STUDY}")
+    say(f"report: {page}")

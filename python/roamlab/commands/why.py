@@ -1,0 +1,46 @@
+"""`roamlab why`."""
+
+from __future__ import annotations
+
+import click
+
+from roamlab.base.screen import say
+from roamlab.commands.inputs import find_run
+from roamlab.commands.options import JSON, SET
+from roamlab.commands.output import print_json
+
+
+@click.command("why")
+@click.argument("words", metavar="[TABLE ROW] [RUN]", nargs=-1, type=click.Path())
+@click.option("--flow", metavar="NAME", help="Only the stalls of this flow.")
+@click.option("--stall", type=click.IntRange(1), help="Only this one; 1: the longest.")
+@click.option("--check", is_flag=True, help="Run again without each suspect: does the stall go away?")
+@SET
+@JSON
+def command(
+    words: tuple[str, ...],
+    flow: str | None,
+    stall: int | None,
+    changes: tuple[str, ...],
+    *,
+    check: bool,
+    as_json: bool,
+) -> None:
+    """Print why flows stalled, or what led to a row of a table, step by step to the root.
+
+    Without TABLE and ROW: every stall of the run, longest first, with its chain of causes. A run that lacks the tables
+    for that is made again with them from its manifest. TABLE is drops, tcp, packets, handovers, releases, signalling or
+    causes; ROW its number from 0. RUN is a run folder, or the file of a scenario (.toml), which is simulated with
+    seed 1; without one it is the newest in out/runs. With --set a run is made again with the change, from its seed.
+    Runs that are made for this are not kept.
+    """
+    from roamlab.causes import command
+    from roamlab.scenarios.scenario import assigned
+
+    wanted = assigned(changes)
+    table, folder = command.parse(words, stalls=flow is not None or stall is not None or check)
+    found = command.explain(find_run(folder), wanted, table, flow, stall, check=check, as_json=as_json)
+    if as_json:
+        print_json(found)
+    else:
+        say("\n".join(found))
