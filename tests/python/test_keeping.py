@@ -20,7 +20,7 @@ from roamlab.base.errors import BadInput
 from roamlab.papers import keeping, runs
 from roamlab.papers.keeping import decode, encode, name_of
 from roamlab.papers.lte import measures as lte
-from roamlab.papers.mblue import evidence, experiments
+from roamlab.papers.mblue import experiments
 from roamlab.papers.mblue import measures as mblue
 from roamlab.papers.records import QueueTrace
 from roamlab.papers.runs import Batch
@@ -126,9 +126,15 @@ def test_the_code_is_that_of_measures_not_of_claims_and_figures() -> None:
     assert {"records.metrics", "records.results", "papers.records"} <= found
 
 
+def test_the_code_of_a_space_has_its_axes() -> None:
+    found = keeping.sources("roamlab.papers.mblue.space")
+    assert b"[[axis]]" in found["roamlab.papers.mblue.space axes"]
+    assert not any(name.endswith(" axes") for name in keeping.sources("roamlab.papers.mblue.evidence"))
+
+
 def _wanted(batch: Batch) -> dict[str, list[Any]]:
     scenarios = {queue: (experiments.one_handoff(queue), 2) for queue in ("red", "mblue")}
-    return batch.each(scenarios, evidence._one_handoff)
+    return batch.each(scenarios, mblue.one_handoff)
 
 
 def test_what_was_measured_is_found_again(

@@ -11,7 +11,7 @@ from roamlab.base.figures import BLUE, ORANGE, SavedFigure, bar, label, new_figu
 from roamlab.papers.bcmp.claims import LINK_BPS, NAMES, lost, share
 from roamlab.papers.bcmp.experiments import HIGH, LOW, STREAMS, TCPS, TOPOLOGIES, WAYS, WINDOWS, network
 from roamlab.papers.bcmp.measures import STEPS_MS, VIDEO_OFFSET_S, VOICE_OFFSET_S
-from roamlab.papers.drawing import draw_all
+from roamlab.papers.drawing import draw_all, errorbars, panel
 from roamlab.scenarios.scenario import Scenario
 from roamlab.showing.network_drawing import drawing
 from roamlab.statistics.stats import student
@@ -29,22 +29,6 @@ if TYPE_CHECKING:
 THROUGHPUT = ("throughput", "1")
 _MARKERS = "os^Dv*"
 _NO_HANDOVERS = {"none": "no handovers", "planned": "planned", "unplanned": "unplanned"}
-
-
-MAIN, LEAD = "bcmp.fig4.planned", "fig4"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "bcmp.login": ("network-tree", "network-mesh"),
-    "bcmp.nomove": ("fig6",),
-    "bcmp.fig4.planned": ("fig4",),
-    "bcmp.fig4.tree": ("fig4",),
-    "bcmp.fig4.mesh": ("fig4",),
-    "bcmp.delay": ("delay-variance",),
-    "bcmp.fig5": ("fig5",),
-    "bcmp.fig6": ("fig6",),
-    "bcmp.fig7": ("fig7",),
-}
-"""The figures of each claim."""
 
 
 def draw(
@@ -83,9 +67,7 @@ def _network(topology: str, folder: Path) -> SavedFigure:
 
 
 def _points(axis: Axes, places: list[float], values: list[Values], name: str, style: str) -> None:
-    means = [student(each.tolist()) for each in values]
-    spread = [0.0 if mean.runs == 1 else mean.high - mean.effect for mean in means]
-    axis.errorbar(places, [mean.effect for mean in means], spread, fmt=style, label=name, capsize=2)
+    errorbars(axis, places, [student(each.tolist()) for each in values], fmt=style, label=name, capsize=2)
 
 
 def _losses(found: Evidence, folder: Path) -> SavedFigure:
@@ -102,11 +84,9 @@ def _losses(found: Evidence, folder: Path) -> SavedFigure:
                 places = np.arange(most + 1) + shift
                 heights = [mean.effect for mean in means]
                 axis.bar(places, heights, 0.4, yerr=spread, capsize=2, label=way, **bar(colour))
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(most + 1))
             axis.set_ylim(0, 1.05)
-            label(axis, ("packets lost in a handover", "pkt"), ("share of the handovers", "1"))
-            axis.label_outer()
+            panel(axis, topology, ("packets lost in a handover", "pkt"), ("share of the handovers", "1"))
         axes[0].legend()
         caption = (
             f"Fig. 4 of the paper: packets of {', '.join(STREAMS)} that a handover loses; mean of "
@@ -124,13 +104,11 @@ def _above(found: Evidence, of: str, name: str, folder: Path) -> SavedFigure:
                 seen = [at for at in range(len(STEPS_MS)) if shares[:, at].any()]
                 steps = [STEPS_MS[at] for at in seen]
                 _points(axis, steps, [shares[:, at] for at in seen], _NO_HANDOVERS[way], style)
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_yscale("log")
             axis.yaxis.set_major_formatter("{x:g}")
             axis.set_ylim(1e-4, 1.3)
             what = "delay variance" if of == "variance" else "jitter"
-            label(axis, (what, "ms"), ("share of packets above", "1"))
-            axis.label_outer()
+            panel(axis, topology, (what, "ms"), ("share of packets above", "1"))
         axes[0].legend(ncols=3)
         said = (
             "Fig. 5 of the paper: jitter of the call's packets"
@@ -174,11 +152,9 @@ def _noticed(found: Evidence, folder: Path) -> SavedFigure:
                     np.array([getattr(run, of) for run in found.streams[topology, way]]) for way in WAYS
                 ]
                 _points(axis, [at + shift for at in range(len(WAYS))], values, topology, style)
-            axis.set_title(flow, loc="left", fontsize=9)
             axis.set_xlim(-0.5, len(WAYS) - 0.5)
             axis.set_xticks(range(len(WAYS)), [_NO_HANDOVERS[way] for way in WAYS])
-            label(axis, ("handovers", "kind"), what)
-            axis.label_outer()
+            panel(axis, flow, ("handovers", "kind"), what)
         axes[0].legend(ncols=2)
         caption = (
             "Not in the paper: what the host that moves notices. Mean opinion score of its call by the E-model, "
@@ -197,11 +173,9 @@ def _rules(rules: Mapping[str, Mapping[Point, list[Download]]], folder: Path) ->
                 values = [share(of[topology, "unplanned", tcp, HIGH]) for tcp in TCPS]
                 places = [index + 0.15 * (at - 2) for index in range(len(TCPS))]
                 _points(axis, places, values, "ns-2 of 2003" if name == "default" else name, _MARKERS[at])
-            axis.set_title(topology, loc="left", fontsize=9)
             axis.set_xticks(range(len(TCPS)), [NAMES[tcp] for tcp in TCPS])
             axis.set_ylim(0, 1.05)
-            label(axis, ("variant", "name"), THROUGHPUT)
-            axis.label_outer()
+            panel(axis, topology, ("variant", "name"), THROUGHPUT)
         axes[0].legend(ncols=2, fontsize=7)
         caption = (
             f"Not in the paper: throughput with unplanned handovers and a window of {HIGH} by the rules of ns-2 of "

@@ -7,12 +7,13 @@ Trajectories are those of one run and say so; what is compared between queues is
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, bar, label, new_figure, save
-from roamlab.papers.drawing import TIME, band, draw_all, longest, mark
+from roamlab.base.figures import BLUE, GREEN, ORANGE, SKY, VERMILION, label, new_figure, save
+from roamlab.papers.deciding import each
+from roamlab.papers.drawing import TIME, band, bars, draw_all, longest, mark, panel
 from roamlab.papers.mblue import claims, measures
 from roamlab.papers.mblue.experiments import HANDOFF_S, QUEUES, THRESHOLD_PKTS, VISITS_S
 from roamlab.showing.chart import chart
@@ -29,19 +30,6 @@ if TYPE_CHECKING:
     from roamlab.records.results import Results
 
 PAPER_QUEUES = ("red", "blue", "mblue")
-MAIN, LEAD = "mblue.fig12", "fig12"
-"""The claim that the headline is about, and the figure that carries it."""
-SHOWS = {
-    "mblue.fig11": ("fig11",),
-    "mblue.fig12": ("fig12",),
-    "mblue.fig13": ("fig13",),
-    "mblue.fig14": ("fig14",),
-    "mblue.fig15": ("fig15",),
-    "mblue.overall": ("fig13",),
-    "mblue.sync": ("sync",),
-    "mblue.reorder": ("signalling",),
-}
-"""The figures of each claim."""
 NAMES = {"droptail": "drop-tail", "red": "RED", "blue": "BLUE", "mblue": "MBLUE"}
 
 
@@ -92,22 +80,19 @@ def _queues(
             times, packets = longest(trace.times, trace.packets, 0.02 if span[1] - span[0] > 10 else 0.0)
             axis.step(times, packets, where="post", linestyle="-", color=BLUE, linewidth=0.8)
             if queue == "red":
-                axis.plot(
-                    trace.times,
-                    trace.average,
-                    linestyle="--",
-                    color=VERMILION,
-                    label="avg_q",
-                    rasterized=True,
-                )
+                style: dict[str, Any] = {
+                    "linestyle": "--",
+                    "color": VERMILION,
+                    "label": "avg_q",
+                    "rasterized": True,
+                }
+                axis.plot(trace.times, trace.average, **style)
                 axis.legend(loc="upper right")
             axis.axhline(THRESHOLD_PKTS, color="0.4", linestyle="--", linewidth=0.8)
             mark(axis, handoffs)
             axis.set_ylim(0, 125)
             axis.set_xlim(*span)
-            axis.set_title(NAMES[queue], loc="left", fontsize=9)
-            label(axis, TIME, ("queue", "pkt"))
-            axis.label_outer()
+            panel(axis, NAMES[queue], TIME, ("queue", "pkt"))
         return save(figure, folder, name, caption)
 
 
@@ -172,27 +157,15 @@ def _probability(trace: QueueTrace, folder: Path) -> SavedFigure:
 
 
 def _synchronisation(evidence: Evidence, folder: Path) -> SavedFigure:
-    numbers = {
-        "of 4, within 1 s of the handoff": {
-            queue: [run.cutting for run in evidence.one[queue]] for queue in QUEUES
-        },
-        "of 4, within one round trip, 3 s after it": {
-            queue: [run.together for run in evidence.one[queue]] for queue in QUEUES
-        },
-        "of 3 residents, within one round trip, 3 s before it": {
-            queue: [run.together_calm for run in evidence.one[queue]] for queue in QUEUES
-        },
-    }
+    looks = (
+        ("of 4, within 1 s of the handoff", "cutting", -0.27, SKY),
+        ("of 4, within one round trip, 3 s after it", "together", 0.0, ORANGE),
+        ("of 3 residents, within one round trip, 3 s before it", "together_calm", 0.27, GREEN),
+    )
     with new_figure() as (figure, (axis,)):
-        for (name, by_queue), shift, colour in zip(
-            numbers.items(), (-0.27, 0.0, 0.27), (SKY, ORANGE, GREEN), strict=True
-        ):
-            means = [student(by_queue[queue]) for queue in QUEUES]
-            where = [at + shift for at in range(len(QUEUES))]
-            heights = [mean.effect for mean in means]
-            ends = [[mean.effect - mean.low for mean in means], [mean.high - mean.effect for mean in means]]
-            axis.bar(where, heights, width=0.27, label=name, **bar(colour))
-            axis.errorbar(where, heights, ends, color="0.2", capsize=4, linestyle="none")
+        for name, field, shift, colour in looks:
+            means = [student(each(evidence.one[queue], field)) for queue in QUEUES]
+            bars(axis, [at + shift for at in range(len(QUEUES))], means, 0.27, colour, name, capsize=4)
         axis.set_ylim(0.0, 5.5)
         axis.legend(loc="upper right")
         axis.set_xticks(range(len(QUEUES)), [NAMES[queue] for queue in QUEUES])
