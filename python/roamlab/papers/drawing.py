@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import bar, label
+from roamlab.base.figures import bar, label, save
+from roamlab.papers.texts import texts
 from roamlab.running.ensemble import processors
 from roamlab.statistics.stats import student
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from roamlab.base.figures import SavedFigure
@@ -54,6 +57,13 @@ def _inherit(draws: Sequence[Callable[[], SavedFigure]]) -> None:
 
 def _draw(index: int) -> SavedFigure:
     return _inherited[index]()
+
+
+def saved(
+    paper: str, figure: Figure, folder: Path, name: str, caption: str = "", **values: object
+) -> SavedFigure:
+    """Writes a figure with its caption from the paper's `paper.toml`, which `values` fill."""
+    return save(figure, folder, name, texts(paper).captions[caption or name].format(**values))
 
 
 def longest(

@@ -3,9 +3,10 @@
 * `title` and `paper`, what the report is about; `main`, the claim of its headline; `lead`, the figure that carries it;
 * `parameters` and `assumptions`, lists of rows: what, the value, and its source or the reason;
 * `claims`, by their names: `statement`; `kind`, "result" if it has none; `interpretation`, of the points that the
-  paper leaves open; `why`, the mechanism behind the outcome; `figures`, the names of those that show it.
+  paper leaves open; `why`, the mechanism behind the outcome; `figures`, the names of those that show it;
+* `captions` of figures, by the figures' names, or a name that several share.
 
-An interpretation and a reason may have fields in braces, which `deciding.claim` fills.
+An interpretation, a reason and a caption may have fields in braces, which `deciding.claim` and `drawing.saved` fill.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Texts:
     parameters: Sequence[Sequence[str]]
     assumptions: Sequence[Sequence[str]]
     claims: Mapping[str, Mapping[str, Any]]
+    captions: Mapping[str, str]
 
     @property
     def shows(self) -> dict[str, tuple[str, ...]]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure, save
+from roamlab.base.figures import BLUE, COLOURS, GREEN, VERMILION, label, new_figure
 from roamlab.papers.deciding import each
-from roamlab.papers.drawing import TIME, band, draw_all, errorbars, longest, mark, panel
+from roamlab.papers.drawing import TIME, band, draw_all, errorbars, longest, mark, panel, saved
 from roamlab.papers.ipf import claims_plan, evidence, experiments, measures
 from roamlab.papers.ipf.experiments import (
     BURST_S,
@@ -102,11 +102,7 @@ def _arrivals(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
             mark(axis, (BURST_S,))
             axis.set_xlim(*span)
             panel(axis, f"case {case}: {what}", TIME, _QUEUE_AXIS)
-        caption = (
-            f"Fig. 9 of the paper: RED with {DEFAULT.residents_fig9} residents, in one run of each case. Dotted: what "
-            "is new begins to arrive. Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig9", caption)
+        return saved("ipf", figure, folder, "fig9", residents=DEFAULT.residents_fig9)
 
 
 def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
@@ -122,12 +118,7 @@ def _visits(trace: QueueTrace, folder: Path) -> SavedFigure:
         axis.set_ylim(0, experiments.LIMIT_PKTS)
         axis.legend(loc="upper right", ncols=2)
         label(axis, TIME, _QUEUE_AXIS)
-        caption = (
-            f"Fig. 10 of the paper: RED's queue with {DEFAULT.residents} residents while {HOSTS} hosts visit {VISITS} "
-            "times each, in one run; each point is the longest queue within 0.1 s. Dotted: handoffs into the cell. "
-            "Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig10", caption)
+        return saved("ipf", figure, folder, "fig10", residents=DEFAULT.residents, hosts=HOSTS, visits=VISITS)
 
 
 def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
@@ -141,11 +132,7 @@ def _fifth(traces: dict[str, QueueTrace], folder: Path) -> SavedFigure:
             mark(axis, (waiting[0], waiting[-1]) if waiting.size else ())
             axis.set_xlim(*span)
             panel(axis, NAMES[queue], TIME, _QUEUE_AXIS)
-        caption = (
-            "Fig. 11 of the paper: both queues around the first host's fifth visit, in one run. Dotted: the first "
-            "forwarded packet comes (A) and the last one leaves the queue (B). Dashed: TH_min and TH_max."
-        )
-        return save(figure, folder, "fig11", caption)
+        return saved("ipf", figure, folder, "fig11")
 
 
 _POINTS: dict[str, Any] = {"capsize": 4, "marker": "o"}
@@ -178,13 +165,7 @@ def utilisation(sweep: Sweep, points: Sequence[tuple[int, int]], axis_of: int, f
         label(top, (what, "1"), ("utilisation", "%"))
         label(bottom, (what, "1"), ("M-RED minus RED", "% of the link"))
         top.label_outer()
-        runs = len(use["red"][0])
-        fixed = f"{HOSTS} hosts" if axis_of == 0 else f"{VISITS} visits each"
-        caption = (
-            f"Fig. {12 + axis_of} of the paper: utilisation of the new base station's downlink over 200 s with "
-            f"{fixed}; means of {runs} runs with 95 % intervals, and of the differences between paired runs."
-        )
-        return save(figure, folder, f"fig{12 + axis_of}", caption)
+        return saved("ipf", figure, folder, f"fig{12 + axis_of}", runs=len(use["red"][0]))
 
 
 def _around(default: Evidence, folder: Path) -> SavedFigure:
@@ -199,11 +180,7 @@ def _around(default: Evidence, folder: Path) -> SavedFigure:
             axis.set_ylim(bottom=0.0)
             axis.legend(loc="upper right", ncols=2)
             panel(axis, title, ("time from the fifth handoff on", "s"), ("throughput", "kbit/s"))
-        caption = (
-            "Fig. 14 of the paper: throughput of a connection around the fifth visit in windows of 1 s; mean of all "
-            f"connections and of {len(default.standard['red'])} runs with 95 % intervals."
-        )
-        return save(figure, folder, "fig14", caption)
+        return saved("ipf", figure, folder, "fig14", runs=len(default.standard["red"]))
 
 
 def _plan(folder: Path) -> SavedFigure:
@@ -224,10 +201,7 @@ def _plan(folder: Path) -> SavedFigure:
         axis.set_xlim(0.0, PLAN_SPAN_S)
         axis.legend(loc="upper left", ncols=4)
         label(axis, ("arrival in the new cell", "s"), ("time between hosts", "s"))
-        caption = (
-            "Fig. 15 of the paper: the handoffs of four hosts in the uniform case (20 s) and in six bursts."
-        )
-        return save(figure, folder, "fig15", caption)
+        return saved("ipf", figure, folder, "fig15")
 
 
 _SMOOTH = 5
@@ -247,13 +221,9 @@ def _planned(sweep: Sweep, queue: str, folder: Path) -> SavedFigure:
             axis.set_xlim(0.0, PLAN_SPAN_S)
             axis.set_ylim(0.0, 400.0)
             panel(axis, f"{gap:g} s apart", TIME, ("throughput", "kbit/s"))
-        number = 16 + QUEUES.index(queue)
-        caption = (
-            f"Fig. {number} of the paper: throughput of a connection already present with {NAMES[queue]}, in windows "
-            f"of {measures.WINDOW_S * _SMOOTH:g} s; mean of {len(sweep.planned[UNIFORM_S, queue])} runs with 95 % "
-            "intervals, in the seven cases. Dotted: handoffs into the cell."
+        return saved(
+            "ipf", figure, folder, f"fig{16 + QUEUES.index(queue)}", runs=len(sweep.planned[UNIFORM_S, queue])
         )
-        return save(figure, folder, f"fig{number}", caption)
 
 
 _PRINTED_KBPS = {"red": 60.0, "mred": 37.0}
@@ -275,13 +245,7 @@ def _deviations(sweep: Sweep, folder: Path) -> SavedFigure:
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right")
         label(axis, ("window", "s"), ("standard deviation", "kbit/s"))
-        caption = (
-            "Figs. 16 and 17: standard deviation over time of the throughput of a connection already present, by the "
-            f"window over which throughput is taken; means over the cases and {len(sweep.planned[UNIFORM_S, 'red'])} "
-            "runs with 95 % intervals. Dashed: what the paper prints, 60 kbit/s (RED) and 37 kbit/s (M-RED). Thin "
-            "lines: over the cases instead of over time."
-        )
-        return save(figure, folder, "deviations", caption)
+        return saved("ipf", figure, folder, "deviations", runs=len(sweep.planned[UNIFORM_S, "red"]))
 
 
 def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
@@ -301,9 +265,4 @@ def _cases(sweep: Sweep, folder: Path) -> SavedFigure:
             label(axis, ("time between hosts", "s"), (what, "kbit/s"))
             axis.label_outer()
         top.legend(loc="upper right", ncols=2)
-        caption = (
-            "Figs. 16 and 17 in numbers: throughput of a connection already present from the first handoff on, and its "
-            f"standard deviation over windows of 1 s; means of {len(sweep.planned[UNIFORM_S, 'red'])} runs with 95 % "
-            "intervals."
-        )
-        return save(figure, folder, "cases", caption)
+        return saved("ipf", figure, folder, "cases", runs=len(sweep.planned[UNIFORM_S, "red"]))

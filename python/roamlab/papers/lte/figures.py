@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure, save
-from roamlab.papers.drawing import bars, draw_all, errorbars, mark, panel
+from roamlab.base.figures import BLUE, GREEN, ORANGE, VERMILION, label, new_figure
+from roamlab.papers.drawing import bars, draw_all, errorbars, mark, panel, saved
 from roamlab.papers.lte import claims, evidence, model, modelfit
 from roamlab.papers.lte.evidence import FIG12, PEAKS
-from roamlab.papers.lte.experiments import HANDOVER_S, PREDICTIONS, SCHEMES, TARGETS
+from roamlab.papers.lte.experiments import PREDICTIONS, SCHEMES, TARGETS
+from roamlab.papers.texts import texts
 from roamlab.showing.report import Handover, handover
 from roamlab.statistics.stats import student
 
@@ -58,8 +59,7 @@ def draw(anatomy: Anatomy, found: Evidence, folder: Path) -> list[SavedFigure]:
 
 def messages(made: Chart, folder: Path) -> Handover:
     """The message sequence chart of one handover."""
-    caption = "Fig. 2 of the paper as it ran: the messages of one handover with the standard procedure."
-    return handover(made, folder, "fig2", caption)
+    return handover(made, folder, "fig2", texts("lte").captions["fig2"])
 
 
 def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
@@ -79,13 +79,7 @@ def _model(anatomy: Anatomy, folder: Path) -> SavedFigure:
             axis.set_yticks(np.arange(0.0, 1.01, 0.2))
             axis.legend(loc="lower right", ncols=2)
             panel(axis, CASES[case], ("cwnd_MAX", "segments"), ("data over ideal", "1"))
-        caption = (
-            "Fig. 4 of the paper: data delivered in the model's interval over those of the ideal case. Lines: "
-            "equations 2 and 3 as printed, and the areas of fig. 3 for the timeout. Points: mean of simulated runs "
-            "of that case over the same runs without a handover, standard procedure, 1 + 5 mobiles, "
-            f"{len(anatomy.peaks[44, True])} runs for each cwnd_MAX."
-        )
-        return save(figure, folder, "fig4", caption)
+        return saved("lte", figure, folder, "fig4", runs=len(anatomy.peaks[44, True]))
 
 
 def _fit(found: Evidence, folder: Path) -> SavedFigure:
@@ -116,11 +110,7 @@ def _fit(found: Evidence, folder: Path) -> SavedFigure:
         label(upper, axis_name, ("delivered", "segments"))
         label(lower, axis_name, ("residual", "segments"))
         upper.label_outer()
-        caption = (
-            "The model with the probabilities that were simulated: mean data delivered in its interval, and the "
-            "residual, simulated less predicted. Runs outside equation 4 are left out."
-        )
-        return save(figure, folder, "fit", caption)
+        return saved("lte", figure, folder, "fit")
 
 
 _POINTS: dict[str, Any] = {"linestyle": "none", "capsize": 3}
@@ -149,12 +139,7 @@ def _probabilities(found: Evidence, scheme: Scheme, folder: Path, name: str) -> 
         axis.legend(loc="upper center", ncols=3)
         label(axis, ("mobiles in the target cell", "number"), ("probability", "1"))
         runs = len(found.forwarding[scheme, TARGETS[0]])
-        caption = (
-            f"Fig. {name.removeprefix('fig')} of the paper: how often each case occurs with {NAMES[scheme]}"
-            f"{' procedure' if scheme == 'standard' else ''}; {runs} runs for each number of mobiles, with exact "
-            "intervals. The worst that happens within one second of the command counts."
-        )
-        return save(figure, folder, name, caption)
+        return saved("lte", figure, folder, name, runs=runs)
 
 
 def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
@@ -172,14 +157,7 @@ def _windows(number: int, traces: Mapping[Scheme, Trace], folder: Path) -> Saved
             axis.set_xlim(*_SPAN_S)
             axis.set_ylim(0, 48)
             panel(axis, NAMES[scheme], ("time", "s"), ("cwnd in use", "segments"))
-        caption = (
-            f"Fig. 9 of the paper: the window of the mobile's sender with each scheme in run {number}, the first in "
-            f"which the standard procedure ends in a timeout; 1 + 5 mobiles. {_LINES}"
-        )
-        return save(figure, folder, "fig9", caption)
-
-
-_LINES = f"The other cell is better from {HANDOVER_S} s on; dotted: handover command and attachment."
+        return saved("lte", figure, folder, "fig9", number=number)
 
 
 def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
@@ -194,11 +172,7 @@ def _round_trips(traces: Mapping[Scheme, Trace], folder: Path) -> SavedFigure:
             axis.set_xlim(*_SPAN_S)
             axis.set_ylim(0, 300)
             panel(axis, NAMES[scheme], ("time of arrival", "s"), ("round trip", "ms"))
-        caption = (
-            "Fig. 10 of the paper: the round trip of each segment that arrives, in the runs of fig. 9. Dashed: the "
-            f"floor of the retransmission timeout. {_LINES}"
-        )
-        return save(figure, folder, "fig10", caption)
+        return saved("lte", figure, folder, "fig10")
 
 
 def _delivered(found: Evidence, folder: Path) -> SavedFigure:
@@ -215,12 +189,7 @@ def _delivered(found: Evidence, folder: Path) -> SavedFigure:
         axis.legend(loc="upper right", ncols=3)
         label(axis, ("handover", "procedure"), ("delivered", "kB"))
         runs = len(found.active["standard", "droptail"])
-        caption = (
-            "Fig. 12 of the paper: data delivered to the mobile from the handover command to one round trip, 100 ms "
-            f"for all schemes, after its attachment to the target; 4 + 3 mobiles, mean of "
-            f"{runs} runs with 95 % intervals."
-        )
-        return save(figure, folder, "fig12", caption)
+        return saved("lte", figure, folder, "fig12", runs=runs)
 
 
 def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
@@ -241,9 +210,4 @@ def _predictions(anatomy: Anatomy, folder: Path) -> SavedFigure:
         label(lower, ("handover predicted", "time"), ("received in 1.5 s", "pkt"))
         upper.label_outer()
         runs_made = len(anatomy.predictions["none", True])
-        caption = (
-            "Right, late and wrong predictions, 1 + 5 mobiles: the longest time without a new segment, and segments "
-            f"received from 0.5 s before the handover is due to 1 s after it; mean of {runs_made} runs with 95 % "
-            "intervals."
-        )
-        return save(figure, folder, "predictions", caption)
+        return saved("lte", figure, folder, "predictions", runs=runs_made)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from roamlab.base.figures import COLOURS, new_figure, save
-from roamlab.papers.drawing import draw_all, errorbars, panel
+from roamlab.base.figures import COLOURS, new_figure
+from roamlab.papers.drawing import draw_all, errorbars, panel, saved
 from roamlab.papers.ripple import claims
 from roamlab.papers.ripple.claims import NAMES
 from roamlab.papers.ripple.diagrams import diagram
@@ -95,11 +95,17 @@ def _figure(
             if of_throughput
             else f"timeouts, over the {HANDOVERS} handovers of a run"
         )
-        caption = (
-            f"Fig. {number} of the paper: {what}, by the {'gap' if hard else 'overlap'} of layer 2; means of "
-            f"{len(found.still['reno'])} runs with 95 % intervals. The mechanisms stand 4 ms apart to be told apart."
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"fig{number}",
+            "figure",
+            number=number,
+            what=what,
+            layer2="gap" if hard else "overlap",
+            runs=len(found.still["reno"]),
         )
-        return save(figure, folder, f"fig{number}", caption)
 
 
 def _profiles(
@@ -128,11 +134,16 @@ def _profiles(
             axis.set_xticks(DELAYS_MS)
             panel(axis, NAMES[tcp], BOTH, THROUGHPUT if name == "throughput" else TIMEOUTS)
         axes[0].legend(loc="lower right" if name == "throughput" else "upper right", ncols=2, fontsize=7)
-        caption = (
-            f"Not in the paper: {name} under the rules of ns-2 of 2003 (solid, {len(default.still['reno'])} runs) and "
-            f"of the RFCs (dotted, {len(rfc.still['reno'])} runs), with 95 % intervals."
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"rfc-{name}",
+            "rfc",
+            what=name,
+            runs=len(default.still["reno"]),
+            rfc_runs=len(rfc.still["reno"]),
         )
-        return save(figure, folder, f"rfc-{name}", caption)
 
 
 def _map(what: str, found: Evidence, named: Named, folder: Path) -> SavedFigure:
@@ -148,13 +159,15 @@ def _map(what: str, found: Evidence, named: Named, folder: Path) -> SavedFigure:
             axis.set_xticks(NAMED_MS)
             axis.legend(loc="lower right" if of_throughput else "upper right", ncols=2, fontsize=7)
             panel(axis, NAMES[tcp], BOTH, THROUGHPUT if of_throughput else TIMEOUTS)
-        caption = (
-            f"Not in the paper: {what} of named protocols on the axis of figs. 3 to 6, without a gap and with gaps and "
-            "overlaps of 100 and 500 ms, for Reno and SACK alone; means of "
-            f"{len(next(iter(named.values())))} runs with 95 % intervals. Throughput is over that of the same TCP "
-            "without handovers."
+        return saved(
+            "ripple",
+            figure,
+            folder,
+            f"named-{what}",
+            "named",
+            what=what,
+            runs=len(next(iter(named.values()))),
         )
-        return save(figure, folder, f"named-{what}", caption)
 
 
 def named_throughput(found: Evidence, named: Named, case: Case) -> Values:
