@@ -3,7 +3,7 @@
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
 use roamlab_benches::{Network, Recorded, Totals};
-use roamlab_world::Scenario;
+use roamlab_scenario::Scenario;
 
 #[global_allocator]
 static ALLOCATOR: AllocProfiler = AllocProfiler::system();

@@ -4,7 +4,8 @@
 //! side: the same links, queues, profile and starts. Nothing is recorded but totals. The third network is a paper's, with
 //! hosts that move.
 
-use roamlab_world::{Column, Conduct, Replication, Scenario, Stream, Table, run};
+use roamlab_scenario::Scenario;
+use roamlab_world::{Column, Conduct, Replication, Stream, Table, run};
 use std::fmt::Write;
 
 /// A network to measure.

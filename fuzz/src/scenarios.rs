@@ -1,19 +1,20 @@
 //! Scenarios with random edits: a report with a place, or a run that keeps the laws within its memory.
 
-#[path = "../../crates/world/tests/bad_scenarios/mutate.rs"]
+#[path = "../../crates/scenario/tests/bad_scenarios/mutate.rs"]
 mod mutate;
 
 use crate::robustness::Dice;
 use mutate::mutate;
 use roamlab_engine::{Bytes, Duration};
-use roamlab_world::{Conduct, Failure, Replication, Scenario, estimate, run};
+use roamlab_scenario::{Scenario, estimate};
+use roamlab_world::{Conduct, Failure, Replication, run};
 use std::cell::Cell;
 
 const CASES: u32 = 20;
 
 /// What is edited.
 const VALID: [&str; 4] = [
-    include_str!("../../crates/world/tests/bad_scenarios/valid.toml"),
+    include_str!("../../crates/scenario/tests/bad_scenarios/valid.toml"),
     include_str!("../../python/roamlab/papers/mblue/scenario.toml"),
     include_str!("../../examples/lte.toml"),
     include_str!("../../examples/handover.toml"),

@@ -1,6 +1,6 @@
 """Kills commands that write, and looks at what is left: no test, but what the tests start.
 
-    python tests/crash/crash.py [--commands run,sweep,compare,reproduce] [--calls N] [--moments N]
+    python tests/crash/crash.py [--commands run,sweep,compare,reproduce,...] [--calls N] [--moments N]
 
 Each command is killed at N of the calls that change a file (0: at every one), and at N random moments. After each kill
 the old or the new result stands in its folder, whole. The same command then ends well, with the same files as one that
@@ -44,6 +44,8 @@ from roamlab.papers.mblue import experiments, measures
 from roamlab.papers.runs import Batch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from roamlab.papers import Session
 
 HERE = Path(__file__).parent
@@ -64,6 +66,9 @@ baseline = "64 pkt"
 "mobility.buffer.limit" = ["4 pkt", "64 pkt"]
 """
 
+MADE = "made"
+"""A run folder, which some commands read."""
+
 COMMANDS = {
     "run": (["run", "base.toml"], "out/runs"),
     "sweep": (["sweep", "sweep.toml", "--threads", "2"], "out/sweeps/sweep"),
@@ -72,8 +77,13 @@ COMMANDS = {
         "out/compare",
     ),
     "reproduce": (["reproduce", "small", "--runs", "2"], "out/small"),
+    "report": (["report", MADE], "out/report"),
+    "export": (["export", MADE, "--format", "csv", "--out", "out/export"], "out/export"),
+    "explore": (["explore", MADE], "out/explore.html"),
+    "chart": (["chart", MADE, "--out", "out/chart.svg"], "out/chart.svg"),
+    "draw": (["draw", "base.toml", "--out", "out/network.svg"], "out/network.svg"),
 }
-"""Arguments, and where the result stands."""
+"""Arguments, and the folder or file of the result."""
 
 
 def small(session: Session) -> roamlab.showing.report.Report:
@@ -124,11 +134,25 @@ class Trial:
     def _prepare(self, *, other: bool) -> None:
         """The inputs; `other` ones lead to another result."""
         self._place.mkdir(exist_ok=True)
-        text = EXAMPLE.read_text(encoding="utf-8").replace('duration = "20 s"', 'duration = "11 s"')
-        text = text.replace("60 ms", "61 ms") if other else text
+        text = EXAMPLE.read_text(encoding="utf-8")
+        for old, new in {
+            'duration = "40 s"': 'duration = "11 s"',
+            **({"60 ms": "61 ms"} if other else {}),
+        }.items():
+            if old not in text:
+                raise SystemExit(f"{EXAMPLE} has no {old}")
+            text = text.replace(old, new)
         (self._place / "base.toml").write_text(text)
         (self._place / "other.toml").write_text(text.replace('limit = "64 pkt"', 'limit = "8 pkt"'))
         (self._place / "sweep.toml").write_text(SWEEP)
+        if MADE in self._arguments:
+            runs = self._root / ("other-runs" if other else "runs")
+            if not runs.exists() and self._end(
+                self._start(arguments=["run", "base.toml", "--out", str(runs)])
+            ):
+                raise SystemExit(f"run fails:\n{(self._root / 'errors.txt').read_text()}")
+            shutil.rmtree(self._place / MADE, ignore_errors=True)
+            shutil.copytree(next(runs.iterdir()), self._place / MADE)
 
     def _renew(self) -> None:
         """An older result, and an empty store."""
@@ -136,8 +160,8 @@ class Trial:
         shutil.copytree(self._root / "template", self._place)
         self._prepare(other=False)
 
-    def _start(self, kill_at: int = 0) -> int:
-        """A fork that runs the command; its process number."""
+    def _start(self, kill_at: int = 0, arguments: Sequence[str] = ()) -> int:
+        """A fork that runs the command, or one with these arguments; its process number."""
         child = os.fork()
         if child:
             return child
@@ -145,7 +169,7 @@ class Trial:
         os.dup2(null, 1)
         os.dup2(os.open(self._root / "errors.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
         os.chdir(self._place)
-        sys.argv = ["roamlab", *self._arguments]
+        sys.argv = ["roamlab", *(arguments or self._arguments)]
         code = 70
         self._shim.kill_at(os.fsencode(self._place), kill_at)
         try:
@@ -162,7 +186,7 @@ class Trial:
 
     def _content(self) -> dict[str, bytes]:
         folder = self._place / self._result
-        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        files = (path for path in (folder, *sorted(folder.rglob("*"))) if path.is_file())
         return {
             str(path.relative_to(folder)): path.read_bytes()
             for path in files

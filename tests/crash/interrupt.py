@@ -68,6 +68,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    # A shell that starts this in the background has interrupts ignored, and a program inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     dice, ended, faults = random.Random(options.seed), Counter[int](), 0
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root)

@@ -31,6 +31,13 @@ start = "0.1 s"
 """
 
 
+def handover(duration: str) -> str:
+    """The text of `examples/handover.toml` with another duration."""
+    text, old = (ROOT / "examples/handover.toml").read_text(encoding="utf-8"), 'duration = "40 s"'
+    assert old in text
+    return text.replace(old, f'duration = "{duration}"')
+
+
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Put the stand-in in the engine's place for one test; returns the patcher for further changes."""

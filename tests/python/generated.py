@@ -20,7 +20,7 @@ from roamlab.sweeps.compare import compare
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted(
     path
-    for folder in ("examples", "python/roamlab", "crates/world/tests/bad_scenarios")
+    for folder in ("examples", "python/roamlab", "crates/scenario/tests/bad_scenarios")
     for path in (ROOT / folder).rglob("*.toml")
     if re.search(r"^\[run\]", path.read_text(encoding="utf-8"), re.MULTILINE)
 )

@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 
 ENGINE = ROOT / ".cache/wasm/engine"
 PACKAGE = ROOT / "python/roamlab"
+PAGE = PACKAGE / "playground/playground.html"
 
 
 def need_engine() -> None:
     """The test is skipped where the engine for browsers has not been made."""
     if not (ENGINE / "roamlab_wasm_bg.wasm").exists():
         pytest.skip("the engine for browsers is not built: `make playground` builds it")
+
+
+def need_page() -> None:
+    """The test is skipped where the page has not been built."""
+    if not PAGE.exists():
+        pytest.skip("the playground is not built: `make playground` builds it")
 
 
 @contextmanager

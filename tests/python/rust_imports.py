@@ -1,11 +1,11 @@
 """Which module of a crate imports which: not a test, but what `test_walls.py` reads.
 
 Read are paths that begin with `crate::`, `super::` or `self::`, in `use` items and in code, and paths through a name
-that a `use` item brought in. A name that a module re-exports leads to the module that has it. Not read are tests and
-the rows of a family's table, from which a macro makes paths.
+that a `use` item brought in. A name that a module re-exports leads to the module that has it. Tests are not read.
 
-A module's edges to its own descendants do not count: `lib.rs` or `mod.rs` declares its children, re-exports them and
-lists them in a table. What a child takes from its parent counts as long as the parent itself has it.
+A module that uses a child imports it. A declaration (`mod child;`), a re-export (`pub use child::Name;`), a row of a
+family's table (`"red" => red::Red: "..."`) and the list of a protocol's roles, from which macros make an enum, are no
+use. What a child takes from its parent counts if the parent itself defines it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:pub(?:\([^)]*\))? )?mod \w+ \{.*", r
 _TEST_FILE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))? )?mod (\w+);")
 _USE = re.compile(r"\buse ([^;]+);")
 _PATH = re.compile(r"(?<![\w:])((?:crate|super|self)(?:::\w+)+)")
+_CHILD = re.compile(r"(?<![\w:])(\w+)(?:::\w+)+")
+_ROWS = re.compile(r'"" => [\w:]+|\broles! \{[^}]*\}')
 _ITEM = re.compile(r"\b(?:struct|enum|union|trait|type|fn|const|static|macro_rules!) (\w+)")
 
 
@@ -96,16 +98,30 @@ class Crate:
         self._modules = _read(source)
 
     def imports(self) -> dict[str, set[str]]:
-        """What each module imports of the crate, but for its own descendants."""
+        """What each module imports of the crate."""
         found: dict[str, set[str]] = {}
         for name, module in self._modules.items():
-            paths = [*module.brings.values(), *module.globs]
+            used = {brought: path for brought, path in module.brings.items() if self._uses(name, brought)}
+            paths = [*used.values(), *(path for path in module.globs if self._outside(name, path))]
             paths += [tuple(path.split("::")) for path in _PATH.findall(module.code)]
+            paths += [
+                (child,) for child in _CHILD.findall(_ROWS.sub("", module.code)) if (*name, child) in self._modules
+            ]
             wanted = {target for path in paths if (target := self._home(name, path)) is not None}
-            found["::".join(("crate", *name))] = {
-                "::".join(("crate", *target)) for target in wanted if target[: len(name)] != name
-            }
+            found["::".join(("crate", *name))] = {"::".join(("crate", *target)) for target in wanted - {name}}
         return found
+
+    def _outside(self, at: Name, path: tuple[str, ...]) -> bool:
+        """Whether a path leads out of a module and its descendants."""
+        home = self._home(at, path)
+        return home is None or home[: len(at)] != at
+
+    def _uses(self, at: Name, brought: str) -> bool:
+        """Whether a name that a `use` item brings in is from elsewhere, or from a descendant and used in the code."""
+        module = self._modules[at]
+        if self._outside(at, module.brings[brought]):
+            return True
+        return re.search(rf"(?<!:)\b{brought}\b", _ROWS.sub("", module.code)) is not None
 
     def _home(self, at: Name, path: tuple[str, ...], seen: frozenset[object] = frozenset()) -> Name | None:
         """The module that a path which stands in `at` leads to; None: outside the crate."""

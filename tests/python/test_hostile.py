@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import roamlab as rl
-from conftest import COMMAND, ROOT
+from conftest import COMMAND, handover
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SHORT = (ROOT / "examples/handover.toml").read_text(encoding="utf-8").replace('"20 s"', '"1 s"')
+SHORT = handover("1 s")
 LOG = "time_s,host,from,to\n{},mh,a,b\n"
 
 

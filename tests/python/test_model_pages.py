@@ -36,6 +36,7 @@ _PAGES = {
     "crates/radio/src/roaming": "wifi-roaming.md",
     "crates/radio/src/handover/wifi": "wifi-roaming.md",
     "crates/radio/src/": "radio.md",
+    "crates/scenario/src/": "network.md",
     "crates/world/src/cells": "radio.md",
     "crates/world/src/ns2": "random-numbers.md",
     "crates/world/src/buffer": "base-station-buffer.md",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import COMMAND, ROOT
+from conftest import COMMAND, handover
+from playground import need_page
 from roamlab.base import output
 from roamlab.base.errors import BadInput
 from roamlab.base.output import LIST, refuse_foreign, sweep_drafts, whole_folder, write_chart, write_whole
@@ -34,11 +35,12 @@ WRITES: dict[str, tuple[list[str], str, bool]] = {
     "chart": (["chart", "made"], "chart.svg", True),
     "draw": (["draw", "handover.toml"], "network.svg", True),
     "explore": (["explore", "made"], "explore.html", True),
+    "play": (["play", "handover.toml", "--no-open"], "play.html", True),
 }
 """Each command that writes: its arguments, a file that it makes in its folder or as its file, and whether a file of
 that name which is not its own is refused. Folders of runs take any other file beside the run folders."""
 
-_ONE_FILE = ("chart", "draw", "explore")
+_ONE_FILE = ("chart", "draw", "explore", "play")
 """Those that make one file and no folder."""
 
 SWEEP = """
@@ -55,7 +57,7 @@ replications = 2
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a short scenario, a changed one, a sweep and a run folder `made`."""
     folder = tmp_path_factory.mktemp("work")
-    text = (ROOT / "examples/handover.toml").read_text().replace('duration = "20 s"', 'duration = "12 s"')
+    text = handover("12 s")
     (folder / "handover.toml").write_text(text)
     (folder / "other.toml").write_text(text.replace('limit = "64 pkt"', 'limit = "8 pkt"'))
     (folder / "sweep.toml").write_text(SWEEP)
@@ -89,6 +91,8 @@ def _options(command: object) -> set[str]:
 @pytest.mark.parametrize("name", list(WRITES))
 def test_a_file_of_the_user_survives(work: Path, tmp_path: Path, name: str) -> None:
     """In a folder of one's own, beside a result, and as a file with the name of one that the command writes."""
+    if name == "play":
+        need_page()
     arguments, made, refuses = WRITES[name]
     out = tmp_path / (made if name in _ONE_FILE else "out")
     call = [

@@ -64,7 +64,7 @@ def test_a_part_imports_of_another_only_its_interface(root: Path) -> None:
         ("flows/endpoint", "use crate::node::Node;"),
         ("flows/explain", "use crate::network::Network;"),
         ("flow", "fn f(links: &crate::link::Links) {}"),
-        ("network/forward", "use crate::flow::Flow;"),
+        ("network/ip", "use crate::flow::Flow;"),
         ("network/holding", "use crate::control::Agents;"),
         ("cells/motion", "use crate::network::Network;"),
         ("control/motion", "use crate::cells::Cells;"),
@@ -90,3 +90,42 @@ def test_the_data_of_a_part_are_its_own(root: Path, part: str) -> None:
     fields = text.split(f"pub struct {part} {{\n")[1].split("\n}\n")[0]
     assert len(re.findall(r"^    \w+: ", fields, re.MULTILINE)) >= 2
     assert not re.search(r"^    pub", fields, re.MULTILINE)
+
+
+def _sources(root: Path, *patterns: str) -> dict[str, str]:
+    """The sources of the world that match, without their tests."""
+    folder = root / "crates/world/src"
+    paths = (path for pattern in patterns for path in folder.glob(pattern) if path.name != "tests.rs")
+    texts = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return {name: text.split("#[cfg(test)]\nmod tests {")[0] for name, text in texts.items()}
+
+
+def _functions(sources: dict[str, str], head: str) -> list[tuple[str, str]]:
+    """Functions that begin so: their names and parameters."""
+    return [
+        found for text in sources.values() for found in re.findall(rf"{head} (\w+)(?:<[^>]*>)?\(([^)]*)\)", text)
+    ]
+
+
+def test_a_packet_enters_a_link_by_one_function(root: Path) -> None:
+    entries = [name for name, taken in _functions(_sources(root, "link.rs", "link/*.rs"), "pub fn") if "PacketId" in taken]
+    # The second one resumes what the first began: the scenario has held the packet back.
+    assert sorted(entries) == ["enqueue", "enter_late"]
+
+
+def test_a_packet_enters_a_node_by_one_function_and_has_one_next_hop(root: Path) -> None:
+    sources = _sources(root, "network.rs", "network/*.rs")
+    names = [name for name, _ in _functions(sources, "fn")]
+    for name in ("ip_input", "ip_forward", "ip_output", "next_hop"):
+        assert names.count(name) == 1, name
+    for call, module in ((".ip_input(", "arrival"), ("LocalDelivery::of(", "ip"), (".lookup(", "ip")):
+        assert {name for name, text in sources.items() if call in text} == {f"network/{module}.rs"}, call
+
+
+def test_drop_tail_is_a_queue_discipline_and_nothing_else(root: Path) -> None:
+    sources = _sources(root, "**/*.rs")
+    assert [name for name, text in sources.items() if "QueueOverflow" in text] == ["cause.rs"]
+    disciplines = root / "crates/qdisc/src"
+    assert [path.name for path in disciplines.glob("*.rs") if "struct DropTail" in path.read_text(encoding="utf-8")] == [
+        "droptail.rs"
+    ]

@@ -15,7 +15,7 @@ import pytest
 
 from browser import NARROW, WIDE, check_access, chromium, shown
 from conftest import COMMAND, ROOT
-from playground import need_engine
+from playground import PAGE, need_engine, need_page
 from roamlab.causes import explain as explaining
 from roamlab.causes.removal import recorded
 from roamlab.running.run import run
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-PAGE = ROOT / "python/roamlab/playground/playground.html"
 HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
 SHORT = HANDOVER.replace('"40 s"', '"12 s"')
 
@@ -36,8 +35,7 @@ SHORT = HANDOVER.replace('"40 s"', '"12 s"')
 def browser() -> Iterator[Browser]:
     """One for all tests of this module that a worker runs."""
     need_engine()
-    if not PAGE.exists():
-        pytest.skip("the playground is not built: `make playground` builds it")
+    need_page()
     with chromium() as started:
         yield started
 

@@ -30,7 +30,7 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*.toml") if "[run]
 PAPERS = sorted(
     path for path in (ROOT / "python/roamlab/papers").rglob("*.toml") if "[run]" in path.read_text()
 )
-_VALID = ROOT / "crates/world/tests/bad_scenarios/valid.toml"
+_VALID = ROOT / "crates/scenario/tests/bad_scenarios/valid.toml"
 HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
 
 

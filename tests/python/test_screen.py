@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import roamlab as rl
-from conftest import COMMAND, ROOT
+from conftest import COMMAND, ROOT, handover
 from roamlab.base import screen
 from roamlab.base.errors import BadInput
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 EVIL = "\x1b[2J\x9b31m\u202eevil\u2066\x07"
 """Clears a screen, colours it, and turns the direction of text."""
 
-HANDOVER = (ROOT / "examples/handover.toml").read_text(encoding="utf-8")
-SHORT = HANDOVER.replace('duration = "20 s"', 'duration = "1 s"')
+SHORT = handover("1 s")
 
 
 def controls(text: str) -> set[str]:
@@ -103,7 +102,7 @@ def test_commands_print_no_control_characters(tmp_path: Path, encoding: str) -> 
         assert (code, controls(printed)) == (expected, set()), (arguments, printed)
         assert "Traceback" not in printed
         if "--json" in arguments:
-            json.loads(printed[printed.index("{") :])
+            json.loads(printed[printed.index("{\n") :])
     written = [
         path for path in tmp_path.rglob("*") if path.suffix in (".html", ".svg", ".json") and path.is_file()
     ]

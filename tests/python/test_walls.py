@@ -32,12 +32,13 @@ ALLOWED: dict[str, set[str]] = {
     "roamlab-traffic": {"libm", "roamlab-engine"} | _RECORDS,
     "roamlab-mobility": {"roamlab-engine", "roamlab-packet"} | _RECORDS,
     "roamlab-radio": {"libm", "roamlab-engine"} | _RECORDS,
-    "roamlab-world": {"libm", "rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
-    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-world"},
+    "roamlab-scenario": {"rustc-hash", "serde_json", "thiserror", "toml"} | _MODELS | _RECORDS,
+    "roamlab-world": {"roamlab-scenario", "rustc-hash", "thiserror"} | _MODELS,
+    "roamlab-python": {"numpy", "pyo3", "rayon", "roamlab-engine", "roamlab-scenario", "roamlab-world"},
     # wasm-bindgen needs no `unsafe` of ours; with toml_edit a slider changes a field and leaves the text as it is.
-    "roamlab-wasm": {"roamlab-engine", "roamlab-world", "toml_edit", "wasm-bindgen"},
+    "roamlab-wasm": {"roamlab-engine", "roamlab-scenario", "roamlab-world", "toml_edit", "wasm-bindgen"},
 }
-_FOR_TESTS = {"insta", "proptest", "serde_json", "toml", "flate2"}
+_FOR_TESTS = {"insta", "libm", "proptest", "serde_json", "toml", "flate2"}
 # Benchmarks and fuzz targets may look into every crate; nobody imports them.
 # The binding's build script hashes the sources.
 _OUTSIDE = {"roamlab-benches", "roamlab-fuzz"}
@@ -99,7 +100,7 @@ def _sources(root: Path) -> Iterator[tuple[Path, str]]:
             yield source, source.read_text(encoding="utf-8")
 
 
-_WORDS = "crates/world/src/nearest.rs"
+_WORDS = "crates/scenario/src/suggest/substitutes.rs"
 """The words of refusals, a list of names that no code goes by."""
 
 
@@ -196,10 +197,28 @@ def test_python_modules_have_no_import_circle(root: Path) -> None:
     assert not _circles({module: wanted - {FACE} for module, wanted in imports.items() if module != FACE})
 
 
+# A parent that uses a child and defines what the child uses: not yet taken apart.
+_PARENT_AND_CHILD = {
+    "mobility": [{"lte_x2", "lte_x2::bearer", "lte_x2::mme", "lte_x2::serving_gateway"}]
+    + [{"mobile_ip", "mobile_ip::base_station"}, {"", "protocol", "spec"}],
+    "qdisc": [{"", "droptail", "fifo"}],
+    "radio": [{"handover", "handover::hard", "handover::soft", "handover::wifi"}],
+    "transport": [
+        {"tcp::recovery"}
+        | {f"tcp::recovery::{name}" for name in ("fack", "newreno", "ns2_fack", "pipe", "reno", "rfc6675")}
+        | {"tcp::recovery::tahoe", "tcp::recovery::vegas"}
+    ],
+    "world": [{"cells", "cells::host", "cells::roaming"}, {"link", "link::fusion", "link::members"}],
+}
+
+
 @pytest.mark.parametrize("crate", sorted(path.name for path in (ROOT / "crates").iterdir()))
 def test_rust_modules_have_no_import_circle(root: Path, crate: str) -> None:
-    """`rust_imports.py` says what counts: a parent that declares its children does not."""
-    assert not _circles(Crate(root / "crates" / crate / "src").imports())
+    """`rust_imports.py` defines what an import is."""
+    known = _PARENT_AND_CHILD.get(crate, [])
+    found = _circles(Crate(root / "crates" / crate / "src").imports())
+    circles = [{name.removeprefix("crate").removeprefix("::") for name in circle} for circle in found]
+    assert [circle for circle in circles if not any(circle <= other for other in known)] == []
 
 
 def test_a_circle_is_found() -> None:
@@ -218,6 +237,10 @@ def test_a_circle_is_found() -> None:
         ("fn f(x: crate::b::deep::Deep) {}", {"crate::b::deep"}),
         ("use crate::b; fn f() { b::deep::g() }", {"crate::b"}),
         ("use crate::a::inner::Inner;", set()),
+        ("pub use inner::Inner;", set()),
+        ("use inner::Inner; fn f(_: Inner) {}", {"crate::a::inner"}),
+        ("fn f() { inner::g() }", {"crate::a::inner"}),
+        ('rows! { "inner" => inner::Inner: "A row", }', set()),
         ("use std::fmt; // crate::b", set()),
         ('const TEXT: &str = "crate::b";', set()),
         ("#[cfg(test)]\nmod tests {\n    use crate::b::Deep;\n}", set()),

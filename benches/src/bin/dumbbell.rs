@@ -1,8 +1,8 @@
-//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]] [fused]`: one run, its totals as a line of JSON. The caller
-//! takes the time. Pieces of long tables are let go as they come; with `whole` they stay in memory.
+//! `dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]]`: one run, its totals as a line of JSON. The
+//! caller takes the time. Pieces of long tables are let go as they come; with `whole` they stay in memory.
 
 use roamlab_benches::{Network, Recorded, Totals};
-use roamlab_world::Scenario;
+use roamlab_scenario::Scenario;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,12 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(words: &[String]) -> Result<String, String> {
-    let usage =
-        || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]] [fused]".to_owned();
-    let (words, is_fused) = match words {
-        [words @ .., last] if last == "fused" => (words, true),
-        words => (words, false),
-    };
+    let usage = || "usage: dumbbell red|gigabit|ipf FLOWS SECONDS [totals|flows|packets [whole]]".to_owned();
     let (words, is_whole) = match words {
         [words @ .., last] if last == "whole" => (words, true),
         words => (words, false),
@@ -39,8 +34,7 @@ fn measure(words: &[String]) -> Result<String, String> {
     let network = Network::named(network).ok_or_else(usage)?;
     let flows = flows.parse().map_err(|_| usage())?;
     let seconds = seconds.parse().map_err(|_| usage())?;
-    let fused = if is_fused { "\n[engine]\nfusion = true\n" } else { "" };
-    let text = network.scenario(flows, seconds, recorded) + fused;
+    let text = network.scenario(flows, seconds, recorded);
     let scenario = Scenario::parse(&text, "dumbbell").map_err(|error| error.to_string())?;
     let totals = if is_whole { Totals::of } else { Totals::streamed };
     let Totals { sent, packet_hops, events } = totals(&scenario, network.wanted().as_deref())?;

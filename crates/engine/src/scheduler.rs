@@ -104,10 +104,6 @@ pub struct EventScheduler<E> {
     /// The distance seen last at each place without a lane, and the place's score.
     seen: [(u64, u8); PLACES],
     inserted: u64,
-    /// See [`number_by_time`](Self::number_by_time): bits of a number that tell events of one time apart, and how many numbers
-    /// were given ahead of time.
-    bits: u32,
-    ahead: u64,
     /// The event popped last.
     now: (Time, u64),
 }
@@ -125,8 +121,6 @@ impl<E: Copy> Default for EventScheduler<E> {
             lane_of: [0; PLACES],
             seen: [(0, 0); PLACES],
             inserted: 0,
-            bits: 0,
-            ahead: 0,
             now: (Time::ZERO, 0),
         }
     }
@@ -177,27 +171,6 @@ impl<E: Copy> EventScheduler<E> {
     pub fn reserve_two(&mut self) -> [u64; 2] {
         self.inserted += 2;
         [self.inserted - 1, self.inserted]
-    }
-
-    /// Lets insertion numbers tell the times at which they are taken, in a run until `end` before whose every event
-    /// [`tell_time`](Self::tell_time) is called: so a number of a later time can be taken now, by [`reserve_for`](Self::reserve_for).
-    pub fn number_by_time(&mut self, end: Time) {
-        self.bits = end.as_nanos().min(END).leading_zeros();
-    }
-
-    /// Numbers that are taken from now on are those of the time of the next event.
-    #[inline]
-    pub fn tell_time(&mut self) {
-        let time = (self.first >> LANE_BITS).min(u64::MAX >> self.bits);
-        let least = (2 * time + 1) << (self.bits - 1);
-        self.inserted = self.inserted.max(least);
-    }
-
-    /// Takes an insertion number that comes before all that will be taken at `time`, and behind those of earlier times.
-    pub fn reserve_for(&mut self, time: Time) -> u64 {
-        self.ahead += 1;
-        let within = self.ahead & ((1 << (self.bits - 1)) - 1);
-        time.as_nanos().min(u64::MAX >> self.bits) << self.bits | within
     }
 
     /// Adds `event` at `time`, which is not past, with a reserved insertion number.

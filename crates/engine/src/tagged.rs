@@ -33,6 +33,30 @@ pub fn deserialize<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Res
     deserializer.deserialize_map(Table(PhantomData))
 }
 
+/// Reads a table of the family `F`, or a name alone, which stands for a table without other fields.
+pub fn deserialize_or_name<'de, F: Family, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
+    deserializer.deserialize_any(NameOrTable(PhantomData))
+}
+
+struct NameOrTable<F>(PhantomData<F>);
+
+impl<'de, F: Family> Visitor<'de> for NameOrTable<F> {
+    type Value = F;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Table::<F>(PhantomData).expecting(f)
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<F, E> {
+        let kind = Kind(F::NAMES).deserialize(name.into_deserializer())?;
+        F::read(kind, MapAccessDeserializer::new(NoMore(PhantomData)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, rest: A) -> Result<F, A::Error> {
+        Table(PhantomData).visit_map(rest)
+    }
+}
+
 struct Table<F>(PhantomData<F>);
 
 impl<'de, F: Family> Visitor<'de> for Table<F> {

@@ -24,6 +24,8 @@ pub struct Installation<R> {
     pub discards_unknown: bool,
     /// A message from a node to itself is delivered at once.
     pub delivers_to_self: bool,
+    /// A host clears the code point of each packet that it receives over the air.
+    pub clears_code_point: bool,
 }
 
 /// A role at a node.
@@ -119,6 +121,7 @@ impl<R> Installation<R> {
             predictions: Vec::new(),
             discards_unknown: false,
             delivers_to_self: false,
+            clears_code_point: false,
         }
     }
 
@@ -145,6 +148,7 @@ impl<R> Installation<R> {
             predictions,
             discards_unknown,
             delivers_to_self,
+            clears_code_point,
         } = self;
         let place = |Placement { at, role: one, buffering, watches_uplink }| Placement {
             at,
@@ -160,6 +164,7 @@ impl<R> Installation<R> {
             predictions,
             discards_unknown,
             delivers_to_self,
+            clears_code_point,
         }
     }
 }

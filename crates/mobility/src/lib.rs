@@ -17,23 +17,26 @@ pub mod fmipv6;
 pub mod hawaii;
 mod identification;
 mod installation;
+#[cfg(test)]
+mod lab;
 pub mod lte_x2;
 pub mod mandm;
 pub mod mobile_ip;
 mod protocol;
 mod roles;
+mod signal;
 mod spec;
 mod topology;
-#[cfg(test)]
-mod transitions;
 
 pub use domain::{Domain, is_pattern, matches};
 pub use event_a3::EventA3;
 pub use identification::Identification;
 pub use installation::{BufferDrop, BufferFlush, Buffering, Installation, Keeps, Placement, Prediction};
-pub use protocol::{Help, Protocol, Refusal, Signal, Step};
-use protocol::{check_sizes, phases};
+use protocol::phases;
+pub use protocol::{Help, Protocol, Refusal, Step};
 use roles::roles;
+use signal::messages;
+pub use signal::{Kind, Signal};
 pub use spec::{Message, MobilityAgent, MobilitySpec, PROTOCOLS, commanders, message_names};
 pub use topology::{CellSite, HostSite, LinkSite, Stay, Topology};
 

@@ -1,15 +1,15 @@
 //! The interface of a protocol's folder: its parameters, and through them its roles, messages and phases.
 
-use crate::{Agent, Domain, Installation, Topology};
+use crate::{Agent, Domain, Installation, Kind, Signal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
-use roamlab_packet::{Addr, Dscp};
+use roamlab_packet::Dscp;
 
 /// A mobility protocol; its parameters stand for it.
 pub trait Protocol: Sized {
     /// A role at one node.
-    type Role: Agent<Message = Self::Message, Phase = Self::Phase>;
-    /// What its roles say to each other.
-    type Message: Signal;
+    type Role: Agent<Message = Signal<Self::Kind>, Phase = Self::Phase>;
+    /// The messages between its roles.
+    type Kind: Kind;
     /// The phases of its handovers.
     type Phase: Step;
 
@@ -24,7 +24,7 @@ pub trait Protocol: Sized {
     fn domain(&self) -> &Domain;
 
     /// What the sizes of its messages depend on.
-    fn sizes(&self) -> &<Self::Message as Signal>::Sizes;
+    fn sizes(&self) -> &<Self::Kind as Kind>::Sizes;
 
     /// The code point that it marks forwarded packets with, and that the edge of the access network polices; `None`: it
     /// marks none.
@@ -51,29 +51,6 @@ pub trait Protocol: Sized {
     /// Gives nodes their roles, and says what the protocol wants of the world. `stream` is the random stream of a
     /// component, by its name.
     fn install(&self, topology: &Topology, stream: &dyn Fn(&str) -> Rng) -> Installation<Self::Role>;
-}
-
-/// A protocol's signalling messages.
-pub trait Signal: Sized {
-    /// What sizes depend on.
-    type Sizes;
-
-    /// All names.
-    const NAMES: &'static [&'static str];
-
-    /// The name as it stands in records and tables.
-    fn name(&self) -> &'static str;
-
-    /// The home address of the mobile host that the message is about; `None`: about none in particular.
-    fn host(&self) -> Option<Addr>;
-
-    /// Bytes on the wire, IP header included.
-    fn size(&self, sizes: &Self::Sizes) -> Bytes;
-
-    /// Whether it travels with data, in their queues, and overtakes none.
-    fn in_band(&self) -> bool {
-        false
-    }
 }
 
 /// The phases of a protocol's handovers.
@@ -159,8 +136,8 @@ impl Refusal {
 const LARGEST_DATAGRAM: Bytes = Bytes(65_535);
 
 /// Refuses sizes of messages, fields of `sizes`, that no datagram has.
-pub(crate) fn check_sizes(sizes: impl IntoIterator<Item = (&'static str, Bytes)>) -> Result<(), Refusal> {
-    match sizes.into_iter().find(|(_, size)| *size == Bytes(0) || *size > LARGEST_DATAGRAM) {
+pub(crate) fn check_sizes<K: Kind>(sizes: &K::Sizes) -> Result<(), Refusal> {
+    match K::sizes(sizes).into_iter().find(|(_, size)| *size == Bytes(0) || *size > LARGEST_DATAGRAM) {
         None => Ok(()),
         Some((part, size)) => {
             let message = format!("a datagram of \"{size}\" does not exist");

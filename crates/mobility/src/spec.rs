@@ -1,6 +1,7 @@
 //! The table of mobility protocols, a row for each folder. It generates the enums of parameters, roles and messages.
 
-use crate::{Action, Agent, Domain, Input, Installation, Protocol, Refusal, Signal, Step, Topology};
+use crate::protocol::check_sizes;
+use crate::{Action, Agent, Domain, Input, Installation, Kind, Protocol, Refusal, Signal, Step, Topology};
 use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Bytes, Duration, Rng, Time};
 use roamlab_packet::{Addr, Dscp};
@@ -30,7 +31,7 @@ macro_rules! protocols {
 
         /// The names of all messages.
         pub fn message_names() -> impl Iterator<Item = &'static str> {
-            [$(<crate::$module::Message as Signal>::NAMES,)+].into_iter().flatten().copied()
+            [$(<crate::$module::Kind as Kind>::NAMES,)+].into_iter().flatten().copied()
         }
 
         /// The names of the protocols that tell hosts which cell to go to.
@@ -80,7 +81,10 @@ macro_rules! protocols {
             /// The first field that is refused, and what to write instead.
             pub fn check(&self, topology: &Topology) -> Result<(), Refusal> {
                 match self {
-                    $(MobilitySpec::$variant(params) => Protocol::check(params, topology),)+
+                    $(MobilitySpec::$variant(params) => {
+                        check_sizes::<crate::$module::Kind>(params.sizes())?;
+                        Protocol::check(params, topology)
+                    })+
                 }
             }
 
@@ -175,6 +179,14 @@ macro_rules! protocols {
             }
         }
 
+        /// The default sizes of all messages that are parameters.
+        #[cfg(test)]
+        fn sizes() -> Vec<(&'static str, Bytes)> {
+            let mut all = Vec::new();
+            $(all.extend(crate::$module::Kind::sizes(&Default::default()));)+
+            all
+        }
+
         impl Family for MobilitySpec {
             const WHAT: &'static str = "a mobility protocol";
             const EXAMPLE: &'static str = [$(<crate::$module::Params as Protocol>::EXAMPLE,)+][0];
@@ -224,12 +236,16 @@ pub struct Message {
 }
 
 impl Message {
-    pub(crate) fn new<S: Signal>(signal: S, sizes: &S::Sizes, content: impl FnOnce(S) -> Content) -> Message {
+    pub(crate) fn new<K: Kind>(
+        signal: Signal<K>,
+        sizes: &K::Sizes,
+        content: impl FnOnce(Signal<K>) -> Content,
+    ) -> Message {
         Message {
             name: signal.name(),
-            host: signal.host(),
-            size: signal.size(sizes),
-            in_band: signal.in_band(),
+            host: signal.host,
+            size: signal.kind.size(sizes),
+            in_band: signal.kind.in_band(),
             content: content(signal),
         }
     }
@@ -256,5 +272,28 @@ impl Message {
 
     pub(crate) fn into_content(self) -> Content {
         self.content
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_message_has_a_name_of_its_own_and_a_size() {
+        let names: BTreeSet<&str> = message_names().collect();
+        assert_eq!(names.len(), message_names().count());
+        assert!(sizes().iter().all(|(_, size)| (7..=250).contains(&size.0)));
+    }
+
+    #[test]
+    fn parameters_are_written_as_they_are_read_and_unknown_ones_are_refused() {
+        for (name, _) in PROTOCOLS {
+            let read = |text: &str| serde_json::from_str::<MobilitySpec>(text);
+            let defaults = read(&format!(r#"{{"kind": "{name}"}}"#)).unwrap();
+            assert_eq!(read(&serde_json::to_string(&defaults).unwrap()).unwrap(), defaults);
+            assert!(read(&format!(r#"{{"kind": "{name}", "sizes": {{"of_nothing": "1 B"}}}}"#)).is_err());
+        }
     }
 }

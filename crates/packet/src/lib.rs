@@ -17,4 +17,4 @@ pub use header::{
     BareTcpHeader, Dscp, Ecn, IpHeader, SackBlocks, TcpFlags, TcpHeader, Timestamps, Tos, UdpHeader,
 };
 pub use packet::{Body, NewPacket, Packet};
-pub use pool::{Census, PacketId, PacketPool, PacketQueue, Parked, Waiting};
+pub use pool::{Census, PacketId, PacketPool, Parked, Waiting};

@@ -54,7 +54,7 @@ pub struct Packet {
     pub(crate) wire: u32,
     /// Its side slot, if it has one.
     pub(crate) side: u32,
-    /// The packet behind it in a queue, or the next free slot.
+    /// (Of a free slot) the next free slot.
     pub(crate) next: u32,
     /// Number of the segment or datagram, or of the message.
     seq: u32,
@@ -198,11 +198,11 @@ impl Packet {
         self.bits & bit::SIGNAL != 0
     }
 
-    /// Whether it is signalling, or may bear a code point: what most packets are not.
+    /// Whether it is data without a code point in any header.
     #[inline]
-    pub fn is_unusual(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         // The inner octet is that of the header as it was made for a packet without tunnels.
-        self.bits & bit::SIGNAL != 0 || (self.header.tos.0 | self.covered_tos.0) > 0b11
+        self.bits & bit::SIGNAL == 0 && (self.header.tos.0 | self.covered_tos.0) <= 0b11
     }
 
     /// The message that it carries, if it is signalling.

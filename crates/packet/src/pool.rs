@@ -369,62 +369,6 @@ impl IndexMut<&PacketId> for PacketPool {
     }
 }
 
-/// Packets in a line, linked through the pool: 12 bytes, and nothing is allocated.
-#[derive(Clone, Debug)]
-pub struct PacketQueue {
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
-impl Default for PacketQueue {
-    fn default() -> Self {
-        PacketQueue { head: NONE, tail: NONE, len: 0 }
-    }
-}
-
-impl PacketQueue {
-    /// Puts a packet at the tail.
-    #[inline]
-    pub fn push(&mut self, packet: PacketId, pool: &mut PacketPool) {
-        match self.len {
-            0 => self.head = packet.0,
-            _ => pool.slots[self.tail as usize].next = packet.0,
-        }
-        self.tail = packet.0;
-        self.len += 1;
-    }
-
-    /// Takes the packet at the head.
-    #[inline]
-    pub fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        if self.len == 0 {
-            return None;
-        }
-        let head = self.head;
-        self.head = pool.slots[head as usize].next;
-        self.len -= 1;
-        Some(PacketId(head))
-    }
-
-    /// All packets, from the head on.
-    pub fn drain(mut self, pool: &PacketPool) -> Vec<PacketId> {
-        std::iter::from_fn(|| self.pop(pool)).collect()
-    }
-
-    /// Packets in the line.
-    #[inline]
-    pub fn len(&self) -> u32 {
-        self.len
-    }
-
-    /// Whether there is none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -554,23 +498,5 @@ mod tests {
             assert!(pool.decapsulate(&packet).is_some());
             assert_eq!(codes(&pool), vec![Dscp::default(); left], "behind the end of a tunnel");
         }
-    }
-
-    #[test]
-    fn a_queue_keeps_the_order() {
-        let (mut pool, mut queue) = (PacketPool::default(), PacketQueue::default());
-        for _ in 0..3 {
-            let packet = pool.create(datagram());
-            queue.push(packet, &mut pool);
-        }
-        let mut order = Vec::new();
-        while let Some(packet) = queue.pop(&pool) {
-            order.push(pool.deliver(packet).serial);
-            if order.len() == 1 {
-                let late = pool.create(datagram());
-                queue.push(late, &mut pool);
-            }
-        }
-        assert_eq!((order, queue.len()), (vec![1, 2, 3, 4], 0));
     }
 }

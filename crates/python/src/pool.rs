@@ -1,17 +1,17 @@
 //! Many runs on the threads of one process. An idle thread takes the next job, and a result leaves when its run ends.
 //! So memory holds only a few runs.
 
-use crate::{MemoryLimitError, SimulationError, parsed_within, scenario_error, tables_to_python};
+use crate::errors::{MemoryLimitError, SimulationError, scenario_error};
+use crate::scenarios::parsed_within;
+use crate::tables::tables_to_python;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator};
 use rayon::prelude::*;
 use roamlab_engine::Bytes;
-use roamlab_world::{
-    Conduct, Failure, Piece, Progress, Replication, Scenario, Stream, Table, are_alternatives,
-    run_alternatives,
-};
+use roamlab_scenario::{Scenario, are_alternatives};
+use roamlab_world::{Conduct, Failure, Piece, Progress, Replication, Stream, Table, run_alternatives};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The contract of every discipline, for any parameters. Each row of the table is checked, and each discipline checks
-//! its options with it.
+//! its options with it. The contract leaves the order between flows to the discipline.
 
 use crate::{Gauges, QdiscCx, QueueDisc};
 use proptest::prelude::*;
@@ -9,9 +9,10 @@ use roamlab_packet::{
     Addr, Body, DropReason, Dscp, Ecn, FlowId, IpHeader, NewPacket, Packet, PacketId, PacketPool, Tos,
     UdpHeader,
 };
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// A queue with the world around it that it needs.
+/// A queue with a clock, packets and a list of drops.
 pub(crate) struct Bench<D> {
     pub queue: D,
     pub pool: PacketPool,
@@ -87,6 +88,11 @@ impl<D: QueueDisc> Bench<D> {
         self.now += span;
     }
 
+    /// The serial number of the packet that is next.
+    pub(crate) fn head(&self) -> Option<u64> {
+        self.queue.head().map(|packet| self.pool[packet].serial)
+    }
+
     /// Why the last packet was lost.
     pub(crate) fn last_reason(&self) -> Option<DropReason> {
         self.dropped.last().map(|(_, reason)| *reason)
@@ -125,33 +131,52 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..500)
 }
 
-/// Checks conservation, order, extraction, service, and determinism on random histories, and that an empty
-/// queue takes its first packets in.
-pub(crate) fn check<D: QueueDisc>(params: &D::Params) {
+/// Checks conservation, order within flows, extraction, service, the short cut and determinism on random
+/// histories, and that an empty queue accepts its first packets. Returns in how many cases a packet could skip the queue.
+pub(crate) fn check<D: QueueDisc>(params: &D::Params) -> usize {
     let mut fresh = Bench::<D>::new(params);
     assert_eq!(fresh.offer_many(3, PLAIN), 0, "a fresh queue drops none of its first packets");
 
     let config = Config { cases: 48, failure_persistence: None, ..Config::default() };
+    let bypasses = Cell::new(0);
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
         let history = follow::<D>(params, &steps)?;
         prop_assert_eq!(history, follow::<D>(params, &steps)?, "twin runs differ");
-        let at_once = pass_idle::<D>(params, &steps, |queue, packet, cx| {
-            queue.pass(packet, Some(Time::from_nanos(cx.now.as_nanos() / 2)), cx)
+        let (in_steps, _) =
+            pass_idle::<D>(params, &steps, |queue, packet, cx| enqueue_and_dequeue(queue, packet, cx));
+        let (bypassed, skipped) = pass_idle::<D>(params, &steps, |queue, packet, cx| {
+            if queue.can_bypass(cx.pool[&packet].wire_size()) {
+                return Some(packet);
+            }
+            enqueue_and_dequeue(queue, packet, cx)
         });
-        let in_two_steps = pass_idle::<D>(params, &steps, |queue, packet, cx| {
-            let now = cx.now;
-            cx.now = Time::from_nanos(now.as_nanos() / 2);
-            assert!(queue.dequeue(cx).is_none());
-            cx.now = now;
-            queue.enqueue(packet, cx);
-            queue.dequeue(cx)
-        });
-        prop_assert_eq!(at_once, in_two_steps, "an idle queue's `pass` is an `enqueue` and a `dequeue`");
+        prop_assert_eq!(bypassed, in_steps, "a packet that skipped the queue made a difference");
+        bypasses.set(bypasses.get() + skipped);
         Ok(())
     });
     if let Err(failure) = outcome {
         panic!("{failure}");
     }
+    bypasses.get()
+}
+
+/// The time at which the link became idle in `pass_idle`.
+fn half(now: Time) -> Time {
+    Time::from_nanos(now.as_nanos() / 2)
+}
+
+/// A packet for a link that became idle at `half` of the time now.
+fn enqueue_and_dequeue<D: QueueDisc>(
+    queue: &mut D,
+    packet: PacketId,
+    cx: &mut QdiscCx<'_>,
+) -> Option<PacketId> {
+    let now = cx.now;
+    cx.now = half(now);
+    assert!(queue.dequeue(cx).is_none());
+    cx.now = now;
+    queue.enqueue(packet, cx);
+    queue.dequeue(cx)
 }
 
 /// What a queue did: serials served and lost, in order, with the reasons.
@@ -164,6 +189,7 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
     let mut waiting = BTreeMap::new();
     let mut lost = 0;
     for step in steps {
+        let before = bench.head();
         match *step {
             Step::Offer { flow, size, tos } => {
                 let serial = bench.offer(packet(flow, size, tos));
@@ -175,10 +201,15 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
                 let expected: Vec<_> =
                     waiting.iter().filter(|(_, (of, ..))| *of == flow).map(|(serial, _)| *serial).collect();
                 let taken = bench.take_matching(FlowId(flow));
-                prop_assert_eq!(&taken, &expected, "extraction takes all of a flow, in order");
+                prop_assert_eq!(&taken, &expected, "extraction takes all packets of a flow, in their order");
                 waiting.retain(|serial, _| !taken.contains(serial));
                 extracted.extend(taken);
             }
+        }
+        if let (Step::Serve, Some(head)) = (step, before) {
+            let taken = bench.dropped[lost..].first().map(|(packet, _)| bench.pool[packet].serial);
+            let taken = taken.or(served.last().copied());
+            prop_assert_eq!(taken, Some(head), "a dequeue takes the head first");
         }
         for (packet, _) in &bench.dropped[lost..] {
             let known = waiting.remove(&bench.pool[packet].serial);
@@ -191,8 +222,14 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
             prop_assert!(!overtaken, "packet {serial} overtook one of its flow");
         }
         prop_assert_eq!(bench.queue.packets(), waiting.len(), "in = out + lost + waiting");
-        let head = bench.queue.head().map(|packet| bench.pool[packet].serial);
-        prop_assert_eq!(head, waiting.keys().next().copied(), "the head is the oldest packet that waits");
+        let head = bench.head();
+        prop_assert_eq!(head.is_some(), !waiting.is_empty(), "there is a head exactly if a packet waits");
+        prop_assert!(
+            head.is_none_or(|serial| waiting.contains_key(&serial)),
+            "the head is a packet that waits"
+        );
+        let skips = bench.queue.can_bypass(Bytes(1));
+        prop_assert!(waiting.is_empty() || !skips, "no packet skips the queue while another waits");
         prop_assert_eq!(bench.queue.bytes().0, waiting.values().map(|(_, size, _)| size).sum::<u64>());
         let forwarded = waiting.values().filter(|(_, _, forwarded)| *forwarded).count();
         prop_assert_eq!(
@@ -204,25 +241,27 @@ fn follow<D: QueueDisc>(params: &D::Params, steps: &[Step]) -> Result<History, T
     while let Some(serial) = bench.serve() {
         served.push(serial);
     }
-    prop_assert_eq!(bench.queue.packets(), 0, "the link was told that nothing waits");
+    prop_assert_eq!(bench.queue.packets(), 0, "a dequeue returned nothing although a packet waits");
     let created = bench.pool.census().created as usize;
     prop_assert_eq!(created, served.len() + extracted.len() + bench.dropped.len());
     let lost = bench.dropped.iter().map(|(packet, reason)| (bench.pool[packet].serial, *reason)).collect();
     Ok((served, lost))
 }
 
-/// Walks through the steps; of what finds nothing waiting, half goes by way of `pass`. After each step: how many packets have been
-/// lost, what has been served last, and the queue's state.
+/// Walks through the steps. Half of the packets that find the queue empty are for an idle link and are handled by `pass`.
+/// Returns after each step the number of lost packets, the packet served last and the queue's state; and how many packets
+/// could skip the queue.
 fn pass_idle<D: QueueDisc>(
     params: &D::Params,
     steps: &[Step],
     pass: fn(&mut D, PacketId, &mut QdiscCx<'_>) -> Option<PacketId>,
-) -> Vec<(usize, Option<u64>, Gauges)> {
+) -> (Vec<(usize, Option<u64>, Gauges)>, usize) {
     let mut bench = Bench::<D>::new(params);
-    let (mut served, mut history) = (None, Vec::new());
+    let (mut served, mut history, mut skipped) = (None, Vec::new(), 0);
     for step in steps {
         match *step {
             Step::Offer { flow, size, tos } if bench.queue.packets() == 0 && history.len() % 12 < 6 => {
+                skipped += usize::from(bench.queue.can_bypass(Bytes(size)));
                 let packet = bench.pool.create(packet(flow, size, tos));
                 let passed = bench.with_cx(|queue, cx| pass(queue, packet, cx));
                 served = passed.map(|packet| bench.pool.deliver(packet).serial);
@@ -232,13 +271,13 @@ fn pass_idle<D: QueueDisc>(
             Step::Wait(span) => bench.wait(span),
             Step::Extract(flow) => drop(bench.take_matching(FlowId(flow))),
         }
-        // Queues that are passed fill up when the link is slower than it offers: every other packet waits.
+        // The queue fills if the link is slower than the arrivals: in half of the steps packets wait.
         if history.len() % 12 == 0 {
             bench.drain();
         }
         history.push((bench.dropped.len(), served, bench.queue.gauges()));
     }
-    history
+    (history, skipped)
 }
 
 /// The checks themselves are checked with queues that break the contract.
@@ -255,6 +294,9 @@ mod broken {
     const DROPS_THE_FIRST: u8 = 2;
     const FAULTLESS: u8 = 3;
     const COUNTS_NONE_FORWARDED: u8 = 4;
+    const ALWAYS_BYPASSED: u8 = 5;
+    const BYPASSED_WHEN_EMPTY: u8 = 6;
+    const HEAD_IS_THE_TAIL: u8 = 7;
 
     impl<const FAULT: u8> QueueDisc for Broken<FAULT> {
         type Params = ();
@@ -290,8 +332,12 @@ mod broken {
             self.0.take_matching(wanted, cx.pool)
         }
 
+        fn can_bypass(&self, _: Bytes) -> bool {
+            FAULT == ALWAYS_BYPASSED || FAULT == BYPASSED_WHEN_EMPTY && self.0.is_empty()
+        }
+
         fn head(&self) -> Option<&PacketId> {
-            self.0.head()
+            if [HEAD_IS_THE_TAIL, LAST_COMES_FIRST].contains(&FAULT) { self.0.last() } else { self.0.head() }
         }
 
         fn packets(&self) -> usize {
@@ -314,7 +360,26 @@ mod broken {
     }
 
     #[test]
-    #[should_panic(expected = "the link was told that nothing waits")]
+    #[should_panic(expected = "no packet skips the queue while another waits")]
+    fn a_short_cut_past_waiting_packets_is_found() {
+        check::<Broken<ALWAYS_BYPASSED>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "a packet that skipped the queue made a difference")]
+    fn a_short_cut_that_changes_later_drops_is_found() {
+        // This queue drops at each third dequeue: a packet that skips it shifts the count.
+        check::<Broken<BYPASSED_WHEN_EMPTY>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "a dequeue takes the head first")]
+    fn a_wrong_head_is_found() {
+        check::<Broken<HEAD_IS_THE_TAIL>>(&());
+    }
+
+    #[test]
+    #[should_panic(expected = "a dequeue returned nothing although a packet waits")]
     fn a_stall_after_a_drop_is_found() {
         check::<Broken<STALLS_AFTER_A_DROP>>(&());
     }

@@ -5,24 +5,24 @@ use roamlab_engine::Bytes;
 use roamlab_packet::{Dscp, Packet, PacketId, PacketPool, Waiting};
 use std::collections::VecDeque;
 
-/// Waiting packets in order of arrival, their bytes on the wire, and how many of both bear a mark.
+/// Waiting packets in order of arrival, their bytes on the wire, and the number of both with a mark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
     line: VecDeque<Waiting>,
     bytes: u64,
-    /// The code point that is a mark; `None`: any but that of ordinary packets.
+    /// The code point that is the mark; `None`: any except 0.
     mark: Option<Dscp>,
     forwarded: usize,
     marked_bytes: u64,
 }
 
 impl Fifo {
-    /// An empty line in which `mark` alone is a mark.
+    /// An empty queue whose mark is the code point `mark`.
     pub(crate) fn with_mark(mark: Dscp) -> Fifo {
         Fifo { mark: Some(mark), ..Fifo::default() }
     }
 
-    /// Whether a packet bears the mark, in its inner header.
+    /// Whether the inner header of a packet has the mark.
     #[inline]
     pub(crate) fn is_forwarded(&self, packet: &Packet) -> bool {
         let dscp = packet.inner_tos().dscp();
@@ -54,7 +54,13 @@ impl Fifo {
         self.line.front().map(|packet| &**packet)
     }
 
-    /// A packet has left the line.
+    /// The packet at the tail.
+    #[cfg(test)]
+    pub(crate) fn last(&self) -> Option<&PacketId> {
+        self.line.back().map(|packet| &**packet)
+    }
+
+    /// Subtracts a packet that left.
     #[inline]
     fn forget(&mut self, packet: &Packet) {
         let size = packet.wire_size().0;
@@ -98,12 +104,12 @@ impl Fifo {
         self.remove(place, pool)
     }
 
-    /// Waiting packets that bear the mark.
+    /// Waiting packets with the mark.
     pub(crate) fn forwarded(&self) -> usize {
         self.forwarded
     }
 
-    /// Waiting packets that do not.
+    /// Waiting packets without the mark.
     pub(crate) fn ordinary(&self) -> usize {
         self.line.len() - self.forwarded
     }

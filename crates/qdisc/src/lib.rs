@@ -26,7 +26,7 @@ use roamlab_packet::{DropReason, Ecn, Packet, PacketId, PacketPool};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a discipline may touch while it works: the clock, the packets, and the list of its losses.
+/// What a discipline may use: the clock, the packets, and the list of packets that it drops.
 pub struct QdiscCx<'a> {
     /// Now.
     pub now: Time,
@@ -34,18 +34,18 @@ pub struct QdiscCx<'a> {
     pub pool: &'a mut PacketPool,
     /// Rate of the link behind the queue (RED's typical transmission time).
     pub rate: Rate,
-    /// Packets that the discipline gave up, for the caller to record and discard.
+    /// Packets that the discipline dropped. The caller records and discards them.
     pub dropped: &'a mut Vec<(PacketId, DropReason)>,
 }
 
 impl QdiscCx<'_> {
-    /// Gives `packet` up.
+    /// Drops `packet`.
     pub fn drop(&mut self, packet: PacketId, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
 
-    /// Marks congestion on the outermost header (RFC 3168 §5) and says whether that was possible: `false`, and
-    /// no change, if the header's sender does not understand ECN.
+    /// Marks congestion on the outermost header (RFC 3168 §5). Returns `false`, without a change, if the header is
+    /// not ECN-capable.
     #[must_use]
     pub fn mark_ce(&mut self, packet: &PacketId) -> bool {
         let tos = &mut self.pool[packet].header.tos;
@@ -57,14 +57,14 @@ impl QdiscCx<'_> {
     }
 }
 
-/// A discipline's inner state as a queue record shows it.
+/// The state of a discipline in a row of the table `queue`.
 #[derive(Copy, Clone, PartialEq, Debug, Default)]
 pub struct Gauges {
     /// Average queue length in packets (RED's `avg_q`, M-RED's `avg_q_np`), or 0 where there is none.
     pub average: f64,
     /// Probability with which the next ordinary packet is dropped (RED's `p_b`, BLUE's `P_m`), or 0.
     pub probability: f64,
-    /// Waiting packets that bear the mark of forwarded ones; the others are M-RED's `q_size_np`.
+    /// Waiting packets with the mark of forwarded packets. The others are M-RED's `q_size_np`.
     pub forwarded: usize,
 }
 
@@ -76,8 +76,8 @@ pub trait Parameters {
     /// The field, and what was expected and what to write instead.
     fn validate(&self) -> Result<(), BadField>;
 
-    /// What they say and hardly mean: the field, what happens then and what to write instead.
-    fn doubt(&self) -> Option<BadField> {
+    /// A warning about parameters that are valid but probably not intended: the field, the effect, and what to write.
+    fn warning(&self) -> Option<BadField> {
         None
     }
 }
@@ -90,47 +90,33 @@ pub trait QueueDisc: Clone {
     /// Its parameters: serde (unknown fields refused), defaults, JSON schema.
     type Params;
 
-    /// An empty queue. The parameters have been validated; others make a queue that behaves oddly, never one
-    /// that panics.
+    /// An empty queue. The caller has validated the parameters; with others the queue may behave oddly but never panics.
     fn new(params: &Self::Params, rng: Rng) -> Self;
 
-    /// The queue stands at a link of this rate and propagation delay. Called once, before the first packet.
+    /// Gives the rate and propagation delay of the queue's link. Called once, before the first packet.
     fn attach(&mut self, _rate: Rate, _delay: Duration) {}
 
-    /// Takes the packet in, or drops or marks it. May drop others.
+    /// Accepts, drops or marks a packet. May drop others.
     fn enqueue(&mut self, packet: PacketId, cx: &mut QdiscCx<'_>);
 
-    /// The next packet to serve. Called also on an empty queue when the link falls idle (RED's idle clock,
-    /// BLUE's idle event). `None` means that nothing waits: a discipline that drops here goes on to the next
-    /// packet, or the link would stall.
+    /// The next packet to transmit, in an order that the discipline chooses. Packets of one flow keep their order. Also
+    /// called on an empty queue when the link becomes idle (RED's idle clock, BLUE's idle event). `None` means that no
+    /// packet waits. A discipline that drops a packet here continues with the next one; otherwise the link would stall.
     fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId>;
 
-    /// Takes a packet that finds the link idle and nothing waiting, and serves it unless it drops it: an
-    /// [`enqueue`](Self::enqueue) and a [`dequeue`](Self::dequeue) at once. Before them comes the dequeue that found nothing
-    /// when the link fell idle, at `fell_idle`, if the queue has not heard of it.
-    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        if let Some(at) = fell_idle {
-            let now = std::mem::replace(&mut cx.now, at);
-            let waiting = self.dequeue(cx);
-            debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
-            cx.now = now;
-        }
-        self.enqueue(packet, cx);
-        self.dequeue(cx)
-    }
-
-    /// Whether a packet of this size that finds the link idle may go past the queue, and the queue need not hear of the
-    /// idle time before: it would be as if it had waited for no time.
+    /// Whether a packet of this size for an idle link may skip the queue. `true` states that an
+    /// [`enqueue`](Self::enqueue) followed by a [`dequeue`](Self::dequeue) would return this packet unchanged and leave
+    /// no trace in the queue's later behaviour or state, at any time. Always `false` while a packet waits.
     fn can_bypass(&self, _size: Bytes) -> bool {
         false
     }
 
-    /// Removes, in order, the waiting packets that `wanted` selects (a host left the cell). Not a drop and not
-    /// a departure: no probability changes.
+    /// Removes the waiting packets that `wanted` selects (a host left the cell). Packets of one flow keep their order.
+    /// This is neither a drop nor a departure: no probability changes.
     fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut QdiscCx<'_>) -> Vec<PacketId>;
 
-    /// The waiting packet that is served next, unless the discipline drops it then: a scheduler of several queues asks
-    /// for its size.
+    /// The waiting packet that the next [`dequeue`](Self::dequeue) takes first: it returns this packet or drops it. A
+    /// scheduler of several queues asks for its size. `None` if no packet waits.
     fn head(&self) -> Option<&PacketId>;
 
     /// Waiting packets.
@@ -139,13 +125,13 @@ pub trait QueueDisc: Clone {
     /// Waiting bytes.
     fn bytes(&self) -> Bytes;
 
-    /// Inner state for the record.
+    /// State for the record.
     fn gauges(&self) -> Gauges {
         Gauges::default()
     }
 }
 
-/// The parameter that makes no sense, and a message that says what was expected and what to write.
+/// An invalid parameter: its name, and a message with what was expected and what to write.
 pub type BadField = (&'static str, String);
 
 fn validate_probability(field: &'static str, value: f64) -> Result<(), BadField> {
@@ -163,13 +149,13 @@ fn validate_limit(limit: Packets, count_in_service: bool) -> Result<(), BadField
     Err(("limit", format!("the queue would hold nothing: write at least \"{least} pkt\"")))
 }
 
-/// Writes storage, scenario form and dispatch of all disciplines from one row each.
+/// Generates storage, scenario form and dispatch of all disciplines from one row each.
 macro_rules! queue_disciplines {
     ($($name:literal => $module:ident::$type:ident,)+) => {
         /// A queue: one of the disciplines. An enum, so that a link owns its queue and a queue can be printed.
         #[derive(Clone, Debug)]
         pub enum Qdisc {
-            $(#[doc = concat!("The discipline `", $name, "`.")] $type($module::$type),)+
+            $(#[doc = concat!("The discipline `", $name, "`.")] $type(Box<$module::$type>),)+
         }
 
         /// A queue as a scenario describes it: `kind` names the discipline, the other fields are its parameters.
@@ -212,9 +198,9 @@ macro_rules! queue_disciplines {
                 }
             }
 
-            fn doubt(&self) -> Option<BadField> {
+            fn warning(&self) -> Option<BadField> {
                 match self {
-                    $(QueueSpec::$type(params) => params.doubt(),)+
+                    $(QueueSpec::$type(params) => params.warning(),)+
                 }
             }
         }
@@ -237,7 +223,7 @@ macro_rules! queue_disciplines {
 
             fn new(spec: &QueueSpec, rng: Rng) -> Qdisc {
                 match spec {
-                    $(QueueSpec::$type(params) => Qdisc::$type($module::$type::new(params, rng)),)+
+                    $(QueueSpec::$type(params) => Qdisc::$type(Box::new($module::$type::new(params, rng))),)+
                 }
             }
 
@@ -258,18 +244,6 @@ macro_rules! queue_disciplines {
             fn dequeue(&mut self, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
                 match self {
                     $(Qdisc::$type(queue) => queue.dequeue(cx),)+
-                }
-            }
-
-            #[inline(always)]
-            fn pass(
-                &mut self,
-                packet: PacketId,
-                fell_idle: Option<Time>,
-                cx: &mut QdiscCx<'_>,
-            ) -> Option<PacketId> {
-                match self {
-                    $(Qdisc::$type(queue) => queue.pass(packet, fell_idle, cx),)+
                 }
             }
 
@@ -339,24 +313,12 @@ impl<'de> Deserialize<'de> for QueueSpec {
 }
 
 impl QueueSpec {
-    /// What its random stream is called. M-RED draws from RED's, so that the two decide alike until a forwarded
-    /// packet comes, and runs of them are paired.
+    /// The name of its random stream. M-RED draws from RED's stream. So both decide alike until the first forwarded
+    /// packet, and their runs are paired.
     pub fn stream(&self) -> &'static str {
         match self {
             QueueSpec::Mred(_) => "red",
             other => other.name(),
-        }
-    }
-
-    /// How many packets may wait, if that is all that the discipline looks at.
-    pub fn plain_limit(&self) -> Option<u32> {
-        match self {
-            QueueSpec::DropTail(droptail::Params {
-                limit: Some(limit),
-                limit_bytes: None,
-                count_in_service,
-            }) => Some(limit.0 - u32::from(*count_in_service)),
-            _ => None,
         }
     }
 

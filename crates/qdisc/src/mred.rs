@@ -67,8 +67,8 @@ impl Parameters for Params {
         validate_mark(self.mark)
     }
 
-    fn doubt(&self) -> Option<BadField> {
-        crate::red::Params::from(self).doubt()
+    fn warning(&self) -> Option<BadField> {
+        crate::red::Params::from(self).warning()
     }
 }
 

@@ -15,7 +15,7 @@ pub use params::{ByteScaling, CountArrivals, IdleStart, Params, Rules, Unit};
 use crate::fifo::Fifo;
 use crate::{Gauges, Matching, QdiscCx, QueueDisc};
 use detector::{Arrival, Detector, Verdict};
-use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Rate, Rng};
 use roamlab_packet::{DropReason, PacketId};
 
 /// The discipline.
@@ -83,16 +83,6 @@ impl QueueDisc for Red {
         if let Some(packet) = self.admit(packet, cx) {
             self.fifo.push(packet, cx.pool);
         }
-    }
-
-    #[inline]
-    fn pass(&mut self, packet: PacketId, fell_idle: Option<Time>, cx: &mut QdiscCx<'_>) -> Option<PacketId> {
-        if let Some(time) = fell_idle {
-            self.detector.on_dequeue(false, false, time);
-        }
-        let admitted = self.admit(packet, cx);
-        self.detector.on_dequeue(admitted.is_some(), false, cx.now);
-        admitted
     }
 
     #[inline]

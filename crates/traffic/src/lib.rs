@@ -282,9 +282,6 @@ impl<'de> Deserialize<'de> for AppSpec {
     }
 }
 
-/// Names of the applications that ask for what they are sent, by a flow that goes the other way.
-pub const ASKING: [&str; 2] = ["web", "dash"];
-
 impl AppSpec {
     /// Whether it asks for what it is sent, by a flow that goes the other way.
     pub fn asks(&self) -> bool {

@@ -17,11 +17,14 @@ mod udp;
 
 pub use family::{TRANSPORTS, TransportSpec, UdpSpec};
 pub use params::{
-    Backoff, CONGESTION_CONTROLS, CongestionControlKind, Halving, Handshake, KNOBS, Knob, PartialDeflation,
-    Profile, RecoveryKind, ReductionBase, RtoArithmetic, SpuriousDetection, TcpParams, VARIANTS, Variant,
+    Backoff, Halving, Handshake, KNOBS, Knob, PartialDeflation, Profile, RecoveryKind, SpuriousDetection,
+    TcpParams, VARIANTS, Variant,
 };
 pub use spec::TcpSpec;
-pub use tcp::{Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver, TcpSender, TcpVariables};
+pub use tcp::{
+    CONGESTION_CONTROLS, CongestionControlSpec, Receipt, Segment, TcpFact, TcpFactKind, TcpReceiver,
+    TcpSender, TcpVariables,
+};
 pub use udp::{UdpReceiver, UdpSender};
 
 /// Names and one-line summaries of all profiles.

@@ -3,6 +3,7 @@
 //! The knobs are declared once, below: the table makes both [`TcpParams`] (all filled in, echoed into results)
 //! and the optional fields of [`TcpSpec`](crate::TcpSpec). ns-2 names are those of its Tcl variables.
 
+use crate::tcp::CongestionControlSpec;
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,9 +41,9 @@ macro_rules! variants {
 
         impl Variant {
             /// The loss recovery and the congestion control that the variant stands for.
-            pub const fn parts(self) -> (RecoveryKind, CongestionControlKind) {
+            pub fn parts(self) -> (RecoveryKind, CongestionControlSpec) {
                 match self {
-                    $(Variant::$variant => (RecoveryKind::$recovery, CongestionControlKind::$control),)+
+                    $(Variant::$variant => (RecoveryKind::$recovery, CongestionControlSpec::$control(Default::default())),)+
                 }
             }
         }
@@ -94,32 +95,6 @@ pub enum PartialDeflation {
     Ns2,
 }
 
-/// Passes the table of congestion controls to the macro `$use`: a row for each file in `tcp/cc/`, with the name in
-/// scenarios, the algorithm and a one-line summary with the source.
-macro_rules! congestion_controls {
-    ($use:ident!) => {
-        $use! {
-            "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
-            "vegas" => vegas::Vegas, "By the segments that stand in queues (Brakmo & Peterson 1995).";
-        }
-    };
-}
-pub(crate) use congestion_controls;
-
-macro_rules! congestion_control_kinds {
-    ($($name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
-        /// How the congestion window grows and shrinks.
-        #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-        pub enum CongestionControlKind {
-            $(#[doc = $summary] #[serde(rename = $name)] $kind,)+
-        }
-
-        /// The congestion controls: name and one-line summary.
-        pub const CONGESTION_CONTROLS: &[(&str, &str)] = &[$(($name, $summary),)+];
-    };
-}
-congestion_controls!(congestion_control_kinds!);
-
 /// How a connection begins.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -148,17 +123,6 @@ pub enum SpuriousDetection {
     DSack,
 }
 
-/// From what the window is cut.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReductionBase {
-    /// The window in use, min(cwnd + inflation, window), as ns-2 does.
-    Window,
-    /// FlightSize without limited-transmit segments; a repeated timeout of one segment leaves ssthresh alone
-    /// (RFC 5681 §3.1 eq. 4, §3.2 step 2).
-    FlightSize,
-}
-
 /// The arithmetic of halving.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -169,16 +133,6 @@ pub enum Halving {
     TruncatedSsthresh,
     /// Integer division of the integer window (ns-2, `precisionReduce_` false).
     Integer,
-}
-
-/// How the round-trip time is measured and smoothed.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RtoArithmetic {
-    /// Whole ticks of a clock that ticks at its own phase, fixed-point srtt (1/8) and rttvar (1/4), as BSD and ns-2.
-    Ticks,
-    /// RFC 6298 §2 in nanoseconds; `tick` is its clock granularity G.
-    Rfc6298,
 }
 
 /// How the RTO backs off.
@@ -198,7 +152,7 @@ macro_rules! tcp_knobs {
             /// Loss recovery, if not the variant's.
             recovery: RecoveryKind,
             /// Congestion control, if not the variant's.
-            congestion_control: CongestionControlKind,
+            congestion_control: CongestionControlSpec,
             /// Largest number of segments in flight: the receiver's window (ns-2 `window_`; by the RFCs 3 MiB, as Linux gives at most).
             window: Packets,
             /// Payload of a full segment (ns-2 `packetSize_`).
@@ -221,8 +175,6 @@ macro_rules! tcp_knobs {
             dupack_threshold: u32,
             /// Send a new segment on each of the first duplicate ACKs (RFC 3042; ns-2 `singledup_`).
             limited_transmit: bool,
-            /// Count an ACK as duplicate only while data is outstanding (RFC 5681 §2); ns-2 counts all.
-            strict_dupacks: bool,
             /// No fast retransmit for losses of a window that was already cut (RFC 6582 §3.2; ns-2 `bugFix_`).
             guard_fast_retransmit: bool,
             /// Except for the first data segment, whose loss may always be found by duplicate ACKs (ns-2
@@ -235,82 +187,46 @@ macro_rules! tcp_knobs {
             /// Reno: duplicate ACKs inflate the window even where no fast retransmit was made (ns-2
             /// `exitFastRetrans_` false).
             inflate_always: bool,
-            /// Reno, NewReno: the ACK that ends recovery also grows cwnd (ns-2); the RFCs only deflate it.
-            grow_on_recovery_exit: bool,
             /// NewReno: only the first partial ACK restarts the timer ("Impatient", RFC 6582 §4; ns-2
             /// `newreno_changes1_` 1); otherwise every one ("Slow-but-Steady").
             impatient: bool,
             /// NewReno: what a partial ACK takes from the inflated window (ns-2 `partial_window_deflation_`).
             partial_deflation: PartialDeflation,
-            /// NewReno: most segments sent on one ACK during recovery; "0 pkt" for no limit.
-            recovery_burst: Packets,
             /// NewReno: the full ACK leaves cwnd at no more than a segment above what is in flight (RFC 6582 §3.2
             /// step 3, the first choice; ns-2 `exit_recovery_fix_`).
             cap_cwnd_on_exit: bool,
-            /// Tahoe: the count of duplicate ACKs outlives a timeout (ns-2).
-            timeout_keeps_dupacks: bool,
             /// Most SACK blocks on an ACK; 0 if SACK is not used (RFC 2018 §3: 4, or 3 beside timestamps).
             sack_blocks: u32,
-            /// What SACK blocks add to an ACK on the wire besides 8 bytes each: kind, length and padding.
-            sack_overhead: Bytes,
             /// The first SACK block repeats a segment that arrived twice (RFC 2883; ns-2 `generateDSacks_`).
             dsack: bool,
             /// Segments and ACKs carry timestamps, and every ACK of new data is a measurement (RFC 7323; ns-2
             /// `timestamps_`).
             timestamps: bool,
-            /// What the timestamps option adds to a data segment on the wire.
-            timestamp_size: Bytes,
-            /// What the timestamps option adds to an ACK, SYN or FIN on the wire (ns-2: nothing).
-            ack_timestamp_size: Bytes,
             /// How retransmissions that were not needed are found (RFC 3522, 5682, 3708); found, the window is as before
             /// (RFC 4015).
             spurious_detection: SpuriousDetection,
             /// Explicit congestion notification (RFC 3168; ns-2 `ecn_`).
             ecn: bool,
-            /// Retransmissions are sent as ECN-capable too (ns-2); RFC 3168 §6.1.5 forbids it.
-            ecn_on_retransmissions: bool,
             /// A retransmission may carry the CWR flag, if it is what goes out first after a cut (ns-2
             /// `SetCWRonRetransmit_`); RFC 3168 §6.1.2 wants it on new data.
             cwr_on_retransmissions: bool,
-            /// The sender obeys the window that ACKs advertise, and probes a closed one (RFC 9293 §3.8.6); otherwise
-            /// only `window`, which the receiver has in any case.
-            flow_control: bool,
             /// The receiver may advertise more than 65535 bytes (RFC 7323 §2).
             window_scaling: bool,
-            /// Segments and ACKs carry timestamps that cost nothing on the wire; ns-2 always has them, and its FACK
-            /// measures duplicate ACKs by them.
-            free_timestamps: bool,
             /// The receiver echoes the timestamp of the segment that it acknowledges, also out of order (ns-2
             /// `ts_echo_bugfix_` false); otherwise that of the last segment in order (RFC 7323 §4.3).
             echo_latest: bool,
-            /// What only ns-2 does. Delayed ACKs: a copy of the last segment in order may be held back. An application that stops: the last segment sent is not sent again. Vegas: a
-            /// segment that was never sent counts as long overdue, so an ACK of everything after a retransmission sends
-            /// the next one twice.
-            ns2_quirks: bool,
             /// FACK: a loss in slow start halves cwnd twice, for what it overshot (Mathis & Mahdavi 1996 §4.5; ns-2
             /// `ss-div4_`).
             fack_overdamping: bool,
             /// FACK: the window comes down by half a segment per segment acknowledged instead of at once (Mathis &
             /// Mahdavi 1996 §4.6; ns-2 `rampdown_`).
             fack_rampdown: bool,
-            /// Vegas: fewer segments in queues than this, and the window grows by a segment in the next round trip (Brakmo
-            /// & Peterson 1995 §3.2; ns-2 `v_alpha_`).
-            vegas_alpha: Packets,
-            /// Vegas: more segments in queues than this, and the window shrinks by one (Brakmo & Peterson 1995 §3.2; ns-2
-            /// `v_beta_`).
-            vegas_beta: Packets,
-            /// Vegas: more segments in queues than this end slow start (Brakmo & Peterson 1995 §3.3; ns-2 `v_gamma_`).
-            vegas_gamma: Packets,
-            /// From what the window is cut.
-            reduction_base: ReductionBase,
             /// The arithmetic of halving (ns-2 `precisionReduce_`).
             halving: Halving,
             /// Shrink cwnd after an idle RTO (RFC 5681 §4.1; ns-2 `slow_start_restart_`).
             slow_start_restart: bool,
             /// cwnd after an idle RTO; never an increase (ns-2: 1; RFC 5681 §4.1: the initial window).
             restart_window: Packets,
-            /// How the round-trip time is measured and smoothed.
-            rto_arithmetic: RtoArithmetic,
             /// The clock's tick or granularity (ns-2 `tcpTick_`).
             tick: Duration,
             /// RTO before the first measurement (ns-2 `rtxcur_init_`).
@@ -319,8 +235,6 @@ macro_rules! tcp_knobs {
             min_rto: Duration,
             /// Largest RTO (ns-2 `maxrto_`).
             max_rto: Duration,
-            /// A segment sent with nothing outstanding restarts the timer even if it runs on (ns-2, but for its Vegas).
-            rearm_when_idle: bool,
             /// How the RTO backs off (ns-2 `rfc2988_`).
             backoff: Backoff,
             /// Restart the timer with the RTO from before the ACK's own measurement (ns-2 `timerfix_` false).
@@ -380,11 +294,6 @@ impl From<&TcpParams> for Arc<TcpParams> {
 }
 
 impl TcpParams {
-    /// Whether the idle clock cuts like a timeout: ns-2's Vegas does not tell the two apart.
-    pub(crate) fn times_out_idle(&self) -> bool {
-        self.ns2_quirks && self.recovery == RecoveryKind::Vegas
-    }
-
     /// The window of a profile: that of ns-2, or the largest that a receiver of today gives.
     ///
     /// Linux has 6 MiB of receive buffer at most and gives half of it as window (ip-sysctl: `tcp_rmem`,
@@ -427,51 +336,33 @@ impl TcpParams {
             max_burst: Packets(0),
             dupack_threshold: 3,
             limited_transmit: true,
-            strict_dupacks: false,
             guard_fast_retransmit: true,
             first_loss_unguarded: true,
             repeat_fast_retransmit: false,
             inflate_always: false,
-            grow_on_recovery_exit: true,
             impatient: true,
             partial_deflation: PartialDeflation::Ns2,
-            recovery_burst: Packets(2),
             cap_cwnd_on_exit: false,
-            timeout_keeps_dupacks: true,
             sack_blocks: match recovery {
                 RecoveryKind::Pipe | RecoveryKind::Rfc6675 | RecoveryKind::Fack | RecoveryKind::Ns2Fack => 3,
                 _ => 0,
             },
-            sack_overhead: Bytes(0),
             dsack: false,
             timestamps: false,
-            timestamp_size: Bytes(10),
-            ack_timestamp_size: Bytes(0),
             spurious_detection: SpuriousDetection::None,
             ecn: false,
-            ecn_on_retransmissions: true,
             cwr_on_retransmissions: true,
-            flow_control: false,
             window_scaling: true,
-            free_timestamps: recovery == RecoveryKind::Ns2Fack,
             echo_latest: false,
-            ns2_quirks: true,
             fack_overdamping: false,
             fack_rampdown: false,
-            // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
-            vegas_alpha: Packets(1),
-            vegas_beta: Packets(3),
-            vegas_gamma: Packets(1),
-            reduction_base: ReductionBase::Window,
             halving: Halving::TruncatedSsthresh,
             slow_start_restart: true,
             restart_window: Packets(1),
-            rto_arithmetic: RtoArithmetic::Ticks,
             tick: Duration::from_millis(10),
             initial_rto: Duration::from_secs(3),
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
-            rearm_when_idle: !vegas,
             backoff: Backoff::Rfc2988,
             stale_rto_on_restart: false,
             delayed_ack: Duration::ZERO,
@@ -537,32 +428,18 @@ impl TcpParams {
             profile: Profile::Rfc,
             recovery,
             sack_blocks,
-            sack_overhead: Bytes(4), // RFC 2018 §3, and two bytes of padding
             dsack: sack_blocks > 0,
-            timestamp_size: Bytes(12),                   // RFC 7323 appendix A
             spurious_detection: SpuriousDetection::FRto, // a handover's delay spike is no loss
-            ack_timestamp_size: Bytes(12),
-            ecn_on_retransmissions: false,
             cwr_on_retransmissions: false,
-            flow_control: true,
-            free_timestamps: false,
-            ns2_quirks: false,
             header: Bytes(40),
             handshake: Handshake::ThreeWay,
-            rearm_when_idle: true,
             initial_window,
             initial_ssthresh: Packets(u32::MAX), // RFC 5681 §3.1: arbitrarily high
-            strict_dupacks: true,
             first_loss_unguarded: false,
-            grow_on_recovery_exit: false,
             partial_deflation: PartialDeflation::Full,
-            recovery_burst: Packets(0),
             cap_cwnd_on_exit: true,
-            timeout_keeps_dupacks: false,
-            reduction_base: ReductionBase::FlightSize,
             halving: Halving::Real,
             restart_window: initial_window,
-            rto_arithmetic: RtoArithmetic::Rfc6298,
             // ASSUMPTION: RFC 6298 §4 leaves the granularity open ("finer than 100 msec" serves well).
             tick: Duration::from_millis(1),
             initial_rto: Duration::from_secs(1),

@@ -1,6 +1,7 @@
 //! The fields of a TCP connection in a scenario.
 
 use crate::params::*;
+use crate::tcp::CongestionControlSpec;
 use roamlab_engine::{Bytes, Duration, Packets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,14 +42,11 @@ const LARGEST_WINDOW: u32 = 1 << 30;
 /// Most duplicate ACKs to wait for: more than a window of 65535 bytes can cause.
 const LARGEST_THRESHOLD: u32 = 65_535;
 
-/// Most bytes of options in a TCP header (RFC 9293 §3.1).
-const LARGEST_OPTION: Bytes = Bytes(40);
-
 /// Longest tick of a clock: BSD's slow timer ticked twice a second.
 const LONGEST_TICK: Duration = Duration::from_secs(3600);
 
 /// What is wrong with a specification: the field, and what was expected and what to write instead.
-type SpecError = (&'static str, String);
+pub(crate) type SpecError = (&'static str, String);
 
 impl TcpSpec {
     /// Fills in what the scenario left open, or says which field cannot be right.
@@ -86,17 +84,6 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
         let message =
             format!("no window has more segments than 2^30: write at most \"{LARGEST_WINDOW} pkt\"");
         return Err(("window", message));
-    }
-    let options = [
-        ("sack_overhead", params.sack_overhead),
-        ("timestamp_size", params.timestamp_size),
-        ("ack_timestamp_size", params.ack_timestamp_size),
-    ];
-    if let Some((field, _)) = options.iter().find(|(_, size)| *size > LARGEST_OPTION) {
-        return Err((
-            field,
-            format!("a TCP header has at most 40 bytes of options: write at most \"{LARGEST_OPTION}\""),
-        ));
     }
     if params.segment.0 == 0 || params.segment.0 > 65_495 {
         let size = params.segment;
@@ -141,13 +128,7 @@ fn check(params: &TcpParams) -> Result<(), SpecError> {
             "must be 1 to 4 for a recovery by SACK, 0 to 4 otherwise; write 3".into(),
         ));
     }
-    if params.vegas_beta < params.vegas_alpha {
-        let (alpha, beta) = (params.vegas_alpha, params.vegas_beta);
-        return Err((
-            "vegas_beta",
-            format!("\"{beta}\" is below vegas_alpha \"{alpha}\"; write for example \"{alpha}\""),
-        ));
-    }
+    params.congestion_control.check()?;
     if params.tick == Duration::ZERO {
         return Err(("tick", "a clock cannot tick every 0 s; write for example \"10 ms\"".into()));
     }

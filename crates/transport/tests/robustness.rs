@@ -6,8 +6,10 @@
 use roamlab_engine::{Bytes, Duration, Packets, Rng, Time};
 use roamlab_packet::{Ecn, SackBlocks, TcpFlags, TcpHeader, Timestamps};
 use roamlab_transport::{
-    Halving, Profile, SpuriousDetection, TcpParams, TcpReceiver, TcpSender, TcpSpec, VARIANTS, Variant,
+    CONGESTION_CONTROLS, CongestionControlSpec, Halving, Profile, SpuriousDetection, TcpParams, TcpReceiver,
+    TcpSender, TcpSpec, VARIANTS, Variant,
 };
+use serde_json::json;
 
 const PROFILES: [Profile; 4] = [Profile::Rfc, Profile::Ns2_2001, Profile::Ns2_2003, Profile::Ns2_2009];
 /// Inputs of one sequence.
@@ -65,12 +67,22 @@ impl Dice {
             delayed_ack: Some(Duration::from_millis(u64::from(self.below(2)) * 100)),
             fack_rampdown: Some(self.chance(50)),
             fack_overdamping: Some(self.chance(50)),
-            vegas_alpha: Some(Packets(self.below(5))),
-            vegas_beta: Some(Packets(4 + self.below(5))),
-            vegas_gamma: Some(Packets(self.below(5))),
+            congestion_control: self.chance(50).then(|| self.congestion_control()),
             ..TcpSpec::default()
         };
         spec.resolve(profile).unwrap()
+    }
+
+    fn congestion_control(&mut self) -> CongestionControlSpec {
+        let name = CONGESTION_CONTROLS[self.below(CONGESTION_CONTROLS.len() as u32) as usize].0;
+        let thresholds = json!({
+            "kind": name,
+            "alpha": format!("{} pkt", self.below(5)),
+            "beta": format!("{} pkt", 4 + self.below(5)),
+            "gamma": format!("{} pkt", self.below(5)),
+        });
+        let spec = if name == "vegas" { thresholds } else { name.into() };
+        serde_json::from_value(spec).unwrap()
     }
 
     fn header(&mut self, near: u32) -> TcpHeader {
@@ -124,13 +136,14 @@ fn sender_step(dice: &mut Dice, sender: &mut TcpSender, params: &TcpParams, now:
     let variables = sender.variables();
     // ns-2's Vegas takes the whole window away behind a timeout, halving to an integer by an echo at one segment; the
     // idle clock or the timer brings it back.
+    let ns2 = params.profile != Profile::Rfc;
     let integer = params.halving == Halving::Integer;
-    let may_vanish = params.ns2_quirks && (params.variant == Variant::Vegas || integer);
+    let may_vanish = ns2 && (params.variant == Variant::Vegas || integer);
     let is_window = variables.cwnd > 0.0 || (may_vanish && variables.cwnd == 0.0);
     assert!(variables.cwnd.is_finite() && is_window, "cwnd {}: {params:?}", variables.cwnd);
     assert!(variables.ssthresh >= 1.0, "ssthresh {}: {params:?}", variables.ssthresh);
     // An overtaken ACK takes back what ns-2's FACK knows to have arrived: that counts as outstanding again.
-    let takes_back = params.ns2_quirks && params.variant == Variant::Fack;
+    let takes_back = ns2 && params.variant == Variant::Fack;
     let fits = takes_back || sender.in_flight() <= params.window.0 + 1;
     assert!(fits, "{} in flight: {params:?}", sender.in_flight());
     if sender.in_flight() > 0 {

@@ -6,7 +6,8 @@
 mod edit;
 
 use roamlab_engine::Bytes;
-use roamlab_world::{Column, Conduct, Located, Replication, Scenario, Table};
+use roamlab_scenario::{Located, Scenario};
+use roamlab_world::{Column, Conduct, Replication, Table};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -108,7 +109,7 @@ impl Checked {
 
     /// The scenario with all that it generates, as the run with this seed and number sees it, as JSON.
     pub fn expanded(&self, seed: u64, run: u64) -> String {
-        self.scenario.expanded_json(Replication { seed, run, trace: None })
+        self.scenario.expanded_json(seed, run)
     }
 
     /// How long a run lasts, in ns.
@@ -237,11 +238,11 @@ pub fn set(text: &str, path: Vec<String>, value: Option<String>) -> Result<Strin
 /// The JSON schema of scenarios.
 #[wasm_bindgen]
 pub fn schema() -> String {
-    roamlab_world::schema()
+    roamlab_scenario::schema()
 }
 
 /// The knobs of a TCP profile for one variant, as JSON; `undefined` if there is no such profile or variant.
 #[wasm_bindgen(js_name = tcpProfile)]
 pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
-    roamlab_world::tcp_profile(profile, variant)
+    roamlab_scenario::tcp_profile(profile, variant)
 }

@@ -4,13 +4,10 @@ use crate::cells::Cells;
 use crate::control::Alternative;
 use crate::ids::{DomainId, NodeId};
 use crate::node::{Domain, Nodes, Resident};
-use crate::scenario::{LinkSpec, Scenario, Way};
 use roamlab_engine::Streams;
-use roamlab_mobility::{
-    CellSite, HostSite, Installation, Keeps, LinkSite, MobilityAgent, MobilitySpec, Placement, Prediction,
-    Stay, Topology,
-};
+use roamlab_mobility::{Installation, Keeps, MobilityAgent, MobilitySpec, Placement, Prediction, Topology};
 use roamlab_packet::{Addr, Dscp};
+use roamlab_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the protocols of a run ask of the world.
@@ -41,7 +38,7 @@ fn installed<'a>(
 ) -> Vec<Installed<'a>> {
     let addresses: BTreeMap<String, Addr> = ids.keys().map(|&name| (name.into(), address(name))).collect();
     let each = protocols.protocols().enumerate().map(|(number, (table, spec))| {
-        let topology = Topology { addresses: addresses.clone(), ..topology(scenario, spec) };
+        let topology = Topology { addresses: addresses.clone(), ..scenario.topology_of(spec) };
         // Of two protocols each has streams of its own, and a second one changes nothing for the first.
         let prefix = if number == 0 { String::new() } else { format!("{table}/") };
         let stream = |component: &str| streams.named(&format!("{prefix}{component}"));
@@ -103,8 +100,11 @@ pub fn install(
             setting.machines[node.0 as usize].push((id, role));
         }
         let hosts: BTreeSet<Addr> = topology.hosts.iter().map(|host| topology.address(&host.name)).collect();
-        for host in hosts.iter().filter(|_| installed.drops_duplicates) {
-            cells.drop_duplicates(by_address[host]);
+        for host in hosts.iter().map(|host| by_address[host]) {
+            nodes[host].clears_code_point |= installed.clears_code_point;
+            if installed.drops_duplicates {
+                cells.drop_duplicates(host);
+            }
         }
         let base_stations = topology.cells.iter().map(|cell| topology.address(&cell.name)).collect();
         let overhead = scenario.network.tunnel_overhead;
@@ -120,44 +120,4 @@ pub fn install(
         setting.predictions.extend(installed.predictions);
     }
     setting
-}
-
-/// The part of the network that a protocol is about, without addresses.
-pub fn topology(scenario: &Scenario, spec: &MobilitySpec) -> Topology {
-    let domain = spec.domain();
-    let routers: BTreeSet<&String> = scenario.links.iter().flat_map(|link| &link.between).collect();
-    let flow_ends: BTreeSet<&String> = scenario.flows.iter().flat_map(|flow| &flow.path).collect();
-    let cells = scenario.cells.iter().filter(|(name, _)| domain.has_cell(name));
-    let cells = cells.map(|(name, cell)| CellSite {
-        name: name.clone(),
-        router: cell.router.clone(),
-        rate: cell.rate.mean(Way::There),
-        delay: cell.delay,
-    });
-    let hosts = scenario.hosts.iter().enumerate().filter(|(_, host)| domain.has_host(&host.name));
-    let hosts = hosts.map(|(number, host)| HostSite {
-        number,
-        name: host.name.clone(),
-        home: host.home.clone(),
-        visits: host
-            .stays()
-            .iter()
-            .map(|visit| Stay { cell: visit.cell.clone(), at: visit.at, until: visit.until })
-            .collect(),
-    });
-    let links = scenario.links.iter();
-    let mean = |link: &LinkSpec| (link.delay(Way::There) + link.delay(Way::Back)) / 2;
-    let links = links.map(|link| LinkSite { between: link.between.clone(), delay: mean(link) });
-    Topology {
-        links: links.collect(),
-        routers: routers.into_iter().cloned().collect(),
-        gateway: domain.gateway.clone(),
-        cells: cells.collect(),
-        hosts: hosts.collect(),
-        flow_ends: flow_ends.into_iter().cloned().collect(),
-        measured: scenario.radio.measurement().is_some(),
-        gap: scenario.radio.gap(),
-        overlap: scenario.radio.overlap(),
-        addresses: BTreeMap::new(),
-    }
 }

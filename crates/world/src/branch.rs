@@ -7,54 +7,14 @@
 
 use crate::build::{Shared, build_shared};
 use crate::conduct::{Conduct, Replication};
-use crate::estimate::NetworkSize;
 use crate::run::{conclude, last_instant, run};
-use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::world::{Failure, World};
-use roamlab_engine::{RandomNumbers, Time};
+use roamlab_engine::Time;
+use roamlab_scenario::{NetworkSize, Scenario, are_alternatives};
 
 /// A beginning that is a smaller part of the run than this is not worth the clone.
 const WORTHWHILE: f64 = 0.1;
-
-/// Whether two scenarios may share a beginning: they have the same kinds of protocols, and all else is equal.
-pub fn are_alternatives(one: &Scenario, other: &Scenario) -> bool {
-    let Scenario {
-        run,
-        network,
-        links,
-        topology,
-        cells,
-        radio,
-        mobility: _,
-        hosts,
-        flows,
-        faults,
-        record,
-        engine,
-        written: _,
-        origins: _,
-    } = one;
-    let kinds = |scenario: &Scenario| -> Vec<_> {
-        scenario.protocols().map(|(_, spec)| std::mem::discriminant(spec)).collect()
-    };
-    // Where all components share one stream of random numbers, a clone would draw from that of its original.
-    !engine.fusion
-        && run.random_numbers == RandomNumbers::Chacha
-        && one.mobility.is_some()
-        && kinds(one) == kinds(other)
-        && *run == other.run
-        && *engine == other.engine
-        && *network == other.network
-        && *radio == other.radio
-        && *record == other.record
-        && *cells == other.cells
-        && *hosts == other.hosts
-        && *flows == other.flows
-        && *links == other.links
-        && *topology == other.topology
-        && *faults == other.faults
-}
 
 /// Runs alternatives, each to its end, and gives `each` of them its place and its tables, as [`run`] would; how many went on from
 /// a common beginning.
@@ -93,7 +53,7 @@ fn beginning(
     draw: Replication,
     conduct: &Conduct<'_>,
 ) -> Option<(World, Vec<usize>)> {
-    let fits = conduct.memory.is_none_or(|memory| NetworkSize::of(first).part().bytes <= memory.0);
+    let fits = conduct.memory.is_none_or(|memory| NetworkSize::of(first).bytes() <= memory.0);
     if !fits || draw.trace.is_some() || !others.iter().all(|other| are_alternatives(first, other)) {
         return None;
     }

@@ -3,13 +3,10 @@
 use crate::agents;
 use crate::capture::Capture;
 use crate::cells::{Cell, Cells, Measuring, Mobile, Roaming};
-use crate::check::SIGNALLING;
-use crate::conduct::{Conduct, Replication};
+use crate::conduct::{Conduct, Part, Replication};
 use crate::control::Agents;
 use crate::cx::Cx;
-use crate::estimate::NetworkSize;
 use crate::event::Event;
-use crate::expand;
 use crate::fault::Fault;
 use crate::flow::{Flow, Transport};
 use crate::flows::Flows;
@@ -20,10 +17,9 @@ use crate::network::{Network, Policer, Rules};
 use crate::node::{Node, Nodes};
 use crate::ns2;
 use crate::probe::Wanted;
-use crate::route::{Edge, Ways, shortest_paths};
-use crate::scenario::{DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, Scenario, Way};
+use crate::route::{Edge, StaticRoutes, shortest_paths};
 use crate::table::Names;
-use crate::tx_queue::{BearerQueue, Bearers, Queue, RecordedLine, TxQueue};
+use crate::tx_queue::{BearerQueue, Bearers, Queue, TxQueue};
 use crate::units::Units;
 use crate::world::{Planes, World};
 use roamlab_engine::{Duration, Rate, Streams, Time};
@@ -32,6 +28,10 @@ use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_radio::{
     BearerShare, CellScheduler, Duplicates, LossProcess, LossSpec, Meter, Positions, Role, Schedule, Signal,
     SignalSpec, Visit,
+};
+use roamlab_scenario::{
+    ChangeSpec, DropSpec, FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSize, SIGNALLING,
+    Scenario, Way,
 };
 use roamlab_traffic::{App, AppSpec};
 use roamlab_transport::{Handshake, RecoveryKind, TcpParams, TcpReceiver, TcpSender, UdpReceiver, UdpSender};
@@ -64,13 +64,13 @@ pub fn build_shared(
     conduct: &Conduct<'_>,
 ) -> Shared {
     let streams = Streams::new(scenario.run.random_numbers, draw.seed, draw.run);
-    let drawn = expand::draw(scenario, &streams);
+    let drawn = scenario.draw_plans(&streams);
     let scenario = drawn.as_ref().unwrap_or(scenario);
     let links = Links::new(scenario.network.signalling_priority);
-    let (nodes, ids, ways) = (Nodes::default(), BTreeMap::new(), Ways::default());
+    let (nodes, ids, routes) = (Nodes::default(), BTreeMap::new(), StaticRoutes::default());
     let wanted = wanted(scenario, conduct);
     let mut builder =
-        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, ways };
+        Builder { scenario, draw, wanted, streams, nodes, mobiles: Vec::new(), links, ids, routes };
     builder.wired();
     let cells = builder.cells();
     builder.routes();
@@ -118,7 +118,7 @@ struct Builder<'a> {
     mobiles: Vec<Option<Box<Mobile>>>,
     links: Links,
     ids: BTreeMap<&'a str, NodeId>,
-    ways: Ways,
+    routes: StaticRoutes,
 }
 
 impl<'a> Builder<'a> {
@@ -140,20 +140,8 @@ impl<'a> Builder<'a> {
         queue: &QueueSpec,
         own_queue: bool,
     ) -> LinkId {
-        let is_recorded = self.is_recorded(&name, own_queue);
-        let limit = queue.plain_limit();
-        let other = match limit {
-            Some(_) if !is_recorded => None,
-            Some(limit) => Some(TxQueue::Line(Box::new(RecordedLine::new(limit)))),
-            None => {
-                let queue = self.queue(&name, queue, (rate, delay), is_recorded);
-                Some(TxQueue::Shared(Box::new(queue)))
-            }
-        };
-        let id = self.links.add(name, ends, (rate, delay), limit.unwrap_or(0));
-        if let Some(queue) = other {
-            self.links.set_queue(id, queue);
-        }
+        let queue = self.queue(&name, queue, (rate, delay), self.is_recorded(&name, own_queue));
+        let id = self.links.add(name, ends, (rate, delay), TxQueue::Shared(queue));
         if let End::Node(to) = ends.1 {
             let neighbour = self.nodes[to].addr;
             self.nodes[ends.0].neighbours.insert(neighbour, id);
@@ -262,7 +250,7 @@ impl<'a> Builder<'a> {
             End::Cell(_) => None,
         };
         let edges: Vec<Edge> = self.links.iter().enumerate().filter_map(edge).collect();
-        self.ways = shortest_paths(self.ids.len(), &edges);
+        self.routes = shortest_paths(self.ids.len(), &edges);
     }
 
     fn hosts(&mut self, cells: &[Cell]) {
@@ -272,7 +260,7 @@ impl<'a> Builder<'a> {
             let id = NodeId(self.nodes.len() as u32);
             self.ids.insert(&spec.name, id);
             self.nodes.add(Node::new(&spec.name, Addr::mobile(id.0)));
-            self.ways.add_host(home);
+            self.routes.add_host(home);
             let mobile = self.mobile(id, spec, cells);
             self.mobiles.push(Some(Box::new(mobile)));
         }
@@ -482,7 +470,7 @@ impl<'a> Builder<'a> {
         cx.probes.losses = vec![0; flows.len()];
         schedule_changes(&mut cx, &self.links);
         cells.start(&mut cx);
-        let mut flows = Flows::new(flows);
+        let flows = Flows::new(flows);
         flows.start(&mut cx);
         let mut agents = Agents::new(setting.machines, faults, setting.predictions);
         let mut alternatives = Vec::new();
@@ -501,7 +489,7 @@ impl<'a> Builder<'a> {
             tunnel_ecn: scenario.network.tunnel_ecn,
             policer: policer(scenario.network.foreign_marks, setting.mark),
         };
-        let links = (self.links, bearers, self.ways);
+        let links = (self.links, bearers, self.routes);
         let mut network = Network::new(links, self.nodes, cells, setting.domains, rules);
         network.start_beacons(&mut cx);
         let names = names(&network, &flows);
@@ -509,11 +497,10 @@ impl<'a> Builder<'a> {
             cx.capture = Some(Box::new(Capture::new(places, &names, flows.iter())));
             cx.probes.traced = Some(u64::MAX);
         }
-        let special = network.mark_special(&cx);
-        flows.set_first_links(|node, to| network.way(node, to).filter(|_| !special[node.0 as usize]));
+        network.mark_special(&cx);
         let planes = Planes { cx, network, agents };
-        let size = NetworkSize::of(scenario).part();
-        let world = World { flows, planes, names, events: 0, packet_hops: 0, fused: false, size };
+        let size = Part::network(&NetworkSize::of(scenario));
+        let world = World { flows, planes, names, events: 0, packet_hops: 0, size };
         Shared { world, alternatives, second_visit }
     }
 }
@@ -567,7 +554,7 @@ fn forced(drops: &DropSpec, scenario: &Scenario) -> ForcedDrops {
 }
 
 fn changes(link: &LinkSpec, way: Way) -> Vec<LinkChange> {
-    let change = |spec: &crate::scenario::ChangeSpec| LinkChange {
+    let change = |spec: &ChangeSpec| LinkChange {
         at: Time::ZERO + spec.at,
         rate: spec.reverse_rate.filter(|_| way == Way::Back).or(spec.rate),
         delay: spec.reverse_delay.filter(|_| way == Way::Back).or(spec.delay),

@@ -3,6 +3,7 @@
 use crate::piece::Piece;
 use roamlab_engine::{Bytes, Time};
 use roamlab_packet::Packet;
+use roamlab_scenario::{NetworkSize, megabytes};
 use std::fmt;
 
 /// What determines a run beside its scenario.
@@ -98,6 +99,13 @@ pub struct Part {
     pub help: &'static str,
 }
 
+impl Part {
+    /// The network of a run.
+    pub fn network(size: &NetworkSize) -> Part {
+        Part { name: NETWORK, rows: size.parts(), bytes: size.bytes(), help: "write a smaller network" }
+    }
+}
+
 /// A run would take more memory than it may.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryLimit {
@@ -125,13 +133,7 @@ impl fmt::Display for MemoryLimit {
     }
 }
 
-/// A number of bytes, for people.
-pub fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes.div_ceil(1_000_000))
-}
-
-/// The name of the network among the parts of a run.
-pub const NETWORK: &str = "network";
+const NETWORK: &str = "network";
 
 const PACKETS: &str = "packets under way";
 

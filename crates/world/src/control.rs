@@ -7,7 +7,7 @@ use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::fault::{Fate, Fault};
-use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Served, Slot};
+use crate::ids::{CellId, DomainId, HostAtAgent, LinkId, Location, NodeId, Slot};
 use crate::network::{Done, Listener, Network};
 use crate::probe::{Said, Stop};
 use roamlab_engine::{Duration, Time};
@@ -79,7 +79,7 @@ pub struct Agents {
     /// What is held back by a fault.
     delayed: Vec<Option<HeldBack>>,
     /// Who wants to know when nothing is left for a host on the air of a base station, with what led to that.
-    draining: BTreeMap<(NodeId, Served), CauseId>,
+    draining: BTreeMap<(NodeId, HostAtAgent), CauseId>,
     /// Those of the agent that is looked at, kept for the next one: no list is allocated for each input.
     deadlines: Vec<Time>,
     /// A list of actions, kept for the next input: none is allocated for each.
@@ -351,7 +351,7 @@ impl Agents {
         net: &mut Network,
         cx: &mut Cx,
     ) -> Done {
-        let served = |host| Served { host, slot };
+        let served = |host| HostAtAgent { host, slot };
         match action {
             Action::Send { to, message } => self.send_message(node, slot, (to, message), net, cx),
             Action::SetRoute { host, from, via, watch } => {
@@ -485,7 +485,7 @@ impl Agents {
             cx.trace(&packet, Stop::NodeSend, Location::Node(node));
             self.deliver(node, packet, net, cx);
         } else {
-            net.send(node, packet, self, cx);
+            net.ip_output(node, packet, self, cx);
         }
     }
 
@@ -500,7 +500,7 @@ impl Agents {
             return;
         }
         for slot in self.slots(node) {
-            if let Some(cause) = self.draining.remove(&(node, Served { host, slot })) {
+            if let Some(cause) = self.draining.remove(&(node, HostAtAgent { host, slot })) {
                 let drained = Input::Trigger(L2Trigger::Drained { host });
                 cx.because(Led::By(cause), |cx| self.input(node, slot, drained, net, cx));
             }

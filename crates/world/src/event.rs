@@ -25,13 +25,6 @@ pub enum Event {
         /// Which link.
         link: LinkId,
     },
-    /// A packet comes to a link that is computed ahead, and finds its queue full.
-    Overflow {
-        /// Which link.
-        link: LinkId,
-        /// The packet.
-        packet: Parked,
-    },
     /// A packet that was held back on entering a link enters it.
     LateEntry {
         /// Which link.

@@ -1,7 +1,7 @@
 //! Flows: an application, a transport, two ends.
 
 use crate::cause::CauseId;
-use crate::ids::{LinkId, NodeId, Side};
+use crate::ids::{NodeId, Side};
 use crate::timeouts::Timeouts;
 use crate::units::Units;
 use roamlab_engine::{Bytes, Time};
@@ -60,9 +60,6 @@ pub struct Flow {
     pub(crate) here: [NodeId; 2],
     /// The addresses of both.
     pub addresses: [Addr; 2],
-    /// The link that what its ends send takes at once, on its shortest path; `None`: something is special about the
-    /// end's node.
-    pub first_links: [Option<LinkId>; 2],
     /// What offers the data.
     pub app: App,
     /// What carries it.
@@ -168,7 +165,6 @@ impl Flow {
             dst,
             here: [src, dst],
             addresses: ends.map(|(_, address)| address),
-            first_links: [None; 2],
             app,
             transport,
             wakes: [Wake::default(); 2],
@@ -183,12 +179,12 @@ impl Flow {
         }
     }
 
-    /// The node of the end on this side, and the link that what it sends takes at once, if it does.
+    /// The node of the end on this side.
     #[inline(always)]
-    pub(crate) fn start(&self, side: Side) -> (NodeId, Option<LinkId>) {
+    pub(crate) fn node(&self, side: Side) -> NodeId {
         match side {
-            Side::Sender => (self.src, self.first_links[0]),
-            Side::Receiver => (self.dst, self.first_links[1]),
+            Side::Sender => self.src,
+            Side::Receiver => self.dst,
         }
     }
 

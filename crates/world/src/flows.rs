@@ -7,11 +7,11 @@ use crate::cause::segment;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::flow::Flow;
-use crate::ids::{LinkId, Location, NodeId, Side};
+use crate::ids::{Location, NodeId, Side};
 use crate::outside::{Datagram, Egress, Payload};
 use crate::probe::{PacketStep, Stop};
 use crate::table::Names;
-use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
+use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, PacketId, UdpHeader};
 use std::collections::{BTreeMap, VecDeque};
 
 mod endpoint;
@@ -22,8 +22,8 @@ mod units;
 pub trait Carrier {
     /// The clock, the pending events, the packets and the record.
     fn cx(&mut self) -> &mut Cx;
-    /// A packet sets out from a node; over `first_link` at once, if that is known.
-    fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId);
+    /// A node sends a packet.
+    fn send(&mut self, from: NodeId, packet: PacketId);
     /// What led to the buffer that holds a packet, or to one of these nodes waiting for a link with it.
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId>;
     /// The row of the causes of a node's last change of cells; none, if it has made none.
@@ -50,14 +50,6 @@ impl Flows {
             if let Some(time) = flow.app.next_wake() {
                 cx.scheduler.push(time, Event::App { flow: id });
             }
-        }
-    }
-
-    /// Says which link leads from a node towards an address, where what a flow sends there takes it at once.
-    pub fn set_first_links(&mut self, link: impl Fn(NodeId, Addr) -> Option<LinkId>) {
-        for flow in &mut self.flows {
-            let [sender, receiver] = flow.addresses;
-            flow.first_links = [link(flow.src, receiver), link(flow.dst, sender)];
         }
     }
 
@@ -107,7 +99,7 @@ impl Flows {
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(flow, header, size, cx.now, body));
         cx.packet_event(PacketStep::Send, &packet, Location::Node(node), (0, CauseId::NONE));
-        net.send(node, None, packet);
+        net.send(node, packet);
     }
 
     /// The next datagram that came out.
@@ -117,7 +109,7 @@ impl Flows {
 
     /// A packet has come to a node where no end of its flow takes it: its end there is outside, or there is none.
     #[cold]
-    fn let_out(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
+    fn deliver_outside(&mut self, node: NodeId, packet: PacketId, cx: &mut Cx) {
         let flow = self.flows.get(cx.pool[&packet].flow.0 as usize);
         if !flow.is_some_and(|flow| [flow.src, flow.dst].contains(&node)) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));

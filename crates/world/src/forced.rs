@@ -18,7 +18,7 @@ pub struct ForcedDrops {
 
 impl ForcedDrops {
     /// Whether the packet that enters the link is one of them. Every packet counts, also one that another list loses.
-    pub fn strikes(&mut self, packet: &Packet) -> bool {
+    pub fn selects(&mut self, packet: &Packet) -> bool {
         if self.flow.is_some_and(|flow| flow != packet.flow) {
             return false;
         }
@@ -27,22 +27,21 @@ impl ForcedDrops {
     }
 }
 
-/// What happens to a packet that enters a link.
+/// What a link does to a packet that enters it, by order of the scenario.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// It is lost.
-    Lost,
-    /// It enters so much later.
-    Late(Duration),
+pub enum ForcedEvent {
+    /// It loses the packet.
+    Loss,
+    /// The packet enters later, by this time.
+    Delay(Duration),
 }
 
-/// What the lists of a link do to a packet, if it is in one of them. One that loses it prevails, and of two that hold it
-/// back the one that does so longer.
-pub fn strike(lists: &mut [ForcedDrops], packet: &Packet) -> Option<Fate> {
-    let struck = lists.iter_mut().filter_map(|list| list.strikes(packet).then_some(list.delay));
-    struck
+/// What the lists of a link do to a packet, if it is in one of them. A loss has priority, and of two delays the longer.
+pub fn forced_event(lists: &mut [ForcedDrops], packet: &Packet) -> Option<ForcedEvent> {
+    let selected = lists.iter_mut().filter_map(|list| list.selects(packet).then_some(list.delay));
+    selected
         .max_by_key(|delay| delay.unwrap_or(Duration::MAX))
-        .map(|delay| delay.map_or(Fate::Lost, Fate::Late))
+        .map(|delay| delay.map_or(ForcedEvent::Loss, ForcedEvent::Delay))
 }
 
 /// A change of a link; what is `None` stays.
@@ -77,7 +76,7 @@ mod tests {
         let mut of_all = ForcedDrops { flow: None, ordinals: vec![1], delay: None, seen: 0 };
         let flows = [0, 1, 1, 0, 1, 1];
         let lost: Vec<_> =
-            flows.map(|flow| (of_flow.strikes(&packet(flow)), of_all.strikes(&packet(flow)))).into();
+            flows.map(|flow| (of_flow.selects(&packet(flow)), of_all.selects(&packet(flow)))).into();
         let expected =
             [(false, false), (true, true), (false, false), (false, false), (true, false), (false, false)];
         assert_eq!(lost, expected);
@@ -93,8 +92,8 @@ mod tests {
         let list =
             |ordinals: &[u64], delay| ForcedDrops { flow: None, ordinals: ordinals.into(), delay, seen: 0 };
         let mut lists = [list(&[0, 1], ms(20)), list(&[0], None), list(&[1], ms(50)), list(&[2], ms(1))];
-        let fates: Vec<_> = (0..4).map(|_| strike(&mut lists, &pool[&packet])).collect();
-        let late = |millis| Some(Fate::Late(Duration::from_millis(millis)));
-        assert_eq!(fates, [Some(Fate::Lost), late(50), late(1), None]);
+        let events: Vec<_> = (0..4).map(|_| forced_event(&mut lists, &pool[&packet])).collect();
+        let late = |millis| Some(ForcedEvent::Delay(Duration::from_millis(millis)));
+        assert_eq!(events, [Some(ForcedEvent::Loss), late(50), late(1), None]);
     }
 }

@@ -46,9 +46,9 @@ pub struct DomainId(pub u16);
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u16);
 
-/// A host as one agent of a node serves it.
+/// A host, at one agent of a node.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Served {
+pub struct HostAtAgent {
     /// The host's home address.
     pub host: Addr,
     /// The agent.

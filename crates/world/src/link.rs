@@ -1,9 +1,9 @@
 //! Links: a queue, a transmitter, and packets in flight. This file has the point-to-point transmitter. In `medium.rs`
 //! the transmitter is a station on a medium, which determines when a frame leaves and whether it arrives.
 //!
-//! The fields that every packet uses are in a [`HotLink`], one cache line; the rest is in its [`Link`]. This file alone
-//! handles a link with a plain drop-tail queue and a transmitter. Other features (an active queue, a recorded one,
-//! forced losses, waiting signalling, a trace) set a flag and lead to `general.rs`.
+//! The fields that every packet uses are in a [`HotLink`], one cache line; the rest is in its [`Link`]. Every packet
+//! enters a link by [`Links::enqueue`]. Plain packets at plain links need this file alone. Other features (a queue that
+//! an idle link has to ask, forced losses, waiting signalling, a medium, a trace) set a flag and lead to `slow_path.rs`.
 //!
 //! A packet's arrival is known when its transmission starts, so its place among simultaneous events is reserved then.
 //! The end of a transmission has its place reserved too, but is an event only if a packet waits for it. Most links of a
@@ -13,21 +13,21 @@ use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::forced::{ForcedDrops, LinkChange};
-use crate::ids::{CellId, LinkId, Location, NodeId};
+use crate::ids::{CellId, LinkId, NodeId};
 use crate::tx_queue::TxQueue;
 use roamlab_engine::{Bytes, Duration, Rate, Ring, Time};
-use roamlab_packet::{DropReason, PacketId, PacketQueue, Parked, Waiting};
+use roamlab_packet::{PacketId, Parked, Waiting};
 use roamlab_radio::{AnyMedium, LossProcess, RecordedTransmitter};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
-mod fusion;
-mod general;
+mod in_flight;
 mod medium;
 mod members;
 mod recorded;
+mod setup;
+mod slow_path;
 
-use fusion::{FEEDS, Fusion};
 pub use medium::Settled;
 use members::Members;
 
@@ -99,35 +99,31 @@ struct SharedMedium {
 
 /// What is special about a link.
 mod flag {
-    /// Its queue is not a plain drop-tail queue of packets.
+    /// A packet that finds it idle has to pass its queue.
     pub(super) const QUEUE: u8 = 1;
-    /// It loses packets by order of the scenario.
+    /// The scenario wants some of its packets lost or held back.
     pub(super) const FORCED: u8 = 1 << 1;
     /// Signalling waits that overtakes data.
-    pub(super) const URGENT: u8 = 1 << 2;
+    pub(super) const PRIORITY: u8 = 1 << 2;
     /// A packet of the run is traced.
     pub(super) const TRACE: u8 = 1 << 3;
-    /// It sends when its medium says so.
-    pub(super) const STATION: u8 = 1 << 6;
-    /// Any of these: a packet that is handed to the link takes the general path.
-    pub(super) const GENERAL: u8 = QUEUE | FORCED | URGENT | TRACE | STATION;
-    /// It keeps track of the packets in flight: they may be taken off the air, or its delay may change.
-    pub(super) const TRACKED: u8 = 1 << 4;
-    /// What arrives takes the general path.
-    pub(super) const END: u8 = 1 << 5;
+    /// It sends when its medium permits it.
+    pub(super) const STATION: u8 = 1 << 4;
+    /// Any of these: a packet that enters the link takes the slow path.
+    pub(super) const SLOW: u8 = QUEUE | FORCED | PRIORITY | TRACE | STATION;
+    /// It lists the packets in flight: they may be removed, or its delay may change.
+    pub(super) const TRACKED: u8 = 1 << 5;
 }
 
-/// Whether a link is sending.
+/// The state of a link's transmitter.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Sending {
-    /// No.
+enum Transmitter {
+    /// It sends nothing.
     Idle,
-    /// Until [`HotLink::end`], after which nobody may have noticed that it is idle.
-    Unawaited,
-    /// Until its end, which is an event.
-    Awaited,
-    /// It is computed with the link that feeds it, ahead of time.
-    Ahead,
+    /// It sends until [`HotLink::end`], for which no event is scheduled: the next packet finds out whether it is idle.
+    Busy,
+    /// It sends until [`HotLink::end`], for which an event is scheduled.
+    BusyWithEvent,
 }
 
 /// What every packet touches of a link.
@@ -141,17 +137,13 @@ struct HotLink {
     delay: Duration,
     /// How long it has been sending, transmissions that began included.
     busy: Duration,
-    /// Packets handed to its queue so far; signalling that overtakes is not among them.
+    /// Packets that entered its queue so far; signalling that overtakes is not among them.
     offered: u64,
-    /// What waits in a plain queue.
-    waiting: PacketQueue,
-    /// How many may wait there.
-    limit: u32,
     /// The node where it ends.
     to: u32,
     /// Transmission time of a byte, if that is a whole number of nanoseconds and the same for all packets; else 0.
     ns_per_byte: u16,
-    sending: Sending,
+    transmitter: Transmitter,
     flags: u8,
 }
 
@@ -176,8 +168,8 @@ pub struct Link {
     pub changes: Vec<LinkChange>,
     /// The row of the causes of its last change.
     pub changed: CauseId,
-    /// What waits for it; `None`: its queue is plain, and the [`HotLink`]'s.
-    queue: Option<TxQueue>,
+    /// The packets that wait for it.
+    queue: TxQueue,
     /// The rate, or of bearers that of the last transmission, and what of a nanosecond it left over.
     rate: Rate,
     remainder: u64,
@@ -206,8 +198,6 @@ pub struct Links {
     signalling_priority: bool,
     /// Packets that pending arrivals hold.
     in_flight: u64,
-    /// What is known of links that are computed ahead, if there are any.
-    fusion: Option<Box<Fusion>>,
 }
 
 impl Index<LinkId> for Links {
@@ -229,144 +219,117 @@ impl Links {
         Links { signalling_priority, ..Links::default() }
     }
 
-    /// Adds an idle link behind a plain drop-tail queue of `limit` packets.
-    pub fn add(
-        &mut self,
-        name: String,
-        (from, to): (NodeId, End),
-        (rate, delay): (Rate, Duration),
-        limit: u32,
-    ) -> LinkId {
-        let id = LinkId(self.cold.len() as u32);
-        let (to_node, flags) = match to {
-            End::Node(node) => (node.0, 0),
-            End::Cell(_) => (u32::MAX, flag::END | flag::TRACKED),
-        };
-        self.hot.push(HotLink {
-            end: Time::ZERO,
-            insertion: 0,
-            delay,
-            busy: Duration::ZERO,
-            offered: 0,
-            waiting: PacketQueue::default(),
-            limit,
-            to: to_node,
-            ns_per_byte: ns_per_byte(rate, None),
-            sending: Sending::Idle,
-            flags,
-        });
-        self.cold.push(Link {
-            name,
-            from,
-            to,
-            up: true,
-            forced: Vec::new(),
-            loss: None,
-            changes: Vec::new(),
-            changed: CauseId::NONE,
-            queue: None,
-            rate,
-            remainder: 0,
-            forwarded: 0,
-            overtaking: VecDeque::new(),
-            in_flight: Ring::default(),
-            last_arrival: Time::ZERO,
-            station: None,
-            members: None,
-            recorded: None,
-        });
-        id
-    }
-
-    /// Takes a packet in; starts it if the link is idle.
+    /// Takes a packet in, and starts it if the link is idle. Every packet enters a link here.
+    ///
+    /// The short cut: a plain packet at a plain link meets the transmitter and the queue, and nothing else.
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
-        let entering = &cx.pool[&packet];
-        debug_assert!(link.sending != Sending::Ahead, "a packet that its feeder did not send on");
-        if link.flags & flag::GENERAL != 0 || entering.is_unusual() {
-            return self.enqueue_generally(id, packet, cx);
+        if link.flags & flag::SLOW != 0 || !cx.pool[&packet].is_plain() {
+            return self.enqueue_slow(id, packet, cx);
         }
         link.offered += 1;
-        if link.is_over(cx) {
-            let size = entering.wire_size();
-            return self.transmit(id, packet, size, Start::FromIdle, cx);
-        }
-        if link.waiting.len() >= link.limit {
-            return cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
-        }
-        link.waiting.push(packet, &mut cx.pool);
-        link.await_end(id, cx);
+        self.transmit_or_queue(id, packet, cx);
     }
 
-    /// The transmitter is free: the next packet, if any, starts. Whether one did.
+    /// Passes a packet to the transmitter, or to the queue if the transmitter is busy.
+    #[inline(always)]
+    fn transmit_or_queue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
+        if self.hot[id.0 as usize].is_idle(cx) {
+            let next = match self.hot[id.0 as usize].flags & flag::QUEUE {
+                0 => Some(packet),
+                _ => self.pass_queue(id, packet, cx),
+            };
+            if let Some(packet) = next {
+                self.transmit(id, packet, Start::FromIdle, cx);
+            }
+        } else {
+            let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+            queue.enqueue(id, packet, *rate, cx);
+            self.schedule_end(id, cx);
+        }
+    }
+
+    /// The transmitter is free: the next packet starts, if one waits. Whether one did.
     #[inline(always)]
     pub fn tx_done(&mut self, id: LinkId, cx: &mut Cx) -> bool {
         let link = &mut self.hot[id.0 as usize];
-        if link.flags & flag::GENERAL != 0 {
-            return self.tx_done_generally(id, cx);
-        }
-        let Some(packet) = link.waiting.pop(&cx.pool) else {
-            link.sending = Sending::Idle;
-            return false;
+        link.transmitter = Transmitter::Idle;
+        let first = match link.flags & (flag::TRACE | flag::PRIORITY) {
+            0 => None,
+            _ => self.tx_done_slow(id, cx),
         };
-        let size = cx.pool[&packet].wire_size();
-        self.transmit(id, packet, size, Start::FromQueue, cx);
-        let link = &mut self.hot[id.0 as usize];
-        if !link.waiting.is_empty() {
-            link.await_end(id, cx);
-        }
+        let Some(packet) = first.or_else(|| self.next(id, cx.now, cx)) else { return false };
+        self.transmit(id, packet, Start::FromQueue, cx);
+        self.schedule_end(id, cx);
         true
     }
 
-    /// The packet of a pending arrival has come: the node where it is, and whether it takes the general path there.
+    /// The packet of a pending arrival has arrived: the node where it is.
     #[inline(always)]
-    pub fn landed(&mut self, id: LinkId) -> (NodeId, bool) {
+    pub fn landed(&mut self, id: LinkId) -> NodeId {
         self.in_flight -= 1;
-        let link = &self.hot[id.0 as usize];
-        (NodeId(link.to), link.flags & flag::END != 0)
+        NodeId(self.hot[id.0 as usize].to)
     }
 
-    /// Puts a packet of this size on the wire.
+    /// Puts a packet on the wire.
     #[inline(always)]
-    fn transmit(&mut self, id: LinkId, packet: PacketId, size: Bytes, start: Start, cx: &mut Cx) {
+    fn transmit(&mut self, id: LinkId, packet: PacketId, start: Start, cx: &mut Cx) {
         let link = &mut self.hot[id.0 as usize];
         let transmission = match link.ns_per_byte {
             0 => self.cold[id.0 as usize].own_transmission_time(id, &packet, start, cx),
-            ns => Duration::from_nanos(size.0 * u64::from(ns)),
+            ns => Duration::from_nanos(cx.pool[&packet].wire_size().0 * u64::from(ns)),
         };
         link.busy += transmission;
         link.end = cx.now + transmission;
-        link.sending = Sending::Unawaited;
+        link.transmitter = Transmitter::Busy;
         // The arrival's place comes before the end's, as in ns-2: over no distance at all, a packet arrives and only then is
         // its transmitter free.
         let [insertion, end] = cx.scheduler.reserve_two();
         link.insertion = end;
         if link.flags & flag::TRACKED != 0 {
-            return self.track(id, packet, (cx.now, insertion), cx);
+            return self.track_sent(id, packet, insertion, cx);
         }
         self.in_flight += 1;
         let arrival = Event::Arrival { link: id, packet: packet.park() };
         cx.scheduler.push_at(link.end + link.delay, insertion, arrival);
     }
+
+    /// The next packet from the queue. Asked also when nothing waits and the link falls idle at `now`.
+    #[inline(always)]
+    fn next(&mut self, id: LinkId, now: Time, cx: &mut Cx) -> Option<PacketId> {
+        let Link { queue, rate, .. } = &mut self.cold[id.0 as usize];
+        queue.dequeue(id, now, *rate, cx)
+    }
+
+    /// Makes the end of the transmission an event, if anything waits for it.
+    #[inline(always)]
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Cx) {
+        let (link, cold) = (&mut self.hot[id.0 as usize], &self.cold[id.0 as usize]);
+        if link.transmitter == Transmitter::Busy
+            && (cold.queue.packets() > 0 || link.flags & flag::PRIORITY != 0)
+        {
+            link.schedule_end(id, cx);
+        }
+    }
 }
 
 impl HotLink {
-    /// Whether nothing is being sent any more, though nobody may have noticed.
+    /// Whether nothing is being sent any more.
     #[inline(always)]
-    fn is_over(&self, cx: &Cx) -> bool {
-        match self.sending {
-            Sending::Idle => true,
-            Sending::Unawaited => cx.scheduler.is_past(self.end, self.insertion),
-            Sending::Awaited | Sending::Ahead => false,
+    fn is_idle(&self, cx: &Cx) -> bool {
+        match self.transmitter {
+            Transmitter::Idle => true,
+            Transmitter::Busy => cx.scheduler.is_past(self.end, self.insertion),
+            Transmitter::BusyWithEvent => false,
         }
     }
 
-    /// Something waits: the end of the transmission under way has to be an event.
+    /// Makes the end of the transmission an event, unless it is one.
     #[inline(always)]
-    fn await_end(&mut self, id: LinkId, cx: &mut Cx) {
-        if self.sending == Sending::Unawaited {
-            self.sending = Sending::Awaited;
+    fn schedule_end(&mut self, id: LinkId, cx: &mut Cx) {
+        if self.transmitter == Transmitter::Busy {
+            self.transmitter = Transmitter::BusyWithEvent;
             cx.scheduler.push_at(self.end, self.insertion, Event::LinkTxDone { link: id });
         }
     }
@@ -382,13 +345,11 @@ enum Start {
 }
 
 /// See [`HotLink::ns_per_byte`].
-fn ns_per_byte(rate: Rate, queue: Option<&TxQueue>) -> u16 {
+fn ns_per_byte(rate: Rate, queue: &TxQueue) -> u16 {
     let mut remainder = 0;
     let byte = rate.transmission_time(Bytes(1), &mut remainder).as_nanos();
     match queue {
-        None | Some(TxQueue::Line(_) | TxQueue::Shared(_)) if remainder == 0 => {
-            u16::try_from(byte).unwrap_or(0)
-        }
+        TxQueue::Shared(_) if remainder == 0 => u16::try_from(byte).unwrap_or(0),
         _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! The network carries packets: nodes, links, static routes, and cells.
 //!
-//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`Up`]). One trait
+//! It uses neither flows nor agents. A packet at its destination is returned as a value ([`LocalDelivery`]). One trait
 //! ([`Listener`]) notifies agents of data packets that they watch, before these are forwarded.
 
 use crate::buffer::HostBuffer;
@@ -8,21 +8,22 @@ use crate::cause::{Cause, CauseId, Kind};
 use crate::cells::Cells;
 use crate::cx::Cx;
 use crate::ids::{CellId, DomainId, LinkId, Location, NodeId, Slot};
-use crate::link::{End, InFlight, Links};
+use crate::link::{InFlight, Links};
 use crate::node::{Domain, Node, Nodes, Resident};
-use crate::route::{Lead, Ways};
+use crate::route::StaticRoutes;
 use crate::table::Column;
-use crate::tunnel::TunnelEcn;
 use roamlab_engine::{Duration, Time};
 use roamlab_mobility::Input;
 use roamlab_packet::{Addr, DropReason, Dscp, PacketId};
 use roamlab_radio::UplinkChoice;
+use roamlab_scenario::TunnelEcn;
 
 mod air;
-mod forward;
+mod arrival;
 mod holding;
-mod rare;
+mod ip;
 mod roaming;
+mod slow_path;
 
 pub use air::Decided;
 
@@ -39,8 +40,8 @@ pub struct Policer {
 #[derive(Clone, Debug)]
 pub struct Network {
     links: Links,
-    /// Which of them leads where.
-    ways: Ways,
+    /// Shortest paths, and which nodes are plain.
+    routes: StaticRoutes,
     nodes: Nodes,
     cells: Cells,
     /// The mobility protocols, from the outermost to the innermost.
@@ -59,20 +60,31 @@ pub struct Rules {
     pub policer: Option<Policer>,
 }
 
-/// What a packet's way through the network has led to.
+/// What an arrival delivers locally.
 #[derive(Debug)]
 #[must_use]
-pub enum Up {
-    /// Nothing: it is on its way still, waits, or is lost.
+pub enum LocalDelivery {
+    /// Nothing: the packet goes on, waits, or is lost.
     Nothing,
-    /// Data have come to a node that they are for, and are in no tunnel.
+    /// Data for this node, in no tunnel.
     Data(NodeId, PacketId),
-    /// The same of signalling.
+    /// Signalling for this node.
     Message(NodeId, PacketId),
-    /// Signalling has come to all who hear a cell.
+    /// Signalling for all who hear a cell.
     Broadcast(CellId, PacketId),
-    /// A packet has come over this uplink from a host that the base station has not associated.
+    /// A packet over this uplink, from a host that the base station has not associated.
     Stranger(LinkId, PacketId),
+}
+
+impl LocalDelivery {
+    /// A packet at its destination.
+    #[inline(always)]
+    fn of(node: NodeId, packet: PacketId, cx: &Cx) -> LocalDelivery {
+        match cx.pool[&packet].is_signal() {
+            true => LocalDelivery::Message(node, packet),
+            false => LocalDelivery::Data(node, packet),
+        }
+    }
 }
 
 /// What layer 2 learns of what was on the air.
@@ -103,13 +115,13 @@ pub type Done<T = ()> = Result<T, &'static str>;
 impl Network {
     /// A network through which nothing has come yet.
     pub fn new(
-        (links, bearers, ways): (Links, Vec<String>, Ways),
+        (links, bearers, routes): (Links, Vec<String>, StaticRoutes),
         nodes: Nodes,
         cells: Cells,
         domains: Vec<Domain>,
         rules: Rules,
     ) -> Network {
-        Network { links, ways, nodes, cells, domains, rules, bearers }
+        Network { links, routes, nodes, cells, domains, rules, bearers }
     }
 
     /// The names of all queues: those of the links, and behind them those of bearers.
@@ -199,33 +211,22 @@ impl Network {
         self.domains[domain.0 as usize].delivers_to_self
     }
 
-    /// Says where packets take the general path: decided once, before the run, so that a plain packet need not ask. The
-    /// nodes that are special.
-    pub fn mark_special(&mut self, cx: &Cx) -> Vec<bool> {
+    /// Marks the nodes where packets need more than the shortest path, and the links of a traced run: once, before the run.
+    pub fn mark_special(&mut self, cx: &Cx) {
         if cx.is_tracing() {
             self.links.trace();
         }
-        for node in self.nodes.iter_mut() {
-            node.looks_at_packets = node.watches_uplink || cx.is_tracing();
-        }
-        let mut special: Vec<bool> =
-            self.nodes.iter().map(|node| node.is_special() || cx.is_tracing()).collect();
-        for home in self.nodes.iter().filter_map(|node| self.ways.home(node.addr)) {
-            special[home.0 as usize] = true;
-        }
-        for id in (0..self.links.len() as u32).map(LinkId) {
-            if let End::Node(node) = self.links[id].to
-                && special[node.0 as usize]
-            {
-                self.links.end_specially(id);
+        for (node, id) in self.nodes.iter_mut().zip((0..).map(NodeId)) {
+            node.inspects_packets = node.watches_uplink || cx.is_tracing();
+            if node.is_special() || cx.is_tracing() {
+                self.routes.mark_special(id);
             }
         }
-        special
-    }
-
-    /// The link that leads from a node towards an address.
-    pub fn way(&self, node: NodeId, to: Addr) -> Option<LinkId> {
-        self.ways.link(node, to)
+        for node in (0..self.nodes()).map(NodeId) {
+            if let Some(home) = self.routes.home(self.nodes[node].addr) {
+                self.routes.mark_special(home);
+            }
+        }
     }
 
     /// A link has put its packet on the wire and may take the next; whether there was one.
@@ -250,44 +251,11 @@ impl Network {
         self.links.enter_late(link, packet, cx);
     }
 
-    /// A packet comes to a link that is computed ahead, and finds its queue full.
-    pub fn overflow(&mut self, link: LinkId, packet: PacketId, cx: &mut Cx) {
-        self.links.overflow(link, packet, cx);
-    }
-
-    /// From now on computes links ahead of time that can be; see [`Links::fuse`].
-    pub fn fuse(&mut self, paths: impl Iterator<Item = ([NodeId; 2], bool)>) {
-        self.links.fuse(&self.ways, paths);
-    }
-
-    /// The run ends: takes back what was computed for a later time. How many packets came to links computed ahead.
-    pub fn take_back(&mut self, end: Time) -> u64 {
-        self.links.take_back(end)
-    }
-
     /// A link changes as the scenario says.
     pub fn change_link(&mut self, link: LinkId, index: u32, cx: &mut Cx) {
         let row = Cause::root(Kind::LinkChange).at(Location::Link(link));
         self.links[link].changed = cx.add_cause(row);
         self.links.change(link, index);
-    }
-
-    /// The link that a packet of a node's own takes at once: the uplink of a host, or the way towards a host that no agent of
-    /// the node leads elsewhere. `None`: look closer.
-    #[inline(always)]
-    fn first_link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let here = &self.nodes[node];
-        if here.looks_at_packets {
-            return None;
-        }
-        if here.is_host() {
-            return self.cells.only_uplink(node);
-        }
-        match here.routes.lead(dst) {
-            Lead::Straight(link) => Some(link),
-            Lead::Home if self.ways.home(dst) != Some(node) => self.ways.link(node, dst),
-            Lead::Home | Lead::Elsewhere => None,
-        }
     }
 
     /// A packet sets out from a node over this link.

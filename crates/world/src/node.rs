@@ -1,8 +1,8 @@
 //! Nodes: routers, base stations and hosts, from the view of packet forwarding.
 
 use crate::buffer::HostBuffer;
-use crate::ids::{CellId, DomainId, LinkId, NodeId, Served, Slot};
-use crate::route::RouteTable;
+use crate::ids::{CellId, DomainId, HostAtAgent, LinkId, NodeId, Slot};
+use crate::route::HostRouteTable;
 use roamlab_engine::Bytes;
 use roamlab_mobility::Buffering;
 use roamlab_packet::Addr;
@@ -44,16 +44,18 @@ pub struct Node {
     pub name: String,
     /// Its address; a mobile host's is its home address.
     pub addr: Addr,
-    /// Its routes.
-    pub routes: RouteTable,
+    /// The host routes that its agents have set.
+    pub host_routes: HostRouteTable,
     /// Links to adjacent nodes, by their address.
     pub neighbours: BTreeMap<Addr, LinkId>,
     /// What its mobility agents have asked for, those of a domain side by side.
     pub residents: Vec<Resident>,
     /// Some agent here watches the uplink.
     pub watches_uplink: bool,
-    /// Of every packet that comes here it is asked whether some agent watches it, or it is traced.
-    pub looks_at_packets: bool,
+    /// Every packet takes the slow path here: an agent may watch it, or it is traced.
+    pub inspects_packets: bool,
+    /// (Mobile host) the code point of packets that it receives over the air is cleared.
+    pub clears_code_point: bool,
     /// Some agent here keeps copies of what is sent over the air.
     pub keeps_copies: bool,
     /// Base stations hang off it.
@@ -61,7 +63,7 @@ pub struct Node {
     /// (Base station) its cell.
     pub serves: Option<CellId>,
     /// Buffers of its agents.
-    pub buffers: BTreeMap<Served, HostBuffer>,
+    pub buffers: BTreeMap<HostAtAgent, HostBuffer>,
 }
 
 impl Node {
@@ -70,11 +72,12 @@ impl Node {
         Node {
             name: name.into(),
             addr,
-            routes: RouteTable::default(),
+            host_routes: HostRouteTable::default(),
             neighbours: BTreeMap::new(),
             residents: Vec::new(),
             watches_uplink: false,
-            looks_at_packets: false,
+            inspects_packets: false,
+            clears_code_point: false,
             keeps_copies: false,
             is_access_router: false,
             serves: None,
@@ -103,7 +106,7 @@ impl Node {
     }
 
     /// The buffer of a host, made if there is none; `None`: its agent has asked for no buffers.
-    pub fn buffer_for(&mut self, served: Served) -> Option<&mut HostBuffer> {
+    pub fn buffer_for(&mut self, served: HostAtAgent) -> Option<&mut HostBuffer> {
         let shape = self.residents.get(served.slot.0 as usize)?.buffering.as_ref()?;
         Some(self.buffers.entry(served).or_insert_with(|| HostBuffer::new(shape.clone())))
     }

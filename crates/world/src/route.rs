@@ -1,4 +1,4 @@
-//! Next hops: shortest paths to prefixes, and host routes that mobility protocols set.
+//! Routes: static routes, which are shortest paths, and host routes that mobility protocols set.
 
 use crate::cause::CauseId;
 use crate::ids::{DomainId, LinkId, NodeId, Slot};
@@ -71,28 +71,28 @@ impl Taken {
 /// Where the routes of a host are.
 #[derive(Copy, Clone, Debug)]
 struct Place {
-    /// Their place in [`RouteTable::hosts`]; [`NOWHERE`], if it has had none.
+    /// Their place in [`HostRouteTable::hosts`]; [`NOWHERE`], if it has had none.
     routes: u32,
-    /// The link of [`Lead::Straight`]; else [`HOME`] or [`NOWHERE`].
-    lead: u32,
+    /// The link of [`HostLookup::Link`]; else [`NO_ROUTE`] or [`NOWHERE`].
+    lookup: u32,
 }
 
-const NO_PLACE: Place = Place { routes: NOWHERE, lead: HOME };
+const NO_PLACE: Place = Place { routes: NOWHERE, lookup: NO_ROUTE };
 
-/// Where the routes of a node lead the packets of a host.
+/// What a node's host routes say of a host, as far as that does not depend on where a packet comes from.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Lead {
-    /// Over this link, tunnels or none: it has one route, that is for packets from anywhere, and no agent is told of them.
-    Straight(LinkId),
-    /// Towards its home: it has no route.
-    Home,
-    /// Look closer.
-    Elsewhere,
+pub enum HostLookup {
+    /// One route, for packets from anywhere, over this link; no agent watches it.
+    Link(LinkId),
+    /// No route.
+    None,
+    /// Several routes, or one that has to be looked at: see [`HostRouteTable::host`].
+    Several,
 }
 
 /// The host routes of one node.
 #[derive(Clone, Debug, Default)]
-pub struct RouteTable {
+pub struct HostRouteTable {
     /// Of each host that has had a route, in the order of the first ones.
     hosts: Vec<HostRoutes>,
     /// The places of hosts there, by the numbers of their nodes from `first` on: every packet of a host asks.
@@ -102,14 +102,14 @@ pub struct RouteTable {
     branches: usize,
 }
 
-impl RouteTable {
-    /// Where packets for a host are led from here, as far as that does not depend on where they come from.
+impl HostRouteTable {
+    /// What the routes say of a host.
     #[inline]
-    pub fn lead(&self, host: Addr) -> Lead {
+    pub fn lookup(&self, host: Addr) -> HostLookup {
         match self.places.get(host.number().wrapping_sub(self.first)) {
-            Some(&Place { lead, .. }) if lead < HOME => Lead::Straight(LinkId(lead)),
-            None | Some(Place { lead: HOME, .. }) => Lead::Home,
-            Some(_) => Lead::Elsewhere,
+            Some(&Place { lookup, .. }) if lookup < NO_ROUTE => HostLookup::Link(LinkId(lookup)),
+            None | Some(Place { lookup: NO_ROUTE, .. }) => HostLookup::None,
+            Some(_) => HostLookup::Several,
         }
     }
 
@@ -132,7 +132,7 @@ impl RouteTable {
         if let [only @ HostRoute { from: None, .. }] = routes {
             return (!taken.has(only.slot)).then_some(only);
         }
-        RouteTable::choose(routes, tunnel, from(), taken)
+        HostRouteTable::choose(routes, tunnel, from(), taken)
     }
 
     /// The same of several routes, or of one for an origin.
@@ -203,17 +203,17 @@ impl RouteTable {
         let order = |route: &HostRoute| (Reverse(route.domain), route.slot);
         let at = routes.partition_point(|known| order(known) <= order(&route));
         routes.insert(at, route);
-        self.straighten(host);
+        self.update_lookup(host);
     }
 
     /// The routes of a host have changed.
-    fn straighten(&mut self, host: Addr) {
-        let lead = match self.all(host) {
+    fn update_lookup(&mut self, host: Addr) {
+        let lookup = match self.all(host) {
             [HostRoute { from: None, watch: false, link: Some(link), .. }] => link.0,
-            [] => HOME,
+            [] => NO_ROUTE,
             _ => NOWHERE,
         };
-        self.places[host.number() - self.first].lead = lead;
+        self.places[host.number() - self.first].lookup = lookup;
     }
 
     /// Makes a place for the routes of a host.
@@ -238,7 +238,7 @@ impl RouteTable {
         self.branches -= further_branches(routes);
         routes.retain(|known| !unwanted(known));
         self.branches += further_branches(routes);
-        self.straighten(host);
+        self.update_lookup(host);
     }
 
     /// Notes what leads to the removal of a route of a host.
@@ -276,34 +276,47 @@ impl RouteTable {
     }
 }
 
-/// The shortest paths of a network: which link leads from a node towards another. Four bytes a node: the only link out of
-/// it, or the place of its row in a table by destination.
+/// The static routes of a network: the link of the shortest path from a node towards another. Four bytes a node: the only
+/// link out of it, or the place of its row in a table by destination.
 #[derive(Clone, Debug, Default)]
-pub struct Ways {
+pub struct StaticRoutes {
     from: Vec<u32>,
     rows: Vec<u32>,
     /// Of a mobile host's node: the node that its packets are routed to.
     homes: Vec<u32>,
 }
 
-/// In [`Ways::from`]: the other bits are the place of a row.
+/// In [`StaticRoutes::from`]: the other bits are the place of a row.
 const ROW: u32 = 1 << 31;
+/// In [`StaticRoutes::from`]: packets at this node may need more than the shortest path.
+const SPECIAL: u32 = 1 << 30;
 /// In a row: no link leads there. Among places of hosts: it has none.
 const NOWHERE: u32 = u32::MAX;
-/// See [`Lead::Home`].
-const HOME: u32 = u32::MAX - 1;
+/// See [`HostLookup::None`].
+const NO_ROUTE: u32 = u32::MAX - 1;
 
-impl Ways {
+impl StaticRoutes {
     /// Link from `node` towards `dst`; for a mobile host, towards its home.
     #[inline]
     pub fn link(&self, node: NodeId, dst: Addr) -> Option<LinkId> {
-        let way = self.from[node.0 as usize];
-        if way & ROW == 0 {
-            return Some(LinkId(way));
+        let entry = self.from[node.0 as usize];
+        if entry & ROW == 0 {
+            return Some(LinkId(entry & !SPECIAL));
         }
         let to = if dst.is_mobile() { self.home(dst)?.0 as usize } else { dst.number() };
-        let link = *self.rows.get((way & !ROW) as usize + to)?;
+        let link = *self.rows.get((entry & !(ROW | SPECIAL)) as usize + to)?;
         (link != NOWHERE).then_some(LinkId(link))
+    }
+
+    /// Whether the shortest path is all that packets need at a node.
+    #[inline]
+    pub fn is_plain(&self, node: NodeId) -> bool {
+        self.from[node.0 as usize] & SPECIAL == 0
+    }
+
+    /// Packets at a node may need more than the shortest path.
+    pub fn mark_special(&mut self, node: NodeId) {
+        self.from[node.0 as usize] |= SPECIAL;
     }
 
     /// The node that packets for a mobile host are routed to.
@@ -334,9 +347,9 @@ pub struct Edge {
     pub delay: Duration,
 }
 
-/// The ways between `nodes` nodes: shortest paths by delay, then by number of hops, then by the order of the links. A node
+/// The static routes between `nodes` nodes: shortest paths by delay, then by number of hops, then by the order of the links. A node
 /// with one way out sends everything that way.
-pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
+pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> StaticRoutes {
     let mut outgoing = vec![Vec::new(); nodes];
     let mut incoming: Vec<Vec<&Edge>> = vec![Vec::new(); nodes];
     for edge in edges {
@@ -353,21 +366,21 @@ pub fn shortest_paths(nodes: usize, edges: &[Edge]) -> Ways {
         .iter()
         .map(|edges| edges.iter().filter(|edge| stub(edge.to).is_none()).copied().collect())
         .collect();
-    let mut ways = Ways::default();
+    let mut routes = StaticRoutes::default();
     for (source, out) in outgoing.iter().enumerate() {
         if let [only] = out.as_slice() {
-            ways.from.push(only.link.0);
+            routes.from.push(only.link.0);
             continue;
         }
-        let start = ways.rows.len();
-        ways.from.push(ROW | start as u32);
-        ways.rows.extend(first_links(source, &core).map(|link| link.map_or(NOWHERE, |link| link.0)));
-        let row = &mut ways.rows[start..];
+        let start = routes.rows.len();
+        routes.from.push(ROW | start as u32);
+        routes.rows.extend(first_links(source, &core).map(|link| link.map_or(NOWHERE, |link| link.0)));
+        let row = &mut routes.rows[start..];
         for into in &stubs {
             row[into.to] = if into.from == source { into.link.0 } else { row[into.from] };
         }
     }
-    ways
+    routes
 }
 
 /// The first link of the shortest path from `source` to every node (Dijkstra).

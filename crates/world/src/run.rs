@@ -1,15 +1,14 @@
 //! One run: it takes a scenario, a seed and a replication number and returns tables.
 
 use crate::build::build;
-use crate::conduct::{Conduct, Replication, check_memory};
+use crate::conduct::{Conduct, Part, Replication, check_memory};
 use crate::cx::Cx;
-use crate::estimate::NetworkSize;
 use crate::ids::NodeId;
-use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::DropReason;
+use roamlab_scenario::{NetworkSize, Scenario};
 
 /// Runs a checked scenario to its end, or until `conduct` ends it: the tables then end there.
 ///
@@ -17,14 +16,10 @@ use roamlab_packet::DropReason;
 /// The law that the run violated, or that it would have taken too much memory. No result comes with it.
 pub fn run(scenario: &Scenario, draw: Replication, conduct: &Conduct<'_>) -> Result<Vec<Table>, Failure> {
     if let Some(limit) = conduct.memory {
-        check_memory([NetworkSize::of(scenario).part()], 0, limit, Time::ZERO)?;
+        check_memory([Part::network(&NetworkSize::of(scenario))], 0, limit, Time::ZERO)?;
     }
     let mut world = build(scenario, draw, conduct);
     let end = Time::ZERO + scenario.run.duration;
-    // A trace and a capture show every stop of a packet.
-    if scenario.engine.fusion && world.planes.cx.probes.traced.is_none() {
-        world.fuse(end);
-    }
     world.run(last_instant(end), conduct)?;
     Ok(conclude(world, end, conduct))
 }
@@ -36,7 +31,6 @@ pub(crate) fn last_instant(end: Time) -> Time {
 
 /// The tables of a run that ends now, of which those that `conduct` wants.
 pub(crate) fn conclude(mut world: World, end: Time, conduct: &Conduct<'_>) -> Vec<Table> {
-    world.take_back(end);
     world.settle_record(conduct);
     world.flows.judge_timeouts(&mut world.planes.cx, &world.names);
     let long = world.long_tables(conduct);

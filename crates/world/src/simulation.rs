@@ -6,11 +6,11 @@ use crate::conduct::{Conduct, Replication};
 use crate::ids::{NodeId, Side};
 use crate::outside::{Datagram, Egress};
 use crate::run::{conclude, last_instant};
-use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::world::{Failure, World};
 use roamlab_engine::Time;
 use roamlab_packet::{Addr, FlowId};
+use roamlab_scenario::Scenario;
 
 /// A run that is driven from outside.
 ///

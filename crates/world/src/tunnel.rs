@@ -6,46 +6,29 @@ use crate::ids::Location;
 use crate::probe::Stop;
 use roamlab_engine::Bytes;
 use roamlab_packet::{Addr, Ecn, IpHeader, PacketId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use roamlab_scenario::TunnelEcn;
 
-/// What the entry of a tunnel writes into the ECN field of the outer header. The exit is the same for all.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TunnelEcn {
-    /// A copy of the inner field (RFC 6040 §4.1, normal mode).
-    #[default]
-    Normal,
-    /// Not-ECT, for an exit that does not understand ECN (RFC 6040 §4.1, compatibility mode).
-    Compatibility,
-    /// ECT(0) where the inner field is Not-ECT, so that queues on the way mark every packet ([lte] §V.B); a copy
-    /// otherwise. What such a queue marks and its receiver cannot echo is lost at the exit.
-    AlwaysEct,
+/// The outer ECN field at the entry of a tunnel.
+fn outer_ecn(mode: TunnelEcn, inner: Ecn) -> Ecn {
+    match (mode, inner) {
+        (TunnelEcn::Compatibility, _) => Ecn::NotEct,
+        (TunnelEcn::AlwaysEct, Ecn::NotEct) => Ecn::Ect0,
+        (TunnelEcn::Normal | TunnelEcn::AlwaysEct, inner) => inner,
+    }
 }
 
-impl TunnelEcn {
-    /// The outer field at the entry.
-    pub fn enter(self, inner: Ecn) -> Ecn {
-        match (self, inner) {
-            (TunnelEcn::Compatibility, _) => Ecn::NotEct,
-            (TunnelEcn::AlwaysEct, Ecn::NotEct) => Ecn::Ect0,
-            (TunnelEcn::Normal | TunnelEcn::AlwaysEct, inner) => inner,
-        }
-    }
-
-    /// The inner field at the exit (`None`: the packet is to be dropped), and whether the combination is one that
-    /// nothing on a sound path brings about and that is to be logged (RFC 6040 §4.2, figure 4).
-    pub fn leave(self, inner: Ecn, outer: Ecn) -> (Option<Ecn>, bool) {
-        match (inner, outer) {
-            (Ecn::NotEct, Ecn::Ce) => (None, self != TunnelEcn::AlwaysEct),
-            (Ecn::NotEct, Ecn::Ect0) => (Some(Ecn::NotEct), self != TunnelEcn::AlwaysEct),
-            (Ecn::NotEct, Ecn::Ect1) => (Some(Ecn::NotEct), true),
-            (Ecn::Ect1, Ecn::Ect0) => (Some(Ecn::Ect1), true),
-            (Ecn::Ce, Ecn::Ect1) => (Some(Ecn::Ce), true),
-            (Ecn::Ect0, Ecn::Ect1) => (Some(Ecn::Ect1), false),
-            (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => (Some(Ecn::Ce), false),
-            (inner, _) => (Some(inner), false),
-        }
+/// The inner ECN field at the exit of a tunnel (`None`: the packet is dropped), and whether the combination is one that
+/// no correct path produces and that is logged (RFC 6040 §4.2, figure 4).
+fn inner_ecn(mode: TunnelEcn, inner: Ecn, outer: Ecn) -> (Option<Ecn>, bool) {
+    match (inner, outer) {
+        (Ecn::NotEct, Ecn::Ce) => (None, mode != TunnelEcn::AlwaysEct),
+        (Ecn::NotEct, Ecn::Ect0) => (Some(Ecn::NotEct), mode != TunnelEcn::AlwaysEct),
+        (Ecn::NotEct, Ecn::Ect1) => (Some(Ecn::NotEct), true),
+        (Ecn::Ect1, Ecn::Ect0) => (Some(Ecn::Ect1), true),
+        (Ecn::Ce, Ecn::Ect1) => (Some(Ecn::Ce), true),
+        (Ecn::Ect0, Ecn::Ect1) => (Some(Ecn::Ect1), false),
+        (Ecn::Ect0 | Ecn::Ect1, Ecn::Ce) => (Some(Ecn::Ce), false),
+        (inner, _) => (Some(inner), false),
     }
 }
 
@@ -60,7 +43,7 @@ pub fn encap(
     cx: &mut Cx,
 ) -> Result<PacketId, PacketId> {
     let inner = cx.pool[&packet].header.tos;
-    let tos = inner.with_ecn(ecn.enter(inner.ecn()));
+    let tos = inner.with_ecn(outer_ecn(ecn, inner.ecn()));
     let outer = IpHeader { overhead: overhead.0 as u16, ..IpHeader::new(src, dst, tos) };
     if !cx.pool.encapsulate(&packet, outer) {
         return Err(packet);
@@ -85,7 +68,7 @@ pub enum Exit {
 pub fn decap(packet: &PacketId, ecn: TunnelEcn, place: Location, cx: &mut Cx) -> Exit {
     let Some(outer) = cx.pool.decapsulate(packet) else { return Exit::Bare };
     let header = &mut cx.pool[packet].header;
-    let (left, odd) = ecn.leave(header.tos.ecn(), outer.tos.ecn());
+    let (left, odd) = inner_ecn(ecn, header.tos.ecn(), outer.tos.ecn());
     header.tos = outer.tos.with_ecn(left.unwrap_or(Ecn::NotEct));
     cx.probes.odd_ecn += u64::from(odd);
     cx.trace_with(packet, Stop::TunnelDecap, place, if odd { "odd-ecn" } else { "" });
@@ -211,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_entry_is_that_of_the_mode() {
-        let outer = |mode: TunnelEcn| FIELDS.map(|inner| name(mode.enter(inner)));
+        let outer = |mode: TunnelEcn| FIELDS.map(|inner| name(outer_ecn(mode, inner)));
         assert_eq!(outer(TunnelEcn::Normal), ["Not-ECT", "ECT(0)", "ECT(1)", "CE"]);
         assert_eq!(outer(TunnelEcn::Compatibility), ["Not-ECT"; 4]);
         assert_eq!(outer(TunnelEcn::AlwaysEct), ["ECT(0)", "ECT(0)", "ECT(1)", "CE"]);
@@ -221,7 +204,7 @@ mod tests {
     fn an_undisturbed_tunnel_changes_no_field_and_logs_nothing() {
         for mode in MODES {
             for inner in FIELDS {
-                assert_eq!(behind(mode, inner, mode.enter(inner)), name(inner), "{mode:?}");
+                assert_eq!(behind(mode, inner, outer_ecn(mode, inner)), name(inner), "{mode:?}");
             }
         }
     }

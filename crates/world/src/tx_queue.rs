@@ -1,13 +1,12 @@
-//! The queue of a link without a plain drop-tail queue. It is a recorded drop-tail queue, one queue of any discipline,
-//! or a queue for each host behind an air-link scheduler.
+//! The queue of a link: one queue of any discipline, or a queue for each host behind an air-link scheduler.
 
 use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::ids::{LinkId, Location};
 use crate::probe::PacketStep;
 use roamlab_engine::{Bytes, Rate, Time};
-use roamlab_packet::{Addr, DropReason, Dscp, Ecn, PacketId, PacketQueue};
-use roamlab_qdisc::{Gauges, Matching, Qdisc, QdiscCx, QueueDisc};
+use roamlab_packet::{Addr, Ecn, PacketId};
+use roamlab_qdisc::{Matching, Qdisc, QdiscCx, QueueDisc};
 use roamlab_radio::CellScheduler;
 use std::collections::BTreeMap;
 
@@ -34,34 +33,6 @@ impl Queue {
         self.qdisc.enqueue(packet, &mut qdisc_cx(rate, cx.now, cx));
         cx.settle_drops(Location::Link(id));
         self.sample(id, cx);
-    }
-
-    /// Takes a packet that finds the link idle and nothing waiting; the packet, unless it is lost. `fell_idle`: when the
-    /// link did, if the queue has not heard of it.
-    #[inline(never)]
-    fn pass(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        (rate, fell_idle): (Rate, Option<Time>),
-        cx: &mut Cx,
-    ) -> Option<PacketId> {
-        if self.recorded {
-            if let Some(at) = fell_idle {
-                self.fall_idle(id, at, rate, cx);
-            }
-            self.enqueue(id, packet, rate, cx);
-            return self.dequeue(id, cx.now, rate, cx);
-        }
-        let next = self.qdisc.pass(packet, fell_idle, &mut qdisc_cx(rate, cx.now, cx));
-        cx.settle_drops(Location::Link(id));
-        next
-    }
-
-    /// The link fell idle at `at`, when nothing waited.
-    fn fall_idle(&mut self, id: LinkId, at: Time, rate: Rate, cx: &mut Cx) {
-        let waiting = self.dequeue(id, at, rate, cx);
-        debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
     }
 
     #[inline(never)]
@@ -93,89 +64,17 @@ fn qdisc_cx(rate: Rate, now: Time, cx: &mut Cx) -> QdiscCx<'_> {
 }
 
 /// A packet leaves a recorded queue, with the mark of congestion or without.
-#[inline(always)]
 fn record_mark(id: LinkId, packet: &PacketId, cx: &mut Cx) {
     if cx.pool[packet].header.tos.ecn() == Ecn::Ce {
         cx.packet_event(PacketStep::Mark, packet, Location::Link(id), (0, CauseId::NONE));
     }
 }
 
-/// A recorded drop-tail queue with a limit in packets: what it does besides being recorded is little, so that it does not
-/// go through a discipline.
-#[derive(Clone, Debug, Default)]
-pub struct RecordedLine {
-    /// How many packets may wait.
-    limit: u32,
-    waiting: PacketQueue,
-    bytes: u64,
-    /// Waiting packets with a code point.
-    forwarded: usize,
-}
-
-impl RecordedLine {
-    /// An empty line in which `limit` packets may wait.
-    pub fn new(limit: u32) -> RecordedLine {
-        RecordedLine { limit, ..RecordedLine::default() }
-    }
-
-    #[inline(always)]
-    fn enqueue(&mut self, id: LinkId, packet: PacketId, cx: &mut Cx) {
-        if cx.probes.wanted.packets {
-            let waiting = self.waiting.len() as usize;
-            cx.packet_event(PacketStep::Enqueue, &packet, Location::Link(id), (waiting, CauseId::NONE));
-        }
-        if self.waiting.len() < self.limit {
-            let entering = &cx.pool[&packet];
-            self.bytes += entering.wire_size().0;
-            self.forwarded += usize::from(entering.inner_tos().dscp() != Dscp::default());
-            self.waiting.push(packet, &mut cx.pool);
-        } else {
-            cx.lose(packet, DropReason::QueueOverflow, Location::Link(id));
-        }
-        self.sample(id, cx);
-    }
-
-    #[inline(always)]
-    fn dequeue(&mut self, id: LinkId, cx: &mut Cx) -> Option<PacketId> {
-        let packet = self.waiting.pop(&cx.pool)?;
-        let leaving = &cx.pool[&packet];
-        self.bytes -= leaving.wire_size().0;
-        self.forwarded -= usize::from(leaving.inner_tos().dscp() != Dscp::default());
-        self.sample(id, cx);
-        record_mark(id, &packet, cx);
-        Some(packet)
-    }
-
-    fn take_matching(&mut self, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
-        let (mut taken, all) = (Vec::new(), std::mem::take(&mut self.waiting));
-        (self.bytes, self.forwarded) = (0, 0);
-        for packet in all.drain(&cx.pool) {
-            let waiting = &cx.pool[&packet];
-            if wanted(waiting, &cx.pool) {
-                taken.push(packet);
-                continue;
-            }
-            self.bytes += waiting.wire_size().0;
-            self.forwarded += usize::from(waiting.inner_tos().dscp() != Dscp::default());
-            self.waiting.push(packet, &mut cx.pool);
-        }
-        taken
-    }
-
-    #[inline(always)]
-    fn sample(&self, id: LinkId, cx: &mut Cx) {
-        let gauges = Gauges { forwarded: self.forwarded, ..Gauges::default() };
-        cx.probes.queue(cx.now, id, self.waiting.len() as usize, Bytes(self.bytes), gauges);
-    }
-}
-
 /// What waits for a link.
 #[derive(Clone, Debug)]
 pub enum TxQueue {
-    /// All in a recorded drop-tail queue.
-    Line(Box<RecordedLine>),
-    /// All in one queue of a discipline.
-    Shared(Box<Queue>),
+    /// All in one queue.
+    Shared(Queue),
     /// Each host's packets in its own.
     Bearers(Box<Bearers>),
 }
@@ -185,36 +84,8 @@ impl TxQueue {
     #[inline(always)]
     pub fn enqueue(&mut self, id: LinkId, packet: PacketId, rate: Rate, cx: &mut Cx) {
         match self {
-            TxQueue::Line(line) => line.enqueue(id, packet, cx),
             TxQueue::Shared(queue) => queue.enqueue(id, packet, rate, cx),
             TxQueue::Bearers(bearers) => bearers.enqueue(packet, cx),
-        }
-    }
-
-    /// Takes a packet that finds the link idle, and gives the one to be sent. `fell_idle`: when the link did, if the queue
-    /// has not heard of it.
-    #[inline(always)]
-    pub fn pass(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        (rate, fell_idle): (Rate, Option<Time>),
-        cx: &mut Cx,
-    ) -> Option<PacketId> {
-        match self {
-            TxQueue::Line(line) => {
-                line.enqueue(id, packet, cx);
-                line.dequeue(id, cx)
-            }
-            TxQueue::Shared(queue) => queue.pass(id, packet, (rate, fell_idle), cx),
-            TxQueue::Bearers(bearers) => {
-                if let Some(at) = fell_idle {
-                    let waiting = bearers.dequeue(at, cx);
-                    debug_assert!(waiting.is_none(), "a packet waited and nobody knew");
-                }
-                bearers.enqueue(packet, cx);
-                bearers.dequeue(cx.now, cx)
-            }
         }
     }
 
@@ -223,7 +94,7 @@ impl TxQueue {
     pub fn can_bypass(&self, size: Bytes) -> bool {
         match self {
             TxQueue::Shared(queue) => !queue.recorded && queue.qdisc.can_bypass(size),
-            TxQueue::Line(_) | TxQueue::Bearers(_) => false,
+            TxQueue::Bearers(_) => false,
         }
     }
 
@@ -231,7 +102,6 @@ impl TxQueue {
     #[inline(always)]
     pub fn dequeue(&mut self, id: LinkId, now: Time, rate: Rate, cx: &mut Cx) -> Option<PacketId> {
         match self {
-            TxQueue::Line(line) => line.dequeue(id, cx),
             TxQueue::Shared(queue) => queue.dequeue(id, now, rate, cx),
             TxQueue::Bearers(bearers) => bearers.dequeue(now, cx),
         }
@@ -240,7 +110,6 @@ impl TxQueue {
     /// Removes the waiting packets that `wanted` selects, in order.
     pub fn take_matching(&mut self, wanted: &Matching<'_>, rate: Rate, cx: &mut Cx) -> Vec<PacketId> {
         match self {
-            TxQueue::Line(line) => line.take_matching(wanted, cx),
             TxQueue::Shared(queue) => queue.take_matching(wanted, rate, cx),
             TxQueue::Bearers(bearers) => bearers.take_matching(wanted, cx),
         }
@@ -249,7 +118,6 @@ impl TxQueue {
     /// Records the queue after packets were taken out. Bearers have recorded themselves.
     pub fn sample(&self, id: LinkId, cx: &mut Cx) {
         match self {
-            TxQueue::Line(line) => line.sample(id, cx),
             TxQueue::Shared(queue) => queue.sample(id, cx),
             TxQueue::Bearers(_) => {}
         }
@@ -259,7 +127,7 @@ impl TxQueue {
     pub fn rate(&self, dst: Addr) -> Option<Rate> {
         match self {
             TxQueue::Bearers(bearers) => Some(bearers.queues[bearers.of(dst)].rate),
-            TxQueue::Line(_) | TxQueue::Shared(_) => None,
+            TxQueue::Shared(_) => None,
         }
     }
 
@@ -275,7 +143,6 @@ impl TxQueue {
     #[inline(always)]
     pub fn packets(&self) -> usize {
         match self {
-            TxQueue::Line(line) => line.waiting.len() as usize,
             TxQueue::Shared(queue) => queue.qdisc.packets(),
             TxQueue::Bearers(bearers) => {
                 bearers.queues.iter().map(|bearer| bearer.queue.qdisc.packets()).sum()
@@ -373,28 +240,38 @@ impl Bearers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use roamlab_packet::{Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_engine::{Packets, Rng};
+    use roamlab_packet::{Body, Dscp, FlowId, IpHeader, Packet, Tos, UdpHeader};
+    use roamlab_qdisc::QueueSpec;
+
+    impl TxQueue {
+        /// A drop-tail queue in which `limit` packets may wait.
+        pub fn droptail(limit: u32, recorded: bool) -> TxQueue {
+            let qdisc = Qdisc::new(&QueueSpec::droptail(Packets(limit)), Rng::named(1, 1, "queue"));
+            TxQueue::Shared(Queue::new(qdisc, recorded))
+        }
+    }
 
     #[test]
-    fn what_is_taken_out_of_a_line_counts_no_more() {
+    fn a_record_says_what_waits_also_after_an_extraction() {
         let (mut cx, id, rate) = (Cx::default(), LinkId(0), Rate::from_bps(1_000_000));
-        let mut line = TxQueue::Line(Box::new(RecordedLine::new(9)));
+        let mut queue = TxQueue::droptail(9, true);
         for dscp in [Dscp::FORWARDED, Dscp::FORWARDED, Dscp::default()] {
             let tos = Tos::default().with_dscp(dscp);
             let inner = IpHeader::new(Addr::new(1, 0), Addr::new(2, 0), tos);
             let body = Body::Udp(UdpHeader::default());
             let packet = cx.pool.create(Packet::make(FlowId(0), inner, Bytes(512), Time::ZERO, body));
-            line.enqueue(id, packet, rate, &mut cx);
+            queue.enqueue(id, packet, rate, &mut cx);
         }
-        let taken = line.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
+        let taken = queue.take_matching(&|packet, _| packet.serial == 1, rate, &mut cx);
         assert_eq!(taken.len(), 1);
-        line.sample(id, &mut cx);
+        queue.sample(id, &mut cx);
         let sample = |cx: &Cx| {
             let row = cx.probes.queues.rows.last().unwrap();
             (row.packets, row.bytes, row.forwarded)
         };
         assert_eq!(sample(&cx), (2, 1024, 1));
-        while line.dequeue(id, Time::ZERO, rate, &mut cx).is_some() {}
+        while queue.dequeue(id, Time::ZERO, rate, &mut cx).is_some() {}
         assert_eq!(sample(&cx), (0, 0, 0));
     }
 }

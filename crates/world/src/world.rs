@@ -10,11 +10,10 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::flows::{Carrier, Flows};
 use crate::ids::{LinkId, NodeId};
-use crate::link::InFlight;
-use crate::network::{Decided, Network, Up};
+use crate::network::{Decided, LocalDelivery, Network};
 use crate::table::Names;
 use roamlab_engine::Time;
-use roamlab_packet::{Dscp, PacketId};
+use roamlab_packet::PacketId;
 use std::fmt;
 
 /// All of a run.
@@ -29,8 +28,6 @@ pub struct World {
     pub(crate) events: u64,
     /// Packets handed over by links.
     pub(crate) packet_hops: u64,
-    /// Some links may be computed ahead.
-    pub(crate) fused: bool,
     /// What the network takes in memory, estimated.
     pub(crate) size: Part,
 }
@@ -51,11 +48,8 @@ impl Carrier for Planes {
     }
 
     #[inline(always)]
-    fn send(&mut self, from: NodeId, first_link: Option<LinkId>, packet: PacketId) {
-        match first_link {
-            Some(link) => self.network.send_over(link, packet, &mut self.cx),
-            None => self.network.send_own(from, packet, &mut self.agents, &mut self.cx),
-        }
+    fn send(&mut self, from: NodeId, packet: PacketId) {
+        self.network.ip_output(from, packet, &mut self.agents, &mut self.cx);
     }
 
     fn holder(&self, ends: [NodeId; 2], serial: u64) -> Option<CauseId> {
@@ -118,7 +112,7 @@ impl World {
         let mut at_this_instant = 0;
         loop {
             let before = self.planes.cx.now;
-            let happened = if self.fused { self.run_some::<true>(end) } else { self.run_some::<false>(end) }?;
+            let happened = self.run_some(end)?;
             if happened < EVENTS_BETWEEN_LOOKS || !self.may_go_on(conduct)? {
                 return Ok(());
             }
@@ -129,28 +123,9 @@ impl World {
         }
     }
 
-    /// Computes links ahead of time that can be, in a run until `end`.
-    pub(crate) fn fuse(&mut self, end: Time) {
-        self.fused = true;
-        self.planes.cx.scheduler.number_by_time(end);
-        let paths = self.flows.iter().map(|flow| ([flow.src, flow.dst], flow.dscp != Dscp::default()));
-        self.planes.network.fuse(paths);
-    }
-
-    /// The run has ended, at `end` or before: takes back what was computed for a later time.
-    pub(crate) fn take_back(&mut self, end: Time) {
-        let next = self.planes.cx.scheduler.next_time();
-        self.packet_hops += self.planes.network.take_back(next.map_or(end, |next| next.min(end)));
-    }
-
     /// Lets a number of events happen, or fewer if no more are due until `end`; how many did.
-    ///
-    /// Compiled twice, for a test at each event would cost a plain run 2 % of its instructions.
-    fn run_some<const FUSED: bool>(&mut self, end: Time) -> Result<u64, LawViolation> {
+    fn run_some(&mut self, end: Time) -> Result<u64, LawViolation> {
         for happened in 0..EVENTS_BETWEEN_LOOKS {
-            if FUSED {
-                self.planes.cx.scheduler.tell_time();
-            }
             let Some((time, event)) = self.planes.cx.scheduler.pop_until(end) else {
                 return self.intact(happened);
             };
@@ -192,27 +167,24 @@ impl World {
             Event::Arrival { link, packet } => {
                 self.packet_hops += 1;
                 let Planes { cx, network, agents } = &mut self.planes;
-                let up = network.arrive(link, packet.retrieve(), agents, cx);
-                self.hand_up(up);
+                let local = network.arrive(link, packet.retrieve(), agents, cx);
+                self.deliver_locally(local);
             }
             Event::TrackedArrival { link } => self.arrive_tracked(link),
-            other => self.dispatch_rare(other),
+            other => self.dispatch_other(other),
         }
     }
 
-    /// What a plain network hardly sees stands apart: the loop over the events is a third shorter without it.
+    /// The events that a plain network has rarely, in a function of their own: the loop over the events is a third shorter
+    /// without them.
     #[inline(never)]
-    fn dispatch_rare(&mut self, event: Event) {
+    fn dispatch_other(&mut self, event: Event) {
         let Planes { cx, network, agents } = &mut self.planes;
         match event {
             Event::LinkTxDone { .. } | Event::Arrival { .. } | Event::TrackedArrival { .. } => {
                 unreachable!("dispatched already")
             }
             Event::Medium { medium } => self.medium_wake(medium),
-            Event::Overflow { link, packet } => {
-                self.packet_hops += 1;
-                network.overflow(link, packet.retrieve(), cx);
-            }
             Event::LateEntry { link, packet } => network.enter_late(link, packet.retrieve(), cx),
             Event::LinkChange { link, index } => network.change_link(link, index, cx),
             Event::Ordered { node } => network.order_restored(node, cx),
@@ -232,12 +204,11 @@ impl World {
     #[inline(never)]
     fn arrive_tracked(&mut self, link: LinkId) {
         let Planes { cx, network, agents } = &mut self.planes;
-        let Some(InFlight { packet, started, .. }) = network.arrived(link, cx) else { return };
+        let Some(arrived) = network.arrived(link, cx) else { return };
         self.packet_hops += 1;
-        let packet = packet.retrieve();
-        let (from, dst) = (network.beginning(link), cx.pool[&packet].header.dst);
-        let up = network.arrive_generally(link, packet, started, agents, cx);
-        self.hand_up(up);
+        let (from, dst) = (network.beginning(link), cx.pool[&arrived.packet.retrieve()].header.dst);
+        let local = network.arrive_tracked(link, arrived, agents, cx);
+        self.deliver_locally(local);
         let Planes { cx, network, agents } = &mut self.planes;
         if agents.wait_for_air() {
             agents.look_for_drained(from, dst, network, cx);
@@ -259,16 +230,16 @@ impl World {
         network.rest(medium, cx);
     }
 
-    /// What has come to the end of its way goes to the part that it is for.
+    /// Passes what an arrival delivers to the part that it is for.
     #[inline(always)]
-    fn hand_up(&mut self, up: Up) {
+    fn deliver_locally(&mut self, local: LocalDelivery) {
         let Planes { cx, network, agents } = &mut self.planes;
-        match up {
-            Up::Nothing => {}
-            Up::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
-            Up::Message(node, packet) => agents.deliver(node, packet, network, cx),
-            Up::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
-            Up::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
+        match local {
+            LocalDelivery::Nothing => {}
+            LocalDelivery::Data(node, packet) => self.flows.deliver(node, packet, &mut self.planes),
+            LocalDelivery::Message(node, packet) => agents.deliver(node, packet, network, cx),
+            LocalDelivery::Broadcast(cell, packet) => agents.broadcast(cell, packet, network, cx),
+            LocalDelivery::Stranger(uplink, packet) => agents.refuse(uplink, packet, network, cx),
         }
     }
 
@@ -296,7 +267,7 @@ mod tests {
     use super::*;
     use crate::build::build;
     use crate::conduct::Replication;
-    use crate::scenario::Scenario;
+    use roamlab_scenario::Scenario;
     use std::collections::BTreeMap;
 
     /// Forty seconds with some twenty timeouts, each of which brings the next deadline forward when it is over.

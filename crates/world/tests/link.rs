@@ -1,11 +1,13 @@
 //! One link alone: queueing formulas, order with extraction, priority of signalling.
 
-use roamlab_engine::{Bytes, Duration, Rate, Rng, Time};
+use roamlab_engine::{Bytes, Duration, Packets, Rate, Rng, Time};
 use roamlab_packet::{Addr, Body, FlowId, IpHeader, MessageId, Packet, PacketId, PacketPool, Tos, UdpHeader};
+use roamlab_qdisc::{Qdisc, QueueDisc, QueueSpec};
 use roamlab_world::cx::Cx;
 use roamlab_world::event::Event;
 use roamlab_world::ids::{LinkId, NodeId};
 use roamlab_world::link::{End, Links};
+use roamlab_world::tx_queue::{Queue, TxQueue};
 
 const ID: LinkId = LinkId(0);
 const DELAY: Duration = Duration::from_millis(5);
@@ -14,7 +16,9 @@ const DELAY: Duration = Duration::from_millis(5);
 fn link(limit: u32, signalling_priority: bool) -> Links {
     let mut links = Links::new(signalling_priority);
     let ends = (NodeId(0), End::Node(NodeId(1)));
-    links.add("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), limit);
+    let qdisc = Qdisc::new(&QueueSpec::droptail(Packets(limit)), Rng::named(1, 1, "queue"));
+    let queue = TxQueue::Shared(Queue::new(qdisc, false));
+    links.add("a->b".into(), ends, (Rate::from_bps(1_000_000), DELAY), queue);
     links
 }
 

@@ -5,7 +5,8 @@ mod lab;
 mod schedule;
 
 use lab::{results, rows};
-use roamlab_world::{Conduct, Located, Replication, Scenario, run};
+use roamlab_scenario::Located;
+use roamlab_world::{Conduct, Replication, Scenario, run};
 
 const DOWN: &str = include_str!("recorded/walk.down");
 const UP: &str = include_str!("recorded/walk.up");

@@ -74,7 +74,10 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_chart(path: Path, text: str) -> None:
-    """Write a drawing in SVG, or a page, signed in a comment. Raises `BadInput` if another file is there."""
+    """Write a drawing in SVG, or a page, signed in a comment; a folder on its path that is missing is created.
+
+    Raises `BadInput` if another file is there.
+    """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
         raise BadInput(
@@ -92,6 +95,7 @@ def write_chart(path: Path, text: str) -> None:
                 expected="a new file, or what this program wrote there",
                 remedy="name another file with --out",
             )
+    place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, _signed_chart(text))
 
 

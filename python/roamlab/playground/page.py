@@ -12,12 +12,17 @@ import json
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roamlab.explorer import page as explorer
+from roamlab.gallery.questions import questions
+from roamlab.scenarios.scenario import load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from roamlab.gallery.questions import Question
+    from roamlab.scenarios.scenario import Scenario
 
 WORKER = ("engine.js", "analysis.js", "facts.js", "film.js", "worker.js")
 """The worker's program, behind the engine's own and the explorer's tables."""
@@ -56,7 +61,7 @@ _FILM = """<div id="film" data-ready="no" role="group" aria-label="The run as a 
 
 
 def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
-    """The page. `engine`: the folder with the engine; `scenarios`: each with `name` and `text`."""
+    """The page. `engine`: the folder with the engine; `scenarios`: as `state` makes them."""
     style = explorer.style() + _file("playground.css")
     editor = _safe(_file("vendor/codemirror.js"))
     script = _safe('"use strict";\n' + explorer.script() + "".join(map(_file, PAGE)))
@@ -77,9 +82,10 @@ def html(engine: Path, scenarios: Sequence[Mapping[str, object]]) -> str:
 <h1 id="headline" aria-live="polite">Roamlab: what TCP, UDP and QUIC feel when a host moves</h1>
 {_FILM}</section>
 <section class="scenario" aria-label="Scenario">
-<div class="row"><label>example <select id="examples"></select></label>
+<div class="row"><label class="wide">question or example <select id="examples"></select></label>
 <label>seed <input id="seed" type="number" min="0" step="1" value="1"></label>
-<button type="button" id="copy">Copy link</button></div>
+<button type="button" id="copy">Copy link</button>
+<div id="cases" class="row" role="group" aria-label="Cases of the question" hidden></div></div>
 <div id="controls" role="group" aria-label="Fields" tabindex="0"></div>
 <div id="editor"></div>
 <div><p id="status" role="status">The engine is being compiled.</p>
@@ -120,13 +126,36 @@ def _file(name: str) -> str:
 
 
 def main(engine: str, out: str) -> None:
-    """Writes the page with the project's examples, which need no files beside them."""
-    examples = sorted(
-        (Path(__file__).parents[3] / "examples").glob("*.toml"), key=lambda path: path.stem != _FIRST
-    )
-    scenarios = [{"name": path.name, "text": path.read_text(encoding="utf-8")} for path in examples]
-    scenarios = [each for each in scenarios if "[run]" in each["text"]]
-    Path(out).write_text(html(Path(engine), scenarios), encoding="utf-8")
+    """Writes the page with the project's examples and the questions of the gallery."""
+    folder = Path(__file__).parents[3] / "examples"
+    found = sorted(folder.glob("*.toml"), key=lambda path: path.stem != _FIRST)
+    examples = [path for path in found if "[run]" in path.read_text(encoding="utf-8")]
+    listed = [state(load(path), path) | {"group": "Examples", "label": path.name} for path in examples]
+    page = html(Path(engine), [*listed, *map(_question, questions(folder))])
+    Path(out).write_text(page, encoding="utf-8")
+
+
+def _question(question: Question) -> dict[str, object]:
+    """A question of the gallery with its cases, as the page takes it."""
+    cases = [{"name": name, "changes": question.edits(name)} for name in question.cases]
+    own = {"id": question.name, "group": "Gallery", "label": question.question, "cases": cases}
+    return state(question.scenario, question.base) | own
+
+
+def state(scenario: Scenario, path: Path) -> dict[str, object]:
+    """A scenario as the page takes it, with the files that it names."""
+    named = {name: path.parent / name for name in sorted(set(_files(scenario.parameters)))}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in named.items() if file.is_file()}
+    return {"name": path.name, "text": scenario.text, "files": texts}
+
+
+def _files(part: Any) -> Iterator[str]:
+    """The files that a scenario names: each with its digest."""
+    if isinstance(part, dict) and part.keys() == {"path", "digest"}:
+        yield part["path"]
+    elif isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _files(each)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Playground {
     });
     this.controls = new Controls(find("controls"), (control, value, done) => this.change(control, value, done));
     this.film = new Player(find("film"), (time) => this.point(time));
-    for (const [number, { name }] of states.entries()) append(find("examples"), "option", name).value = number;
+    this.list(find("examples"));
     find("examples").addEventListener("change", () => this.open(states[find("examples").value]));
     find("seed").addEventListener("change", () => this.make());
     find("cancel").addEventListener("click", () => runner.cancel());
@@ -47,16 +47,29 @@ class Playground {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.film.set(this.film.film, this.theme()));
   }
 
-  /** Opens what the address holds, or else the first scenario. */
-  async begin() {
-    const linked = await this.linked(location.hash);
-    this.open(linked ?? this.states[0]);
-    // A scenario that is none of the page's own has no name in its list.
-    if (linked) this.find("examples").selectedIndex = -1;
+  /** The list of scenarios: those of a group below its name. */
+  list(root) {
+    const groups = new Map([[undefined, root]]);
+    for (const [number, { group, label, name }] of this.states.entries()) {
+      if (!groups.has(group)) {
+        groups.set(group, append(root, "optgroup"));
+        groups.get(group).label = group;
+      }
+      append(groups.get(group), "option", label ?? name).value = number;
+    }
   }
 
-  /** The scenario in an address; null: there is none, or none that can be read. */
+  /** Opens what the address holds, or else the first scenario. */
+  async begin() {
+    this.open((await this.linked(location.hash)) ?? this.states[0]);
+  }
+
+  /** The scenario in an address, `#s=` and the scenario or `#q=` and the id of one of the page's, with the place of a case;
+   * null: there is none, or none that can be read. */
   async linked(fragment) {
+    const [, id, place] = /(?:^|[#&])q=([\w-]+)(?:\.(\d))?/.exec(fragment) ?? [];
+    const listed = this.states.find((each) => id && each.id === id);
+    if (listed) return { ...listed, place: Math.min(Number(place ?? 0), listed.cases.length - 1) };
     try {
       return await decodeLink(fragment);
     } catch (error) {
@@ -76,10 +89,34 @@ class Playground {
     this.opened = (this.opened ?? 0) + 1;
   }
 
-  open({ text, name, seed, files }) {
+  /** Opens a scenario. One that is none of the page's own has no name in its list. */
+  open(state) {
+    const { name, seed, files, id } = state;
     Object.assign(this, { name, files, fresh: true });
     this.find("seed").value = seed;
-    this.editor.set(text);
+    const place = this.states.findIndex((each) => each === state || (id && each.id === id));
+    this.find("examples").value = place < 0 ? "" : String(place);
+    return this.offer(state, state.place ?? 0);
+  }
+
+  /** The cases of a question, of which one is shown. The run of the one before stays as a shadow. */
+  async offer(state, place) {
+    const { text, cases = [] } = state;
+    const root = this.find("cases");
+    root.replaceChildren();
+    root.hidden = cases.length < 2;
+    cases.forEach((each, number) => {
+      const button = append(root, "button", each.name);
+      button.type = "button";
+      button.setAttribute("aria-pressed", String(number === place));
+      button.addEventListener("click", async () => {
+        await this.offer(state, number);
+        root.children[number].focus();
+      });
+    });
+    const { changes } = cases[place] ?? { changes: [] };
+    const { text: changed } = changes.length ? await this.runner.ask({ ask: "set", text, changes }, { first: true }) : { text };
+    this.editor.set(changed);
     return this.make();
   }
 
@@ -255,7 +292,8 @@ async function startPlayground() {
   const module = await WebAssembly.compile(await unpacked("engine", "gzip"));
   const [runner, filmer] = [0, 1].map(() => new Runner(module, document.getElementById("worker").textContent));
   const { schema } = await runner.ready;
-  const states = JSON.parse(document.getElementById("scenarios").textContent).map(stateOf);
+  const listed = JSON.parse(document.getElementById("scenarios").textContent);
+  const states = listed.map(({ id, group, label, cases = [], ...state }) => ({ ...stateOf(state), id, group, label, cases }));
   window.playground = new Playground(runner, filmer, new Schema(schema), states);
   await window.playground.begin();
 }

@@ -31,8 +31,8 @@ def _flow(case: Case, index: int, flow: Flow, phase: int) -> dict[str, Any]:
         "ecn": case.ecn and flow.variant != "vegas",
     }
     if flow.thresholds:
-        for name, value in zip(("vegas_alpha", "vegas_beta", "vegas_gamma"), flow.thresholds, strict=True):
-            tcp[name] = f"{value} pkt"
+        thresholds = zip(("alpha", "beta", "gamma"), flow.thresholds, strict=True)
+        tcp["congestion_control"] = {"kind": "vegas"} | {name: f"{value} pkt" for name, value in thresholds}
     tcp |= knobs.transport(case.knobs, flow.variant, delayed_ack=case.delayed_ack)
     app: dict[str, Any] = {"kind": "ftp", "start": _time(flow.start)}
     if flow.packets is not None:

@@ -258,23 +258,3 @@ proptest! {
         prop_assert_eq!(rest, expected);
     }
 }
-
-/// Two events at 5 s: one whose number is taken at 2 s, one for which a number of 2 s or 3 s was taken at 1 s.
-#[test]
-fn a_number_taken_ahead_stands_before_those_of_its_time_and_behind_earlier_ones() {
-    let time = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
-    for (ahead, expected) in [(2, [3, 4]), (3, [4, 3])] {
-        let mut scheduler = EventScheduler::default();
-        scheduler.number_by_time(time(10));
-        (1..=2).for_each(|event| scheduler.push(time(event), event));
-        scheduler.tell_time();
-        scheduler.pop();
-        let number = scheduler.reserve_for(time(ahead));
-        scheduler.push_at(time(5), number, 3);
-        scheduler.tell_time();
-        scheduler.pop();
-        scheduler.push(time(5), 4);
-        let order: Vec<u64> = std::iter::from_fn(|| scheduler.pop().map(|(_, event)| event)).collect();
-        assert_eq!(order, expected, "a number of {ahead} s");
-    }
-}

@@ -30,9 +30,10 @@
 //! and an attach of a host that layer 2 does not have here.
 
 use super::params::Unused;
-use super::visitor::{Path, Preparing, State, Visitor, send};
+use super::visitor::{Path, Preparing, State, Visitor};
 use super::{Action, Input, Kind, Message, Params, Phase, Session};
 use crate::blocks::{Beacons, BufferPlace};
+use crate::signal::{broadcast, send};
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -293,8 +294,7 @@ impl AccessRouter {
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.beacons.are_due(now) {
-            let message = Message { host: None, id: Identification::default(), kind: Kind::Advertisement };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Advertisement, out);
         }
         let (present, params) = (&self.present, &self.params);
         self.visitors.retain(|&host, visitor| {
@@ -356,8 +356,7 @@ impl AccessRouter {
             Kind::Logout { session } if from == host => send(session.anchor, (host, id, kind), out),
             Kind::LogoutAcknowledge { session } => self.logout_acknowledge((host, id), session, out),
             Kind::PageRequest => {
-                let message = Message { host: Some(host), id, kind: Kind::Page };
-                out.push(Action::Send { to: Addr::BROADCAST, message });
+                send(Addr::BROADCAST, (host, id, Kind::Page), out);
             }
             _ => {}
         }

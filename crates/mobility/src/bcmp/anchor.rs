@@ -17,6 +17,7 @@
 //! | bound | registration of the host, or the reply | hands it on to the home agent, or to the host | bound |
 
 use super::{Action, Input, Kind, Message, Params, Phase, Session};
+use crate::signal::send;
 use crate::{Agent, Direction, Identification, Via, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -208,31 +209,28 @@ impl Binding {
     }
 }
 
-fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
-}
-
 impl Agent for Anchor {
     type Message = Message;
     type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Message { from, message: Message { host: Some(host), id, kind } } => match kind {
-                Kind::LoginRequest { .. } => self.login((host, id), from, now, out),
-                Kind::PathUpdate { session, idle } => {
-                    self.path_update((host, id), (from, session, idle), now, out);
+            Input::Message { from, message: Message { host: Some(host), id, kind } } => {
+                match kind {
+                    Kind::LoginRequest { .. } => self.login((host, id), from, now, out),
+                    Kind::PathUpdate { session, idle } => {
+                        self.path_update((host, id), (from, session, idle), now, out);
+                    }
+                    Kind::Logout { session } => self.logout((host, id), (from, session), out),
+                    Kind::GlobalRequest {
+                        request: mobile_ip::Kind::RegistrationRequest { home_agent, .. },
+                    } if self.bindings.contains_key(&host) => send(home_agent, (host, id, kind), out),
+                    Kind::GlobalReply { .. } if self.bindings.contains_key(&host) => {
+                        send(host, (host, id, kind), out);
+                    }
+                    _ => {}
                 }
-                Kind::Logout { session } => self.logout((host, id), (from, session), out),
-                Kind::Global(message) if self.bindings.contains_key(&host) => {
-                    let to = match &message {
-                        mobile_ip::Message::RegistrationRequest { home_agent, .. } => *home_agent,
-                        _ => host,
-                    };
-                    send(to, (host, id, Kind::Global(message)), out);
-                }
-                _ => {}
-            },
+            }
             Input::Data { host, direction: Direction::Down, .. } => self.data(host, now, out),
             Input::Deadline => self.on_time(now, out),
             _ => {}

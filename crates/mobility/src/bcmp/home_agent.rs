@@ -11,7 +11,7 @@
 
 use super::params::Global;
 use super::{Action, Input, Kind, Message, Phase};
-use crate::{Agent, Identification, Signal, mobile_ip};
+use crate::{Agent, mobile_ip};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -41,18 +41,14 @@ impl Agent for HomeAgent {
     type Phase = Phase;
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
-        let own = |message: Message| match message.kind {
-            Kind::Global(message) => Some(message),
+        let own = |Message { host, id, kind }| match kind {
+            Kind::GlobalRequest { request } => Some(mobile_ip::Message { host, id, kind: request }),
             _ => None,
         };
         let Some(input) = input.try_map(own) else { return };
         let mut actions = Vec::new();
         self.0.on(input, now, &mut actions);
-        let message = |message: mobile_ip::Message| Message {
-            host: message.host(),
-            id: Identification::default(),
-            kind: Kind::Global(message),
-        };
+        let message = |message: mobile_ip::Message| message.map(|reply| Kind::GlobalReply { reply });
         // Without route optimisation this is the only phase that it notes.
         out.extend(actions.into_iter().map(|action| action.map(message, |_| Phase::HomeAgentRegistered)));
     }

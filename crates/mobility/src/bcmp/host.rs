@@ -1,7 +1,8 @@
 //! The pending requests of a mobile host.
 
-use super::{Action, Global, Kind, Message, Phase, Session};
+use super::{Action, Global, Kind, Phase, Session};
 use crate::backoff::Backoff;
+use crate::signal::send;
 use crate::{Identification, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -83,17 +84,14 @@ impl Registrar {
         out: &mut Vec<Action>,
     ) {
         self.id = self.id.newer(now);
-        let request = mobile_ip::Message::RegistrationRequest {
-            host,
+        let request = mobile_ip::Kind::RegistrationRequest {
             home_agent: self.home_agent,
             care_of: session.anchor,
             lifetime: self.params.lifetime,
-            identification: self.id,
             previous: Vec::new(),
             base_station,
         };
-        let message = Message { host: Some(host), id: self.id, kind: Kind::Global(request) };
-        out.push(Action::Send { to: session.anchor, message });
+        send(session.anchor, (host, self.id, Kind::GlobalRequest { request }), out);
     }
 
     /// Repeats or renews it, if it is time.
@@ -110,15 +108,13 @@ impl Registrar {
     /// Whether a reply accepts what it waits for.
     pub fn is_accepted(
         &mut self,
-        host: Addr,
-        reply: &mobile_ip::Message,
+        (host, id): (Addr, Identification),
+        reply: &mobile_ip::Kind,
         now: Time,
         out: &mut Vec<Action>,
     ) -> bool {
-        let mobile_ip::Message::RegistrationReply { code, identification, lifetime, .. } = reply else {
-            return false;
-        };
-        let accepted = *identification == self.id && code.accepted() && !self.registered;
+        let mobile_ip::Kind::RegistrationReply { code, lifetime } = reply else { return false };
+        let accepted = id == self.id && code.accepted() && !self.registered;
         if accepted {
             self.registered = true;
             let wait = lifetime.saturating_sub(self.params.renewal_margin).max(Duration::from_nanos(1));

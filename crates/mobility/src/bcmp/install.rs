@@ -1,13 +1,12 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Message, MobileHost, Paging,
+    AccessRouter, Anchor, AnchorChoice, Bcmp, Global, Home, HomeAgent, Hours, Kind, MobileHost, Paging,
     Params, Phase, Sizes,
 };
 use crate::blocks::{AccessTree, TriggerBy, check_times};
 use crate::{
-    Buffering, CellSite, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes,
-    matches,
+    Buffering, CellSite, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, matches,
 };
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
@@ -16,7 +15,7 @@ use std::sync::Arc;
 
 impl Protocol for Params {
     type Role = Bcmp;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"bcmp\", trigger = { by = \"source\" } }";
@@ -60,7 +59,6 @@ impl Protocol for Params {
             ("login_retransmit_limit", self.login_retransmit_limit),
         ];
         check_times("", times)?;
-        check_sizes(self.sizes.all())?;
         self.global.as_ref().map_or(Ok(()), Global::check)?;
         self.check_hours(topology)?;
         self.paging.as_ref().map_or(Ok(()), |paging| paging.check(topology))?;

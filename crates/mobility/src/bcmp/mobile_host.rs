@@ -30,6 +30,7 @@ use super::host::{Ending, Expected, Login, Registrar};
 use super::{Action, Home, Hours, Input, Kind, Message, Params, Phase, Session};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found, Registration};
+use crate::signal::send;
 use crate::{Agent, Identification, L2Trigger, mobile_ip};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -113,7 +114,7 @@ impl MobileHost {
     }
 
     fn send(&self, to: Addr, id: Identification, kind: Kind, out: &mut Vec<Action>) {
-        out.push(Action::Send { to, message: Message { host: Some(self.home.host), id, kind } });
+        send(to, (self.home.host, id, kind), out);
     }
 
     /// A newer sequence number than any before.
@@ -376,14 +377,14 @@ impl MobileHost {
             Kind::AnchorChange { anchor } => self.change_anchor(from, anchor, now, out),
             Kind::LogoutAcknowledge { session } => self.endings.retain(|ending| ending.session != session),
             Kind::Page if self.idle.is_some() => self.wake(now, out),
-            Kind::Global(reply) => self.registered(&reply, now, out),
+            Kind::GlobalReply { reply } => self.registered(id, &reply, now, out),
             _ => {}
         }
     }
 
-    fn registered(&mut self, reply: &mobile_ip::Message, now: Time, out: &mut Vec<Action>) {
+    fn registered(&mut self, id: Identification, reply: &mobile_ip::Kind, now: Time, out: &mut Vec<Action>) {
         let Some(global) = &mut self.global else { return };
-        if global.is_accepted(self.home.host, reply, now, out)
+        if global.is_accepted((self.home.host, id), reply, now, out)
             && let Some((_, until @ None)) = &mut self.former
         {
             *until = Some(now + self.params.anchor_grace);

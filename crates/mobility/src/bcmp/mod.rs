@@ -98,11 +98,13 @@ mod visitor;
 pub use access_router::AccessRouter;
 pub use anchor::Anchor;
 pub use home_agent::HomeAgent;
-pub use message::{Kind, Message, Session, Sizes};
+pub use message::{Kind, Session, Sizes};
 pub use mobile_host::MobileHost;
 pub use params::{AnchorChoice, Global, Hours, Paging, Params, Unused};
 pub use phase::Phase;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 

@@ -1,6 +1,7 @@
 //! The state of an access router for a host whose packets arrive there.
 
-use super::{Action, Kind, Message, Phase, Session};
+use super::{Action, Kind, Phase, Session};
+use crate::signal::send;
 use crate::{Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -168,9 +169,4 @@ impl Visitor {
         }
         out.push(Action::Note { host, phase: Phase::RouterReleased });
     }
-}
-
-/// Sends a message about a host.
-pub fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
 }

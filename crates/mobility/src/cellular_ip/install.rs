@@ -1,16 +1,16 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::node::Place;
-use super::{CellularIp, Handoff, Message, MobileHost, Node, Params, Phase, Sizes};
+use super::{CellularIp, Handoff, Kind, MobileHost, Node, Params, Phase, Sizes};
 use crate::blocks::{AccessTree, Trigger, TriggerBy, check_times, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
 impl Protocol for Params {
     type Role = CellularIp;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"cellular-ip\", handoff = \"hard\" }";
@@ -30,7 +30,6 @@ impl Protocol for Params {
         self.trigger.check(topology)?;
         self.equaliser.check()?;
         self.check_caches()?;
-        check_sizes(self.sizes.all())?;
         let Some(gateway) = gateway(topology)? else { return Ok(()) };
         let tree = AccessTree::new(topology, gateway)?;
         for (index, area) in self.paging_areas.iter().enumerate() {

@@ -16,6 +16,7 @@
 
 use super::{Action, Handoff, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Detector, Found};
+use crate::signal::send;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -117,8 +118,9 @@ impl MobileHost {
 
     fn send(&mut self, kind: Kind, now: Time, out: &mut Vec<Action>) {
         self.id = self.id.newer(now);
-        let message = Message { host: Some(self.address), id: self.id, kind };
-        out.extend(self.detector.current().map(|to| Action::Send { to, message }));
+        if let Some(to) = self.detector.current() {
+            send(to, (self.address, self.id, kind), out);
+        }
     }
 
     fn data(&mut self, now: Time, out: &mut Vec<Action>) {

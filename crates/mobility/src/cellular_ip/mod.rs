@@ -65,11 +65,13 @@ mod phase;
 #[cfg(test)]
 mod tests;
 
-pub use message::{Kind, Message, Sizes};
+pub use message::{Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use node::Node;
 pub use phase::Phase;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 

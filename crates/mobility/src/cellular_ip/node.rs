@@ -28,6 +28,7 @@
 use super::caches::{Caches, Change};
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Beacons, Trigger};
+use crate::signal::{broadcast, send};
 use crate::{Agent, Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -128,8 +129,9 @@ impl Node {
         let id = self.last.get(&host).map_or(Identification::default(), |last| last.id).newer(now);
         out.push(Action::Note { host, phase: Phase::SemisoftSent });
         for to in self.trigger.names(expected, &self.place.set) {
-            let message = Message { host: Some(host), id, kind: Kind::SemisoftTrigger };
-            out.extend((to != self.place.address).then_some(Action::Send { to, message }));
+            if to != self.place.address {
+                send(to, (host, id, Kind::SemisoftTrigger), out);
+            }
         }
     }
 
@@ -158,8 +160,7 @@ impl Node {
             self.caches.apply(host, out);
         }
         if self.beacons.as_mut().is_some_and(|beacons| beacons.are_due(now)) {
-            let (id, kind) = (Identification::default(), Kind::BaseStationBeacon);
-            out.push(Action::Send { to: Addr::BROADCAST, message: Message { host: None, id, kind } });
+            broadcast(Kind::BaseStationBeacon, out);
         }
         if let Some((next, interval)) = &mut self.gateway_beacon
             && *next <= now
@@ -178,7 +179,7 @@ impl Agent for Node {
 
     fn on(&mut self, input: Input, now: Time, out: &mut Vec<Action>) {
         match input {
-            Input::Message { from, message } => match (message.kind, message.host) {
+            Input::Message { from, message } => match (&message.kind, message.host) {
                 (Kind::RouteUpdate { .. } | Kind::PagingUpdate, Some(host)) => {
                     self.update(host, from, message, now, out);
                 }

@@ -2,8 +2,9 @@
 
 mod table;
 
-use super::{Message, Params, Sizes};
-use crate::{CellSite, HostSite, LinkSite, Protocol, Signal, Topology};
+use super::Params;
+use crate::lab;
+use crate::{CellSite, HostSite, LinkSite, Topology};
 use roamlab_engine::{Duration, Rate};
 
 /// gw – r, with a cell, and a host.
@@ -23,10 +24,8 @@ fn network(overlap: u64) -> Topology {
 #[test]
 fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(), serde_json::Error> {
     let read = |text: &str| serde_json::from_str::<Params>(text);
-    assert_eq!(read("{}")?, Params::default());
-    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
     let refused = |text: &str, overlap| -> Result<_, serde_json::Error> {
-        Ok(read(text)?.check(&network(overlap)).err().map(|refusal| refusal.field))
+        Ok(lab::refused(&read(text)?, &network(overlap)))
     };
     assert_eq!(refused("{}", 0)?, None);
     for (text, field) in [
@@ -49,13 +48,4 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     );
     assert!(read(r#"{"hand_off": "hard"}"#).is_err());
     Ok(())
-}
-
-#[test]
-fn every_size_is_some_and_every_name_is_one() {
-    assert!(Sizes::default().all().iter().all(|(_, size)| (24..=48).contains(&size.0)));
-    let mut names = Message::NAMES.to_vec();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), Message::NAMES.len());
 }

@@ -27,6 +27,7 @@
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::blocks::{Beacons, BufferPlace};
+use crate::signal::{broadcast, send};
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -276,8 +277,7 @@ impl AccessRouter {
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.beacons.are_due(now) {
-            let message = Message { host: None, id: Identification::default(), kind: Kind::Advertisement };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Advertisement, out);
         }
         let buffer = self.params.buffer.is_at(BufferPlace::New);
         let present = &self.present;
@@ -332,10 +332,6 @@ impl Visitor {
         }
         out.push(Action::Note { host, phase: Phase::TunnelEnded });
     }
-}
-
-fn send(to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
 }
 
 impl Agent for AccessRouter {

@@ -7,6 +7,7 @@
 //! | bound | lifetime over | no route | none |
 
 use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -57,8 +58,7 @@ impl Agent for Anchor {
                     out.push(Action::Note { host, phase: Phase::AnchorSwitched });
                 }
                 self.bindings.insert(host, Binding { care_of, id, until: now + self.lifetime });
-                let message = Message { host: Some(host), id, kind: Kind::BindingAcknowledge };
-                out.push(Action::Send { to: host, message });
+                send(host, (host, id, Kind::BindingAcknowledge), out);
             }
             Input::Deadline => self.bindings.retain(|&host, binding| {
                 if binding.until <= now {

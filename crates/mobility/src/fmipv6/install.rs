@@ -1,8 +1,8 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::{AccessRouter, Anchor, Fmipv6, Message, MobileHost, Params, Phase, Sizes};
+use super::{AccessRouter, Anchor, Fmipv6, Kind, MobileHost, Params, Phase, Sizes};
 use crate::blocks::{AccessTree, TriggerBy, check_times, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Bytes, Duration, Rng};
 
 /// An IPv6 header.
@@ -10,7 +10,7 @@ const TUNNEL_OVERHEAD: Bytes = Bytes(40);
 
 impl Protocol for Params {
     type Role = Fmipv6;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"fmipv6\", trigger = { by = \"source\" } }";
@@ -42,7 +42,6 @@ impl Protocol for Params {
             ("retransmit_limit", self.retransmit_limit),
         ];
         check_times("", times)?;
-        check_sizes(self.sizes.all())?;
         match gateway(topology)? {
             Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
             None => Ok(()),

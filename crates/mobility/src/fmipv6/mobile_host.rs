@@ -15,6 +15,7 @@
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::blocks::{Detector, Found};
+use crate::signal::send;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -109,7 +110,7 @@ impl MobileHost {
     /// Sends what will be repeated until it is answered.
     fn ask(&mut self, to: Addr, kind: Kind, now: Time, out: &mut Vec<Action>) -> Option<Asked> {
         self.id = self.id.newer(now);
-        let message = Message { host: Some(self.address), id: self.id, kind };
+        let message = Message::about(self.address, self.id, kind);
         out.push(Action::Send { to, message: message.clone() });
         Some(Asked { to, message, timer: self.first_timer(now), left: self.params.retries })
     }
@@ -147,8 +148,7 @@ impl MobileHost {
     fn announce(&self, out: &mut Vec<Action>) {
         let Some(care_of) = self.detector.current() else { return };
         for (to, kind) in [(care_of, Kind::Una), (self.anchor, Kind::BindingUpdate { care_of })] {
-            let message = Message { host: Some(self.address), id: self.binding.id, kind };
-            out.push(Action::Send { to, message });
+            send(to, (self.address, self.binding.id, kind), out);
         }
     }
 
@@ -183,8 +183,7 @@ impl MobileHost {
         let asked = self.solicitation.as_ref().filter(|asked| asked.timer.at <= now && asked.left > 0);
         if let Some(asked) = asked.filter(|_| self.binding.acknowledged) {
             // It has no answer where the una has been lost, and the update comes with no una any more.
-            let message = Message { host: Some(self.address), id: self.binding.id, kind: Kind::Una };
-            out.push(Action::Send { to: asked.to, message });
+            send(asked.to, (self.address, self.binding.id, Kind::Una), out);
         }
         self.solicitation = self.solicitation.take().and_then(|asked| asked.on_time(now, out));
         self.update = self.update.take().and_then(|asked| asked.on_time(now, out));

@@ -89,10 +89,12 @@ mod tests;
 
 pub use access_router::AccessRouter;
 pub use anchor::Anchor;
-pub use message::{Kind, Message, Sizes};
+pub use message::{Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 

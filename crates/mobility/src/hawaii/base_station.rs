@@ -31,6 +31,7 @@ use super::place::Place;
 use super::refresher::Refresher;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
 use crate::blocks::Beacons;
+use crate::signal::{broadcast, send};
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -141,7 +142,7 @@ impl BaseStation {
             && (id == newest || others.is_empty())
         {
             member.until = until;
-            return send(host, (host, id), Kind::RegistrationAcknowledge, out);
+            return send(host, (host, id, Kind::RegistrationAcknowledge), out);
         }
         let known = self.members.remove(&host);
         if known.as_ref().is_some_and(|member| member.buffering) {
@@ -180,14 +181,14 @@ impl BaseStation {
         for &old in &member.pending {
             let ends = Ends { new, old };
             match self.params.scheme {
-                _ if old == self.gateway => send(self.uplink, of, Kind::PowerUp { new }, out),
-                scheme if scheme.forwards() => send(old, of, Kind::Update(ends), out),
-                _ => send(self.uplink, of, Kind::Update(ends), out),
+                _ if old == self.gateway => send(self.uplink, (of.0, of.1, Kind::PowerUp { new }), out),
+                scheme if scheme.forwards() => send(old, (of.0, of.1, Kind::Update { ends }), out),
+                _ => send(self.uplink, (of.0, of.1, Kind::Update { ends }), out),
             }
         }
         for &old in &member.switching {
             let kind = Kind::Switch { ends: Ends { new, old }, returns: false };
-            send(self.uplink, of, kind, out);
+            send(self.uplink, (of.0, of.1, kind), out);
         }
     }
 
@@ -202,13 +203,13 @@ impl BaseStation {
         if switches {
             member.switching.insert(by);
             let kind = Kind::Switch { ends: Ends { new: self.address, old: by }, returns: false };
-            send(self.uplink, (host, id), kind, out);
+            send(self.uplink, (host, id, kind), out);
         }
         if member.pending.is_empty() {
             member.state = State::Serving;
             member.again = again.filter(|_| !member.switching.is_empty());
             out.push(Action::Note { host, phase: Phase::PathSetUp });
-            send(host, (host, id), Kind::RegistrationAcknowledge, out);
+            send(host, (host, id, Kind::RegistrationAcknowledge), out);
         }
     }
 
@@ -261,14 +262,14 @@ impl BaseStation {
         let scheme = self.params.scheme;
         if scheme == Scheme::Ssf {
             // The path is there before the first packet.
-            send(self.uplink, of, Kind::Update(ends), out);
+            send(self.uplink, (of.0, of.1, Kind::Update { ends }), out);
         }
         if id > newest {
             self.hand_over(host, now, out);
         }
         match scheme {
-            Scheme::Unf | Scheme::Mnf => send(ends.new, of, Kind::PathAcknowledge, out),
-            Scheme::Msf => send(self.uplink, of, Kind::Update(ends), out),
+            Scheme::Unf | Scheme::Mnf => send(ends.new, (of.0, of.1, Kind::PathAcknowledge), out),
+            Scheme::Msf => send(self.uplink, (of.0, of.1, Kind::Update { ends }), out),
             Scheme::Ssf => {}
         }
     }
@@ -308,7 +309,7 @@ impl BaseStation {
     fn switched(&mut self, of: (Addr, Identification), (ends, returns): (Ends, bool), out: &mut Vec<Action>) {
         let (host, id) = of;
         if ends.old == self.address && !returns && id == self.newest(host) {
-            send(self.uplink, of, Kind::Switch { ends, returns: true }, out);
+            send(self.uplink, (of.0, of.1, Kind::Switch { ends, returns: true }), out);
         } else if ends.new == self.address
             && returns
             && let Some(member) = self.members.get_mut(&host)
@@ -323,8 +324,7 @@ impl BaseStation {
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.beacons.are_due(now) {
-            let message = Message { host: None, id: Identification::default(), kind: Kind::Beacon };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Beacon, out);
         }
         for (host, mut member) in std::mem::take(&mut self.members) {
             if member.until <= now {
@@ -375,10 +375,6 @@ fn forward(host: Addr, uplink: Addr, out: &mut Vec<Action>) {
     out.push(Action::DiscardBuffer { host });
 }
 
-fn send(to: Addr, (host, id): (Addr, Identification), kind: Kind, out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
-}
-
 impl Agent for BaseStation {
     type Message = Message;
     type Phase = Phase;
@@ -392,7 +388,7 @@ impl Agent for BaseStation {
                     self.register((host, id), &previous, now, out);
                 }
                 Kind::PathAcknowledge => self.answered((host, id), from, now, out),
-                Kind::Update(ends) => self.update((host, id), ends, now, out),
+                Kind::Update { ends } => self.update((host, id), ends, now, out),
                 Kind::Switch { ends, returns } => self.switched((host, id), (ends, returns), out),
                 _ => {}
             },

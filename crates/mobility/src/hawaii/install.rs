@@ -1,16 +1,16 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
 use super::place::Place;
-use super::{BaseStation, Hawaii, Message, MobileHost, Params, Phase, Router, Scheme, Sizes};
+use super::{BaseStation, Hawaii, Kind, MobileHost, Params, Phase, Router, Scheme, Sizes};
 use crate::blocks::{AccessTree, BufferPlace, check_times, gateway};
-use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Protocol for Params {
     type Role = Hawaii;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"hawaii\", scheme = \"unf\" }";
@@ -36,7 +36,6 @@ impl Protocol for Params {
             ("retransmit_limit", self.retransmit_limit),
         ];
         check_times("", times)?;
-        check_sizes(self.sizes.all())?;
         if self.scheme.forwards() && self.buffer.at == BufferPlace::New {
             let refusal = Refusal::at(
                 "buffer.at",

@@ -14,6 +14,7 @@
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
+use crate::signal::send;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -72,10 +73,7 @@ impl MobileHost {
 
     fn send(&self, base_station: Addr, out: &mut Vec<Action>) {
         let kind = Kind::Registration { previous: self.registration.previous(base_station) };
-        out.push(Action::Send {
-            to: base_station,
-            message: Message { host: Some(self.address), id: self.registration.id(), kind },
-        });
+        send(base_station, (self.address, self.registration.id(), kind), out);
     }
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {

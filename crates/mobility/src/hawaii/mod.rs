@@ -83,12 +83,14 @@ mod router;
 mod tests;
 
 pub use base_station::BaseStation;
-pub use message::{Ends, Kind, Message, Sizes};
+pub use message::{Ends, Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 pub use place::Place;
 pub use router::Router;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 

@@ -30,6 +30,7 @@ use super::message::Ends;
 use super::place::Place;
 use super::refresher::Refresher;
 use super::{Action, Input, Kind, Message, Params, Phase, Scheme};
+use crate::signal::send;
 use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -63,13 +64,13 @@ impl Router {
         self.entries.end_stream(of.0, from, out);
         self.entries.set(of, from, now, out);
         match self.place.uplink {
-            Some(uplink) => send(uplink, of, Kind::PowerUp { new }, out),
-            None => send(new, of, Kind::PathAcknowledge, out),
+            Some(uplink) => send(uplink, (of.0, of.1, Kind::PowerUp { new }), out),
+            None => send(new, (of.0, of.1, Kind::PathAcknowledge), out),
         }
     }
 
     fn update(&mut self, of: Registration, (from, ends): (Addr, Ends), now: Time, out: &mut Vec<Action>) {
-        let (host, id) = of;
+        let (host, _) = of;
         let Ends { new, old } = ends;
         let to_old = !self.params.scheme.forwards();
         let next = self.place.towards(if to_old { old } else { new });
@@ -103,12 +104,9 @@ impl Router {
             && before.is_none()
             && let Some(uplink) = self.place.uplink
         {
-            send(uplink, of, Kind::PowerUp { new }, out);
+            send(uplink, (of.0, of.1, Kind::PowerUp { new }), out);
         }
-        out.push(Action::Send {
-            to: next,
-            message: Message { host: Some(host), id, kind: Kind::Update(ends) },
-        });
+        send(next, (of.0, of.1, Kind::Update { ends }), out);
     }
 
     fn switch(
@@ -134,7 +132,7 @@ impl Router {
                 self.entries.set(of, way, now, out);
             }
         }
-        send(next, of, Kind::Switch { ends, returns }, out);
+        send(next, (of.0, of.1, Kind::Switch { ends, returns }), out);
     }
 }
 
@@ -144,10 +142,6 @@ fn note_if(condition: bool, host: Addr, phase: Phase, out: &mut Vec<Action>) {
     if condition {
         out.push(Action::Note { host, phase });
     }
-}
-
-fn send(to: Addr, (host, id): Registration, kind: Kind, out: &mut Vec<Action>) {
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
 }
 
 impl Agent for Router {
@@ -173,7 +167,7 @@ impl Agent for Router {
                 }
                 match kind {
                     Kind::PowerUp { new } => self.power_up((host, id), (from, new), now, out),
-                    Kind::Update(ends) => self.update((host, id), (from, ends), now, out),
+                    Kind::Update { ends } => self.update((host, id), (from, ends), now, out),
                     Kind::Switch { ends, returns } => {
                         self.switch((host, id), (from, ends, returns), now, out);
                     }

@@ -2,17 +2,15 @@
 
 mod table;
 
-use super::{Message, Params, Sizes};
-use crate::{Protocol, Signal, Topology};
+use super::Params;
+use crate::Topology;
+use crate::lab;
 
 #[test]
 fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(), serde_json::Error> {
     let read = |text: &str| serde_json::from_str::<Params>(text);
-    assert_eq!(read("{}")?, Params::default());
-    assert_eq!(read(&serde_json::to_string(&Params::default())?)?, Params::default());
-    let refused = |text: &str| -> Result<_, serde_json::Error> {
-        Ok(read(text)?.check(&Topology::default()).err().map(|refusal| refusal.field))
-    };
+    let refused =
+        |text: &str| -> Result<_, serde_json::Error> { Ok(lab::refused(&read(text)?, &Topology::default())) };
     for text in
         ["{}", r#"{"buffer": {"limit": "9 pkt"}}"#, r#"{"scheme": "ssf"}"#, r#"{"retransmissions": 0}"#]
     {
@@ -33,13 +31,4 @@ fn parameters_are_read_with_units_and_what_cannot_run_is_refused() -> Result<(),
     assert!(read(r#"{"scheme": "usf"}"#).is_err());
     assert!(read(r#"{"redundancy": {"bicast": "1 ms"}}"#).is_err());
     Ok(())
-}
-
-#[test]
-fn every_size_is_some_and_every_name_is_one() {
-    assert!(Sizes::default().all().iter().all(|(_, size)| (12..=104).contains(&size.0)));
-    let mut names = Message::NAMES.to_vec();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), Message::NAMES.len());
 }

@@ -13,8 +13,7 @@
 //! An end marker from the source closes the forwarded stream: the reorder queue follows. An end marker for a handover
 //! from here goes to the target when no packet is left that must precede it.
 
-use super::message::{Kind, Message};
-use super::{Action, Forwarding, Params};
+use super::{Action, Forwarding, Kind, Message, Params};
 use crate::{Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -233,5 +232,5 @@ impl EnodebBearer {
 
 /// The end marker of the handover `id`.
 pub(super) fn end_marker(host: Addr, id: Identification) -> Message {
-    Message { host, id, kind: Kind::EndMarker {} }
+    Message::about(host, id, Kind::EndMarker)
 }

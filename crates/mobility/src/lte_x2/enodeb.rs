@@ -50,8 +50,7 @@
 //! switched is switched back. Messages of an older handover are ignored.
 
 use super::bearer::{EnodebBearer, Outlet};
-use super::message::{Kind, Message};
-use super::{Action, Input, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
@@ -153,7 +152,7 @@ pub(super) struct Cx<'a> {
 
 impl Cx<'_> {
     pub fn send(&mut self, to: Addr, id: Identification, kind: Kind) {
-        self.out.push(Message { host: self.host, id, kind }.to(to));
+        self.out.push(Message::about(self.host, id, kind).to(to));
     }
 
     pub fn note(&mut self, phase: Phase) {
@@ -189,7 +188,7 @@ impl Context {
         let Some(path) = self.path.take() else { return };
         cx.note(Phase::PathSwitchAcknowledged);
         if let Some(source) = path.release {
-            cx.send(source, path.id, Kind::ContextRelease {});
+            cx.send(source, path.id, Kind::ContextRelease);
         }
     }
 
@@ -208,15 +207,15 @@ impl Context {
         let current = id == self.id;
         let of_path = self.path.is_some_and(|path| path.id == id);
         match *kind {
-            Kind::MeasurementControlComplete {} if cx.present => self.measuring = None,
+            Kind::MeasurementControlComplete if cx.present => self.measuring = None,
             Kind::MeasurementReport { target } if cx.present => self.reported(target, cx),
-            Kind::HandoverRequestAck {} if current => self.target_is_ready(from, cx),
-            Kind::HandoverPreparationFailure {} if current => self.target_refuses(from, cx),
-            Kind::ContextRelease {} if id >= self.id && !cx.present => return self.released(from, cx),
-            Kind::HandoverCancel {} if current => return self.cancelled(from, cx),
-            Kind::RandomAccessPreamble {} if current && cx.present => self.accessed(cx),
-            Kind::HandoverConfirm {} if current && cx.present => self.confirmed(cx),
-            Kind::ReestablishmentComplete {}
+            Kind::HandoverRequestAck if current => self.target_is_ready(from, cx),
+            Kind::HandoverPreparationFailure if current => self.target_refuses(from, cx),
+            Kind::ContextRelease if id >= self.id && !cx.present => return self.released(from, cx),
+            Kind::HandoverCancel if current => return self.cancelled(from, cx),
+            Kind::RandomAccessPreamble if current && cx.present => self.accessed(cx),
+            Kind::HandoverConfirm if current && cx.present => self.confirmed(cx),
+            Kind::ReestablishmentComplete
                 if cx.present && self.resuming.take_if(|resuming| resuming.id == id).is_some() =>
             {
                 self.continue_here(cx);
@@ -224,10 +223,10 @@ impl Context {
             Kind::StatusReport { ref received } if cx.present => {
                 cx.out.push(Action::SkipReceived { host: cx.host, received: received.clone() });
             }
-            Kind::PathSwitchRequestAck {} if of_path => self.path_switched(cx),
-            Kind::PathSwitchRequestFailure {} if of_path => self.path_refused(cx),
-            Kind::EndMarker {} => self.end_marker(from, id, cx),
-            Kind::ContextReleaseCommand {} if id > self.id && !cx.present => {
+            Kind::PathSwitchRequestAck if of_path => self.path_switched(cx),
+            Kind::PathSwitchRequestFailure if of_path => self.path_refused(cx),
+            Kind::EndMarker => self.end_marker(from, id, cx),
+            Kind::ContextReleaseCommand if id > self.id && !cx.present => {
                 self.bearer.end(cx.out);
                 return false;
             }
@@ -270,13 +269,13 @@ impl Context {
         if let Some(timer) = self.measuring.filter(|timer| timer.at <= cx.now) {
             self.measuring = cx.present.then(|| timer.again(cx.now));
             if cx.present {
-                cx.send(cx.host, self.id, Kind::MeasurementControl {});
+                cx.send(cx.host, self.id, Kind::MeasurementControl);
             }
         }
         if let Some(resuming) = self.resuming.as_mut().filter(|resuming| resuming.retry.at <= cx.now) {
             resuming.retry = resuming.retry.again(cx.now);
             let id = resuming.id;
-            cx.send(cx.host, id, Kind::Reestablishment {});
+            cx.send(cx.host, id, Kind::Reestablishment);
         }
         let stays = match self.role {
             Role::Serving => {
@@ -348,12 +347,12 @@ impl ENodeB {
     }
 
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
-        let Message { host, id, kind } = message;
+        let Message { host: Some(host), id, kind } = message else { return };
         match kind {
-            Kind::ServiceRequest {} if self.present.contains(&host) => {
-                out.push(Message { host, id, kind }.to(self.mme));
+            Kind::ServiceRequest if self.present.contains(&host) => {
+                out.push(Message::about(host, id, kind).to(self.mme));
             }
-            Kind::InitialContextSetup {} => self.set_up(host, id, now, out),
+            Kind::InitialContextSetup => self.set_up(host, id, now, out),
             Kind::HandoverRequest { early } => self.handover_requested((host, id), from, early, now, out),
             Kind::ReestablishmentRequest { previous } if self.present.contains(&host) => {
                 self.reestablish((host, id), previous, now, out);
@@ -375,8 +374,8 @@ impl ENodeB {
         let measuring = Some(self.params.timers.rrc_retry(now));
         let context = Context { measuring, ..Context::new(id, Role::Serving, bearer) };
         self.hosts.insert(host, context);
-        for kind in [Kind::ConnectionSetup {}, Kind::MeasurementControl {}] {
-            out.push(Message { host, id, kind }.to(host));
+        for kind in [Kind::ConnectionSetup, Kind::MeasurementControl] {
+            out.push(Message::about(host, id, kind).to(host));
         }
     }
 
@@ -396,10 +395,10 @@ impl ENodeB {
             true
         });
         if previous != self.address && previous != host {
-            out.push(Message { host, id, kind: Kind::RlfIndication {} }.to(previous));
+            out.push(Message::about(host, id, Kind::RlfIndication).to(previous));
         }
-        let kind = if continues { Kind::Reestablishment {} } else { Kind::ReestablishmentReject {} };
-        out.push(Message { host, id, kind }.to(host));
+        let kind = if continues { Kind::Reestablishment } else { Kind::ReestablishmentReject };
+        out.push(Message::about(host, id, kind).to(host));
     }
 
     fn handover_requested(
@@ -420,7 +419,7 @@ impl ENodeB {
         let others = self.hosts.iter().filter(|&entry| active(entry)).count();
         let full = self.params.admission_limit.is_some_and(|limit| others >= limit as usize);
         if full || self.present.contains(&host) {
-            let message = Message { host, id, kind: Kind::HandoverPreparationFailure {} };
+            let message = Message::about(host, id, Kind::HandoverPreparationFailure);
             return out.push(message.to(source));
         }
         if let Some(known) = known
@@ -435,7 +434,7 @@ impl ENodeB {
         let until = now + self.params.timers.joining;
         let role = Role::Prepared { source, until, granted: None, early };
         self.hosts.insert(host, Context::new(id, role, bearer));
-        out.push(Message { host, id, kind: Kind::HandoverRequestAck {} }.to(source));
+        out.push(Message::about(host, id, Kind::HandoverRequestAck).to(source));
     }
 
     fn layer_2(&mut self, trigger: L2Trigger, now: Time, out: &mut Vec<Action>) {

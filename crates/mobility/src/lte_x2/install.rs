@@ -1,17 +1,15 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    Core, ENodeB, Forwarding, LteX2, Message, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,
+    Core, ENodeB, Forwarding, Kind, LteX2, Mme, Params, PathSwitch, Phase, ServingGateway, Sizes,
     UserEquipment,
 };
-use crate::{
-    Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology, check_sizes,
-};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Prediction, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng, Time};
 
 impl Protocol for Params {
     type Role = LteX2;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"lte-x2\", path_switch = \"standard\" }";
@@ -28,7 +26,6 @@ impl Protocol for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), Refusal> {
         Params::check(self).map_err(|(field, message)| Refusal::at(field, message))?;
-        check_sizes(self.sizes.all())?;
         let overheads =
             [("tunnel_overhead", self.tunnel_overhead), ("forwarding_overhead", self.forwarding_overhead)];
         if let Some((part, _)) = overheads.iter().find(|(_, overhead)| overhead.0 > u64::from(u16::MAX)) {

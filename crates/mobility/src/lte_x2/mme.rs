@@ -14,8 +14,7 @@
 //!
 //! A request that is next after a newer one was done is answered with a failure.
 
-use super::message::{Kind, Message};
-use super::{Action, Input, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::{Agent, Identification};
 use roamlab_engine::Time;
@@ -90,9 +89,7 @@ impl Mme {
                 }
             }
             None if known.id == request.id && !request.service => {
-                out.push(
-                    Message { host, id: request.id, kind: Kind::PathSwitchRequestAck {} }.to(request.from),
-                );
+                out.push(Message::about(host, request.id, Kind::PathSwitchRequestAck).to(request.from));
             }
             _ if request.id <= known.id => refuse(host, request, out),
             Some(_) => {
@@ -115,7 +112,7 @@ impl Mme {
     fn ask(&self, host: Addr, out: &mut Vec<Action>) {
         let Some(change) = self.hosts.get(&host).and_then(|known| known.change.as_ref()) else { return };
         let Request { id, base_station, .. } = change.request;
-        out.push(Message { host, id, kind: Kind::ModifyBearerRequest { base_station } }.to(self.gateway));
+        out.push(Message::about(host, id, Kind::ModifyBearerRequest { base_station }).to(self.gateway));
     }
 
     fn modified(&mut self, host: Addr, id: Identification, now: Time, out: &mut Vec<Action>) {
@@ -124,13 +121,13 @@ impl Mme {
         let Request { from, base_station, service, .. } = change.request;
         let old = known.base_station.replace(base_station);
         if service {
-            out.push(Message { host, id, kind: Kind::InitialContextSetup {} }.to(base_station));
+            out.push(Message::about(host, id, Kind::InitialContextSetup).to(base_station));
             if let Some(old) = old.filter(|&old| old != base_station) {
-                out.push(Message { host, id, kind: Kind::ContextReleaseCommand {} }.to(old));
+                out.push(Message::about(host, id, Kind::ContextReleaseCommand).to(old));
             }
         } else {
             for asked in std::iter::once(from).chain(change.also) {
-                out.push(Message { host, id, kind: Kind::PathSwitchRequestAck {} }.to(asked));
+                out.push(Message::about(host, id, Kind::PathSwitchRequestAck).to(asked));
             }
         }
         while let Some(known) = self.hosts.get_mut(&host)
@@ -156,7 +153,7 @@ impl Mme {
 fn refuse(host: Addr, request: Request, out: &mut Vec<Action>) {
     // A service request is repeated by its host, with a newer identification.
     if !request.service {
-        out.push(Message { host, id: request.id, kind: Kind::PathSwitchRequestFailure {} }.to(request.from));
+        out.push(Message::about(host, request.id, Kind::PathSwitchRequestFailure).to(request.from));
     }
 }
 
@@ -168,12 +165,12 @@ impl Agent for Mme {
         match input {
             Input::Deadline => self.on_timer(now, out),
             Input::Message { from, message } => {
-                let Message { host, id, kind } = message;
+                let Message { host: Some(host), id, kind } = message else { return };
                 match kind {
                     Kind::PathSwitchRequest { base_station } => {
                         self.requested(host, Request { from, id, base_station, service: false }, now, out);
                     }
-                    Kind::ServiceRequest {} => {
+                    Kind::ServiceRequest => {
                         self.requested(
                             host,
                             Request { from, id, base_station: from, service: true },
@@ -181,7 +178,7 @@ impl Agent for Mme {
                             out,
                         );
                     }
-                    Kind::ModifyBearerResponse {} => self.modified(host, id, now, out),
+                    Kind::ModifyBearerResponse => self.modified(host, id, now, out),
                     _ => {}
                 }
             }

@@ -98,25 +98,20 @@ mod target;
 mod user_equipment;
 
 pub use enodeb::ENodeB;
-pub use message::{Kind, Message, Sizes};
+pub use message::{Kind, Sizes};
 pub use mme::Mme;
 pub use params::{Cancelled, Forwarding, Params, PathSwitch, Prediction, Timers};
 pub use phase::Phase;
 pub use serving_gateway::ServingGateway;
 pub use user_equipment::UserEquipment;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 
 #[cfg(test)]
 mod tests;
-
-impl Message {
-    /// The action that sends it.
-    fn to(self, to: Addr) -> Action {
-        Action::Send { to, message: self }
-    }
-}
 
 /// The serving gateway and the MME at one node.
 #[derive(Clone, Debug)]

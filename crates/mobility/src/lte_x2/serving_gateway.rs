@@ -8,8 +8,7 @@
 //! | bound | modify bearer request, older | | bound |
 
 use super::bearer::end_marker;
-use super::message::{Kind, Message};
-use super::{Action, Input, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::{Agent, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -59,9 +58,12 @@ impl Agent for ServingGateway {
 
     fn on(&mut self, input: Input, _: Time, out: &mut Vec<Action>) {
         let Input::Message { from, message } = input else { return };
-        let Message { host, id, kind: Kind::ModifyBearerRequest { base_station } } = message else { return };
+        let Message { host: Some(host), id, kind: Kind::ModifyBearerRequest { base_station } } = message
+        else {
+            return;
+        };
         if self.modify(host, base_station, id, out) {
-            out.push(Message { host, id, kind: Kind::ModifyBearerResponse {} }.to(from));
+            out.push(Message::about(host, id, Kind::ModifyBearerResponse).to(from));
         }
     }
 

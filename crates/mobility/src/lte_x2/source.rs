@@ -2,8 +2,7 @@
 
 use super::bearer::Outlet;
 use super::enodeb::{Context, Cx, Role};
-use super::message::Kind;
-use super::{Cancelled, Forwarding, PathSwitch, Phase};
+use super::{Cancelled, Forwarding, Kind, PathSwitch, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -14,7 +13,7 @@ impl Context {
             Role::Preparing { target: expected, wanted, .. } if *expected == target => *wanted = true,
             Role::Preparing { target: other, wanted: false, .. } => {
                 let other = *other;
-                cx.send(other, self.id, Kind::HandoverCancel {});
+                cx.send(other, self.id, Kind::HandoverCancel);
                 self.prepare(target, false, true, cx);
             }
             Role::Ready { target: expected, .. } if *expected == target => self.command(target, true, cx),
@@ -86,7 +85,7 @@ impl Context {
         cx.note(Phase::HandoverCommanded);
         cx.send(cx.host, self.id, Kind::HandoverCommand { target });
         if cx.params.forwarding == Forwarding::Lossless {
-            cx.send(target, self.id, Kind::SnStatusTransfer {});
+            cx.send(target, self.id, Kind::SnStatusTransfer);
         }
         self.role = Role::Executing { target, until: cx.now + cx.params.timers.reloc_overall, early };
         self.forward_to(target, cx);
@@ -106,7 +105,7 @@ impl Context {
         match self.role {
             Role::Preparing { target, .. } => {
                 cx.note(Phase::HandoverCancelled);
-                cx.send(target, self.id, Kind::HandoverCancel {});
+                cx.send(target, self.id, Kind::HandoverCancel);
                 self.role = Role::Serving;
             }
             Role::Ready { .. } if cx.present => {
@@ -135,7 +134,7 @@ impl Context {
             Role::Executing { target, early, .. } => (target, early, true),
             _ => return,
         };
-        cx.send(target, self.id, Kind::HandoverCancel {});
+        cx.send(target, self.id, Kind::HandoverCancel);
         if commanded || self.bearer.path_has_left() {
             self.bearer.stop_forwarding(target, self.id, cx.out);
         }

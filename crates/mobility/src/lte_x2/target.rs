@@ -1,8 +1,7 @@
 //! The target base station's part: expect the host, admit it, request the path switch; or return its packets.
 
 use super::enodeb::{Context, Cx, Role};
-use super::message::Kind;
-use super::{Cancelled, Forwarding, Phase};
+use super::{Cancelled, Forwarding, Kind, Phase};
 use roamlab_packet::Addr;
 
 impl Context {
@@ -10,7 +9,7 @@ impl Context {
     pub fn accessed(&mut self, cx: &mut Cx<'_>) {
         if let Role::Prepared { granted, .. } = &mut self.role {
             *granted = Some(cx.now + cx.params.timers.random_access);
-            cx.send(cx.host, self.id, Kind::RandomAccessResponse {});
+            cx.send(cx.host, self.id, Kind::RandomAccessResponse);
         }
     }
 

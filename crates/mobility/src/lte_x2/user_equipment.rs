@@ -25,8 +25,7 @@
 //!
 //! All other inputs have no effect.
 
-use super::message::{Kind, Message};
-use super::{Action, Forwarding, Input, Params, Phase};
+use super::{Action, Forwarding, Input, Kind, Message, Params, Phase};
 use crate::backoff::Backoff;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::Time;
@@ -101,7 +100,7 @@ impl UserEquipment {
     }
 
     fn send(&self, to: Addr, kind: Kind, out: &mut Vec<Action>) {
-        out.push(Message { host: self.address, id: self.id, kind }.to(to));
+        out.push(Message::about(self.address, self.id, kind).to(to));
     }
 
     fn note(&self, phase: Phase, out: &mut Vec<Action>) {
@@ -117,7 +116,7 @@ impl UserEquipment {
     fn ask(&mut self, base_station: Addr, retry: Backoff, now: Time, out: &mut Vec<Action>) {
         self.id = self.id.newer(now);
         self.state = State::Requesting { base_station, retry };
-        self.send(base_station, Kind::ServiceRequest {}, out);
+        self.send(base_station, Kind::ServiceRequest, out);
     }
 
     fn link_up(&mut self, base_station: Addr, now: Time, out: &mut Vec<Action>) {
@@ -125,7 +124,7 @@ impl UserEquipment {
             State::Detached { target, t304 } if target == base_station => {
                 let preamble = now + self.params.timers.random_access;
                 self.state = State::Accessing { target, t304, preamble };
-                self.send(target, Kind::RandomAccessPreamble {}, out);
+                self.send(target, Kind::RandomAccessPreamble, out);
             }
             State::Selecting { .. } => {
                 let t301 = now + self.params.timers.t301;
@@ -173,12 +172,12 @@ impl UserEquipment {
     fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
         let current = message.id == self.id;
         match (self.state, message.kind) {
-            (State::Requesting { base_station, .. }, Kind::ConnectionSetup {}) if current => {
+            (State::Requesting { base_station, .. }, Kind::ConnectionSetup) if current => {
                 self.connect(base_station, Phase::ServiceRestored, out);
             }
-            (State::Connected { base_station }, Kind::MeasurementControl {}) if from == base_station => {
+            (State::Connected { base_station }, Kind::MeasurementControl) if from == base_station => {
                 self.measure(out);
-                self.send(base_station, Kind::MeasurementControlComplete {}, out);
+                self.send(base_station, Kind::MeasurementControlComplete, out);
             }
             (State::Connected { base_station }, Kind::HandoverCommand { target })
                 if from == base_station && message.id > self.id =>
@@ -187,31 +186,29 @@ impl UserEquipment {
                 self.state = State::Detached { target, t304: now + self.params.timers.t304 };
                 out.push(Action::Enter { base_station: target, after: self.params.detach_time });
             }
-            (State::Accessing { target, .. }, Kind::RandomAccessResponse {}) if from == target && current => {
+            (State::Accessing { target, .. }, Kind::RandomAccessResponse) if from == target && current => {
                 self.connect(target, Phase::AccessGranted, out);
-                self.send(target, Kind::HandoverConfirm {}, out);
+                self.send(target, Kind::HandoverConfirm, out);
                 self.report_status(target, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::RandomAccessResponse {})
+            (State::Connected { base_station }, Kind::RandomAccessResponse)
                 if from == base_station && current =>
             {
-                self.send(base_station, Kind::HandoverConfirm {}, out);
+                self.send(base_station, Kind::HandoverConfirm, out);
             }
-            (State::Reestablishing { base_station, .. }, Kind::Reestablishment {})
+            (State::Reestablishing { base_station, .. }, Kind::Reestablishment)
                 if from == base_station && current =>
             {
                 self.connect(base_station, Phase::Reestablished, out);
-                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+                self.send(base_station, Kind::ReestablishmentComplete, out);
                 self.report_status(base_station, out);
                 self.measure(out);
             }
-            (State::Connected { base_station }, Kind::Reestablishment {})
-                if from == base_station && current =>
-            {
-                self.send(base_station, Kind::ReestablishmentComplete {}, out);
+            (State::Connected { base_station }, Kind::Reestablishment) if from == base_station && current => {
+                self.send(base_station, Kind::ReestablishmentComplete, out);
             }
-            (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject {})
+            (State::Reestablishing { base_station, .. }, Kind::ReestablishmentReject)
                 if from == base_station && current =>
             {
                 self.request_service(base_station, now, out);
@@ -235,7 +232,7 @@ impl UserEquipment {
             State::Accessing { target, t304, preamble } if preamble <= now => {
                 let preamble = now + self.params.timers.random_access;
                 self.state = State::Accessing { target, t304, preamble };
-                self.send(target, Kind::RandomAccessPreamble {}, out);
+                self.send(target, Kind::RandomAccessPreamble, out);
             }
             State::Selecting { t311 } if t311 <= now => {
                 self.state = State::Idle { retry: None };
@@ -280,7 +277,7 @@ impl Agent for UserEquipment {
         match input {
             Input::Trigger(trigger) => self.layer_2(trigger, now, out),
             Input::Message { from, message } => {
-                if message.host == self.address {
+                if message.host == Some(self.address) {
                     self.on_message(from, message, now, out);
                 }
             }

@@ -22,6 +22,7 @@
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Beacons, BufferPlace, TriggerBy};
+use crate::signal::{broadcast, send};
 use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -146,7 +147,7 @@ impl AccessRouter {
         (member.state, member.until, member.moved) = (State::Serving, None, false);
         member.announce = announces.then_some(now);
         member.previous = previous;
-        send(self.address, host, (host, id, Kind::AttachAcknowledge), out);
+        send(host, (host, id, Kind::AttachAcknowledge), out);
         self.tell_previous(host, out);
         self.announce(host, now, out);
     }
@@ -157,7 +158,7 @@ impl AccessRouter {
         let Some(member) = self.members.get_mut(&host) else { return };
         if member.state == State::Serving && member.graft.is_on_tree() {
             for previous in member.previous.drain(..) {
-                send(self.address, previous, (host, id, Kind::Moved), out);
+                send(previous, (host, id, Kind::Moved), out);
             }
         }
     }
@@ -176,7 +177,7 @@ impl AccessRouter {
     fn trigger(&self, host: Addr, named: &[Addr], out: &mut Vec<Action>) {
         let id = self.newest.get(&host).copied().unwrap_or_default();
         for candidate in named.iter().filter(|candidate| **candidate != self.address) {
-            send(self.address, *candidate, (host, id, Kind::Trigger), out);
+            send(*candidate, (host, id, Kind::Trigger), out);
         }
     }
 
@@ -267,8 +268,7 @@ impl AccessRouter {
 
     fn on_time(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.beacons.are_due(now) {
-            let message = Message { host: None, id: Identification::default(), kind: Kind::Beacon };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Beacon, out);
         }
         let pruned = &mut self.pruned;
         for (host, mut member) in std::mem::take(&mut self.members) {
@@ -292,11 +292,6 @@ fn end_way(host: Addr, member: &mut Member, out: &mut Vec<Action>) {
     if std::mem::take(&mut member.buffering) {
         out.push(Action::DiscardBuffer { host });
     }
-}
-
-fn send(from: Addr, to: Addr, (host, id, kind): (Addr, Identification, Kind), out: &mut Vec<Action>) {
-    debug_assert!(from != to, "a message to itself");
-    out.push(Action::Send { to, message: Message { host: Some(host), id, kind } });
 }
 
 impl Agent for AccessRouter {

@@ -1,8 +1,9 @@
 //! A node's membership in a host's tree: it joins towards the border router until that is acknowledged, and refreshes.
 
-use super::{Action, Kind, Message, Params};
+use super::{Action, Kind, Params};
 use crate::Identification;
 use crate::backoff::Backoff;
+use crate::signal::send;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
@@ -88,6 +89,6 @@ impl Graft {
     }
 
     fn send(&self, kind: Kind, id: Identification, out: &mut Vec<Action>) {
-        out.push(Action::Send { to: self.parent, message: Message { host: Some(self.host), id, kind } });
+        send(self.parent, (self.host, id, kind), out);
     }
 }

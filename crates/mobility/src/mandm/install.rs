@@ -1,13 +1,13 @@
 //! The roles at the nodes, and the capabilities that the protocol requests.
 
-use super::{AccessRouter, Mandm, Message, MobileHost, Params, Phase, Router, Sizes};
+use super::{AccessRouter, Kind, Mandm, MobileHost, Params, Phase, Router, Sizes};
 use crate::blocks::{AccessTree, check_times, gateway};
-use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Domain, Installation, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 
 impl Protocol for Params {
     type Role = Mandm;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"mandm\", trigger = { by = \"source\" } }";
@@ -30,7 +30,6 @@ impl Protocol for Params {
         self.tree.check("tree")?;
         let times = [("retransmit", self.retransmit), ("retransmit_limit", self.retransmit_limit)];
         check_times("", times)?;
-        check_sizes(self.sizes.all())?;
         match gateway(topology)? {
             Some(gateway) => AccessTree::new(topology, gateway).map(|_| ()),
             None => Ok(()),

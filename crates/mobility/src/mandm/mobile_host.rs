@@ -12,6 +12,7 @@
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::Agent;
 use crate::blocks::{Detector, Found, Registration};
+use crate::signal::send;
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
 
@@ -57,8 +58,7 @@ impl MobileHost {
 
     fn send(&self, base_station: Addr, out: &mut Vec<Action>) {
         let kind = Kind::Attach { previous: self.attach.previous(base_station) };
-        let message = Message { host: Some(self.address), id: self.attach.id(), kind };
-        out.push(Action::Send { to: base_station, message });
+        send(base_station, (self.address, self.attach.id(), kind), out);
     }
 }
 

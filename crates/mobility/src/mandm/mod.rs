@@ -68,11 +68,13 @@ mod router;
 mod tests;
 
 pub use access_router::AccessRouter;
-pub use message::{Kind, Message, Sizes};
+pub use message::{Kind, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 pub use router::Router;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 

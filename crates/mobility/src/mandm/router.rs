@@ -18,6 +18,7 @@
 use super::graft::Graft;
 use super::{Action, Input, Kind, Message, Params, Phase};
 use crate::blocks::{Refreshed, SoftRoutes};
+use crate::signal::send;
 use crate::{Agent, Direction, Identification, Via};
 use roamlab_engine::Time;
 use roamlab_packet::Addr;
@@ -117,15 +118,13 @@ impl Router {
         let pruned = self.pruned.get_mut(&host).filter(|id| now >= Time::from_nanos(id.0) + wait);
         if let Some((parent, id)) = self.parent.zip(pruned) {
             *id = id.newer(now);
-            let message = Message { host: Some(host), id: *id, kind: Kind::Prune };
-            out.push(Action::Send { to: parent, message });
+            send(parent, (host, *id, Kind::Prune), out);
         }
     }
 }
 
 fn acknowledge(host: Addr, child: Addr, id: Identification, out: &mut Vec<Action>) {
-    let message = Message { host: Some(host), id, kind: Kind::JoinAcknowledge };
-    out.push(Action::Send { to: child, message });
+    send(child, (host, id, Kind::JoinAcknowledge), out);
 }
 
 impl Agent for Router {

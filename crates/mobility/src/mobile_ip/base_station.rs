@@ -19,8 +19,9 @@
 //! Without the local handoff protocol only layer 2 reports the presence of a host. Then "host arrived" replaces the
 //! handoff request, without notification.
 
-use super::{Action, BeaconTiming, Input, Message, Params, Phase};
-use crate::{Agent, L2Trigger, Signal, Via};
+use super::{Action, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::signal::{broadcast, send};
+use crate::{Agent, Identification, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,7 +29,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Mobile IP at a base station.
 #[derive(Clone, Debug)]
 pub struct BaseStation {
-    address: Addr,
     agent: Addr,
     params: Params,
     beacon_latency: Duration,
@@ -55,14 +55,12 @@ impl BaseStation {
     /// The first beacon is sent at `beacon_phase`, later ones every beacon interval. `beacon_latency` is the time from
     /// sending a beacon to its being heard over an idle air link; it matters with [`BeaconTiming::Worst`] only.
     pub fn new(
-        address: Addr,
         agent: Addr,
         beacon_phase: Duration,
         beacon_latency: Duration,
         params: &Params,
     ) -> BaseStation {
         BaseStation {
-            address,
             agent,
             params: params.clone(),
             beacon_latency,
@@ -128,17 +126,16 @@ impl BaseStation {
         if !matches!(self.hosts.get(&host), Some(Host::Requested { .. } | Host::Attached { .. })) {
             self.hosts.insert(host, Host::Requested { since: now });
         }
-        out.push(Action::Send { to: self.agent, message: Message::Notification { host } });
+        send(self.agent, (host, Identification::default(), Kind::Notification), out);
     }
 
     fn relay_advertisement(&mut self, message: Message, out: &mut Vec<Action>) {
-        let Some(host) = message.host() else {
-            out.push(Action::Send { to: Addr::BROADCAST, message });
-            return;
+        let Some(host) = message.host else {
+            return out.push(message.to(Addr::BROADCAST));
         };
         if let Some(Host::Requested { since } | Host::Attached { since }) = self.hosts.get(&host).copied() {
             self.hosts.insert(host, Host::Attached { since });
-            out.push(Action::Send { to: host, message });
+            out.push(message.to(host));
         }
     }
 
@@ -187,8 +184,7 @@ impl BaseStation {
             self.next_beacon += self.params.beacon_interval;
         }
         if self.params.local_handoff && (by_clock || promised) {
-            let message = Message::Beacon { base_station: self.address };
-            out.push(Action::Send { to: Addr::BROADCAST, message });
+            broadcast(Kind::Beacon, out);
         }
         self.hosts.retain(|&host, state| match *state {
             Host::Buffering { until, .. } | Host::Forwarding { until } if until <= now => {
@@ -216,14 +212,14 @@ impl Agent for BaseStation {
                     *until = now + self.params.buffer.hold;
                 }
             }
-            Input::Message { from, message } => match message {
-                Message::HandoffRequest { host } => self.handoff_requested(host, now, out),
-                Message::AgentSolicitation { .. } => out.push(Action::Send { to: self.agent, message }),
-                Message::AgentAdvertisement { .. } if from == self.agent => {
-                    self.relay_advertisement(message, out)
+            Input::Message { from, message } => match (&message.kind, message.host) {
+                (Kind::HandoffRequest, Some(host)) => self.handoff_requested(host, now, out),
+                (Kind::AgentSolicitation, _) => out.push(message.to(self.agent)),
+                (Kind::AgentAdvertisement { .. }, _) if from == self.agent => {
+                    self.relay_advertisement(message, out);
                 }
-                Message::Forward { host, identification } if from == self.agent => {
-                    self.forward(host, Time::from_nanos(identification.0), now, out);
+                (Kind::Forward, Some(host)) if from == self.agent => {
+                    self.forward(host, Time::from_nanos(message.id.0), now, out);
                 }
                 _ => {}
             },

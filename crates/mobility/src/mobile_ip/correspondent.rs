@@ -9,7 +9,8 @@
 //! | expiring | packet to the host | binding request, at most one a warning interval | expiring |
 //! | bound, expiring | lifetime over | clears the route: packets go to the home address again | none |
 
-use super::{Action, Input, Message, Params, Phase};
+use super::{Action, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -80,8 +81,7 @@ impl Correspondent {
             return;
         }
         binding.next_request = now + self.params.warning_interval;
-        let message = Message::BindingRequest { host, identification: binding.identification };
-        out.push(Action::Send { to: binding.home_agent, message });
+        send(binding.home_agent, (host, binding.identification, Kind::BindingRequest), out);
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
@@ -108,13 +108,10 @@ impl Agent for Correspondent {
         match input {
             Input::Message {
                 from,
-                message: Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge },
+                message: Message { host: Some(host), id, kind: Kind::BindingUpdate { care_of, lifetime } },
             } => {
-                self.bind(host, (from, care_of), identification, lifetime, now, out);
-                if acknowledge {
-                    let message = Message::BindingAcknowledge { host, identification };
-                    out.push(Action::Send { to: from, message });
-                }
+                self.bind(host, (from, care_of), id, lifetime, now, out);
+                send(from, (host, id, Kind::BindingAcknowledge), out);
             }
             Input::Data { host, .. } => self.packet_sent(host, now, out),
             Input::Deadline => self.on_timer(now, out),

@@ -26,7 +26,8 @@
 //! packets there, because they continue to arrive at this agent; it ends the hold time after the move.
 
 use super::visitor::{Host, Place};
-use super::{Action, Backoff, Input, Message, Params, Phase};
+use super::{Action, Backoff, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
 use crate::{Agent, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -39,7 +40,6 @@ pub struct ForeignAgent {
     base_stations: Vec<Addr>,
     params: Params,
     next_advertisement: Time,
-    sequence: u16,
     hosts: BTreeMap<Addr, Host>,
     /// Home agents of all hosts that were ever here, to warn them.
     home_agents: BTreeMap<Addr, Addr>,
@@ -83,7 +83,6 @@ impl ForeignAgent {
             base_stations: base_stations.to_vec(),
             params: params.clone(),
             next_advertisement: Time::ZERO + advertisement_phase,
-            sequence: 0,
             hosts: BTreeMap::new(),
             home_agents: BTreeMap::new(),
             updates: BTreeMap::new(),
@@ -101,16 +100,10 @@ impl ForeignAgent {
         }
     }
 
-    fn advertise(&mut self, to: &[Addr], host: Option<Addr>, out: &mut Vec<Action>) {
-        let message = Message::AgentAdvertisement {
-            agent: self.address,
-            sequence: self.sequence,
-            lifetime: self.params.advertisement_lifetime,
-            registration_lifetime: self.params.registration_lifetime,
-            host,
-        };
-        self.sequence = self.sequence.checked_add(1).unwrap_or(256);
-        out.extend(to.iter().map(|&to| Action::Send { to, message: message.clone() }));
+    fn advertise(&self, to: &[Addr], host: Option<Addr>, out: &mut Vec<Action>) {
+        let kind = Kind::AgentAdvertisement { agent: self.address };
+        let message = Message { host, id: Identification::default(), kind };
+        out.extend(to.iter().map(|&to| message.clone().to(to)));
     }
 
     fn register(&mut self, request: Request, now: Time, out: &mut Vec<Action>) {
@@ -137,17 +130,15 @@ impl ForeignAgent {
             }
         }
         self.home_agents.insert(host, home_agent);
-        out.push(Action::Send { to: home_agent, message: self.relayed(&request) });
+        send(home_agent, (host, identification, self.relayed(&request)), out);
         self.update_previous(&request, now, out);
     }
 
-    fn relayed(&self, request: &Request) -> Message {
-        Message::RegistrationRequest {
-            host: request.host,
+    fn relayed(&self, request: &Request) -> Kind {
+        Kind::RegistrationRequest {
             home_agent: request.home_agent,
             care_of: self.address,
             lifetime: request.lifetime,
-            identification: request.identification,
             previous: Vec::new(),
             base_station: request.base_station,
         }
@@ -170,21 +161,18 @@ impl ForeignAgent {
     }
 
     fn update(&self, host: Addr, to: Addr, update: Update) -> Action {
-        let message = Message::BindingUpdate {
-            host,
-            care_of: self.address,
-            lifetime: update.lifetime,
-            identification: update.identification,
-            acknowledge: true,
-        };
-        Action::Send { to, message }
+        let kind = Kind::BindingUpdate { care_of: self.address, lifetime: update.lifetime };
+        Message::about(host, update.identification, kind).to(to)
     }
 
     fn relay_reply(&mut self, message: Message, now: Time, out: &mut Vec<Action>) {
-        let Message::RegistrationReply { host, code, lifetime, identification, .. } = message else { return };
+        let Message { host: Some(host), id, kind: Kind::RegistrationReply { code, lifetime } } = message
+        else {
+            return;
+        };
         let Some(entry) = self.hosts.get_mut(&host) else { return };
         let Place::Here { pending, confirmed, .. } = &mut entry.place else { return };
-        if pending.is_none() || entry.identification != Some(identification) {
+        if pending.is_none() || entry.identification != Some(id) {
             return;
         }
         *pending = None;
@@ -192,7 +180,7 @@ impl ForeignAgent {
             *confirmed = Some(now + lifetime);
         }
         let refused = confirmed.is_none();
-        out.push(Action::Send { to: host, message });
+        out.push(message.to(host));
         if refused {
             self.forget(host, out);
         }
@@ -264,7 +252,7 @@ impl ForeignAgent {
             return;
         }
         *allowed = now + self.params.warning_interval;
-        out.push(Action::Send { to: home_agent, message: Message::BindingWarning { host, target: source } });
+        send(home_agent, (host, Identification::default(), Kind::BindingWarning { target: source }), out);
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<Action>) {
@@ -273,10 +261,9 @@ impl ForeignAgent {
             let all = self.base_stations.clone();
             self.advertise(&all, None, out);
         }
-        let home_agents = &self.home_agents;
         self.hosts.retain(|&host, entry| {
-            if let (true, Some(&home_agent)) = (entry.pending_too_long(now), home_agents.get(&host)) {
-                out.push(Action::Send { to: host, message: entry.timeout_reply(host, home_agent) });
+            if entry.pending_too_long(now) {
+                out.push(entry.timeout_reply(host).to(host));
             }
             entry.on_timer(host, now, out)
         });
@@ -292,6 +279,32 @@ impl ForeignAgent {
         });
         out.extend(again.into_iter().map(|((host, to), update)| self.update(host, to, update)));
     }
+
+    fn on_message(&mut self, from: Addr, message: Message, now: Time, out: &mut Vec<Action>) {
+        let Some(host) = message.host else { return };
+        let identification = message.id;
+        match message.kind {
+            Kind::Notification | Kind::AgentSolicitation if self.base_stations.contains(&from) => {
+                self.advertise(&[from], Some(host), out);
+            }
+            Kind::RegistrationRequest { home_agent, care_of, lifetime, previous, base_station }
+                if care_of == self.address && self.base_stations.contains(&base_station) =>
+            {
+                let request = Request { host, home_agent, lifetime, identification, previous, base_station };
+                self.register(request, now, out);
+            }
+            Kind::RegistrationReply { .. } => self.relay_reply(message, now, out),
+            Kind::BindingUpdate { care_of, lifetime } => {
+                self.host_moved(host, care_of, identification, lifetime, now, out);
+                send(from, (host, identification, Kind::BindingAcknowledge), out);
+            }
+            Kind::BindingAcknowledge => {
+                self.updates
+                    .retain(|key, update| *key != (host, from) || update.identification != identification);
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Agent for ForeignAgent {
@@ -302,40 +315,7 @@ impl Agent for ForeignAgent {
         match input {
             Input::Data { host, peer, tunnelled, .. } => self.packet_seen(host, peer, tunnelled, now, out),
             Input::Deadline => self.on_timer(now, out),
-            Input::Message { from, message } => match message {
-                Message::Notification { host } | Message::AgentSolicitation { host }
-                    if self.base_stations.contains(&from) =>
-                {
-                    self.advertise(&[from], Some(host), out);
-                }
-                Message::RegistrationRequest {
-                    host,
-                    home_agent,
-                    care_of,
-                    lifetime,
-                    identification,
-                    previous,
-                    base_station,
-                } if care_of == self.address && self.base_stations.contains(&base_station) => {
-                    let request =
-                        Request { host, home_agent, lifetime, identification, previous, base_station };
-                    self.register(request, now, out);
-                }
-                Message::RegistrationReply { .. } => self.relay_reply(message, now, out),
-                Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge } => {
-                    self.host_moved(host, care_of, identification, lifetime, now, out);
-                    if acknowledge {
-                        let message = Message::BindingAcknowledge { host, identification };
-                        out.push(Action::Send { to: from, message });
-                    }
-                }
-                Message::BindingAcknowledge { host, identification } => {
-                    self.updates.retain(|key, update| {
-                        *key != (host, from) || update.identification != identification
-                    });
-                }
-                _ => {}
-            },
+            Input::Message { from, message } => self.on_message(from, message, now, out),
             Input::Trigger(_) => {}
         }
     }

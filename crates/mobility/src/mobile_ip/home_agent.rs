@@ -14,7 +14,8 @@
 //! Registrations, warnings and packets cause updates to a correspondent. It gets at most one per warning interval,
 //! unless the binding has changed. A binding request is always answered.
 
-use super::{Action, Backoff, Input, Message, Params, Phase, ReplyCode};
+use super::{Action, Backoff, Input, Kind, Message, Params, Phase, ReplyCode};
+use crate::signal::send;
 use crate::{Agent, Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -84,9 +85,7 @@ impl HomeAgent {
             self.inform_all(host, now, out);
         }
         let code = if accepted { ReplyCode::ACCEPTED } else { ReplyCode::IDENTIFICATION_MISMATCH };
-        let home_agent = self.address;
-        let message = Message::RegistrationReply { host, home_agent, code, lifetime, identification };
-        out.push(Action::Send { to: from, message });
+        send(from, (host, identification, Kind::RegistrationReply { code, lifetime }), out);
     }
 
     /// A new care-of address: tells the correspondents of it, if the registration shall do that.
@@ -130,8 +129,8 @@ impl HomeAgent {
         known.told = Some((binding.identification, now));
         known.sent += 1;
         let Binding { care_of, identification, .. } = *binding;
-        let message = Message::BindingUpdate { host, care_of, lifetime, identification, acknowledge: true };
-        out.push(Action::Send { to: correspondent, message });
+        let update = Kind::BindingUpdate { care_of, lifetime };
+        send(correspondent, (host, identification, update), out);
     }
 
     fn acknowledged(&mut self, host: Addr, correspondent: Addr, identification: Identification) {
@@ -178,31 +177,34 @@ impl Agent for HomeAgent {
         match input {
             Input::Data { host, peer, .. } => self.inform(host, peer, now, out),
             Input::Deadline => self.on_timer(now, out),
-            Input::Message { from, message } => match message {
-                Message::RegistrationRequest {
-                    host, home_agent, care_of, lifetime, identification, ..
-                } if home_agent == self.address && from != host => {
-                    self.register(from, Request { host, care_of, lifetime, identification }, now, out);
-                }
-                Message::BindingWarning { host, target } => {
-                    // The bound agent itself warns if it has lost the host; there is nothing better to tell then.
-                    let elsewhere = self.bindings.get(&host).is_some_and(|binding| binding.care_of != from);
-                    if elsewhere && self.params.ro_trigger.by_warning() {
-                        self.inform(host, target, now, out);
+            Input::Message { from, message: Message { host: Some(host), id: identification, kind } } => {
+                match kind {
+                    Kind::RegistrationRequest { home_agent, care_of, lifetime, .. }
+                        if home_agent == self.address && from != host =>
+                    {
+                        self.register(from, Request { host, care_of, lifetime, identification }, now, out);
                     }
-                }
-                Message::BindingRequest { host, .. } => {
-                    if let Some(known) = self.correspondents.get_mut(&(host, from)) {
-                        known.told = None;
+                    Kind::BindingWarning { target } => {
+                        // The bound agent itself warns if it has lost the host; there is nothing better to tell then.
+                        let elsewhere =
+                            self.bindings.get(&host).is_some_and(|binding| binding.care_of != from);
+                        if elsewhere && self.params.ro_trigger.by_warning() {
+                            self.inform(host, target, now, out);
+                        }
                     }
-                    self.inform(host, from, now, out);
+                    Kind::BindingRequest => {
+                        if let Some(known) = self.correspondents.get_mut(&(host, from)) {
+                            known.told = None;
+                        }
+                        self.inform(host, from, now, out);
+                    }
+                    Kind::BindingAcknowledge => {
+                        self.acknowledged(host, from, identification);
+                    }
+                    _ => {}
                 }
-                Message::BindingAcknowledge { host, identification } => {
-                    self.acknowledged(host, from, identification);
-                }
-                _ => {}
-            },
-            Input::Trigger(_) => {}
+            }
+            Input::Message { .. } | Input::Trigger(_) => {}
         }
     }
 

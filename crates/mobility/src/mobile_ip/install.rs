@@ -1,17 +1,17 @@
 //! The roles at the nodes, the requirements of the parameters, and the capabilities that the protocol requests.
 
 use super::{
-    BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Message, MobileHost, MobileIp, Params,
-    Phase, RoTrigger, SizeOptions,
+    BaseStation, BufferParams, Correspondent, ForeignAgent, HomeAgent, Kind, MobileHost, MobileIp, Params,
+    Phase, RoTrigger, Sizes,
 };
-use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology, check_sizes};
+use crate::{Buffering, Domain, Installation, Keeps, Placement, Protocol, Refusal, Topology};
 use roamlab_engine::{Duration, Rng};
 use roamlab_packet::{Addr, Dscp};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Protocol for Params {
     type Role = MobileIp;
-    type Message = Message;
+    type Kind = Kind;
     type Phase = Phase;
 
     const EXAMPLE: &'static str = "{ kind = \"mobile-ip\", route_optimisation = true }";
@@ -22,7 +22,7 @@ impl Protocol for Params {
         &self.domain
     }
 
-    fn sizes(&self) -> &SizeOptions {
+    fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
@@ -40,7 +40,7 @@ impl Protocol for Params {
             let message = format!("{} is not a code point that marks anything", self.buffer.mark.0);
             return Err(Refusal::at("buffer.mark", message).help("write a number from 1 to 63"));
         }
-        check_sizes([("beacon", self.sizes.beacon), ("local", self.sizes.local)])
+        Ok(())
     }
 
     /// Warnings come from the old agent, which hears of the handoff only by smooth handoff.
@@ -78,7 +78,7 @@ impl Protocol for Params {
             stations.entry(&cell.router).or_default().push(address);
             let latency = cell.rate.transmission_time(self.sizes.beacon, &mut 0) + cell.delay;
             let phase = phase(format!("{}/beacon", cell.name), self.beacon_interval);
-            let role = BaseStation::new(address, router, phase, latency, self).into();
+            let role = BaseStation::new(router, phase, latency, self).into();
             installed.roles.push(Placement {
                 at: address,
                 role,
@@ -103,6 +103,8 @@ impl Protocol for Params {
         let mut homes = topology.hosts.iter().map(|host| &host.home);
         installed.delivers_to_self = homes.any(|home| topology.cells.iter().any(|cell| cell.router == *home));
         installed.discards_unknown = true;
+        // The mark of forwarded packets has no meaning behind the air link ([mblue] §III.C, interpretation A13).
+        installed.clears_code_point = true;
         installed
     }
 }

@@ -15,7 +15,8 @@
 //! All other inputs have no effect: a reply to an earlier request, a beacon when there is no need for one, any message
 //! from another cell. Its base station is the one that it has received last, even while it is in an older cell too.
 
-use super::{Action, Backoff, BeaconTiming, Input, Message, Params, Phase};
+use super::{Action, Backoff, BeaconTiming, Input, Kind, Message, Params, Phase};
+use crate::signal::send;
 use crate::{Agent, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -99,7 +100,7 @@ impl MobileHost {
     }
 
     fn solicitation(&self, base_station: Addr) -> Action {
-        Action::Send { to: base_station, message: Message::AgentSolicitation { host: self.home_address } }
+        self.message(Kind::AgentSolicitation).to(base_station)
     }
 
     fn hear_beacon(&mut self, from: Addr, now: Time, out: &mut Vec<Action>) {
@@ -119,8 +120,13 @@ impl MobileHost {
         out.push(self.handoff_request(from));
     }
 
+    /// A message of no registration.
+    fn message(&self, kind: Kind) -> Message {
+        Message::about(self.home_address, Identification::default(), kind)
+    }
+
     fn handoff_request(&self, base_station: Addr) -> Action {
-        Action::Send { to: base_station, message: Message::HandoffRequest { host: self.home_address } }
+        self.message(Kind::HandoffRequest).to(base_station)
     }
 
     fn hear_advertisement(&mut self, from: Addr, agent: Addr, now: Time, out: &mut Vec<Action>) {
@@ -149,18 +155,14 @@ impl MobileHost {
         if !self.visited.contains(&agent) {
             self.visited.push(agent);
         }
-        out.push(Action::Send {
-            to: agent,
-            message: Message::RegistrationRequest {
-                host: self.home_address,
-                home_agent: self.home_agent,
-                care_of: agent,
-                lifetime: self.params.registration_lifetime,
-                identification: self.identification,
-                previous,
-                base_station,
-            },
-        });
+        let request = Kind::RegistrationRequest {
+            home_agent: self.home_agent,
+            care_of: agent,
+            lifetime: self.params.registration_lifetime,
+            previous,
+            base_station,
+        };
+        send(agent, (self.home_address, self.identification, request), out);
     }
 
     fn take_reply(&mut self, lifetime: Duration, now: Time, out: &mut Vec<Action>) {
@@ -222,29 +224,28 @@ impl Agent for MobileHost {
                 self.state = State::Detached;
             }
             Input::Deadline => self.on_timer(now, out),
-            Input::Message { from, message: Message::Beacon { .. } } if self.params.local_handoff => {
+            Input::Message { from, message: Message { kind: Kind::Beacon, .. } }
+                if self.params.local_handoff =>
+            {
                 self.hear_beacon(from, now, out);
             }
-            Input::Message { from, message: Message::AgentAdvertisement { agent, .. } } => {
+            Input::Message { from, message: Message { kind: Kind::AgentAdvertisement { agent }, .. } } => {
                 self.hear_advertisement(from, agent, now, out);
             }
             Input::Message {
-                message: Message::RegistrationReply { code, lifetime, identification, .. },
+                message: Message { id, kind: Kind::RegistrationReply { code, lifetime }, .. },
                 ..
-            } if identification == self.identification && code.accepted() => {
-                self.take_reply(lifetime, now, out)
-            }
+            } if id == self.identification && code.accepted() => self.take_reply(lifetime, now, out),
             Input::Message { .. } | Input::Trigger(_) | Input::Data { .. } => {}
         }
     }
 
     fn heeds(&self, from: Addr, message: &Message) -> bool {
-        match (message, self.state) {
-            (
-                Message::Beacon { .. },
-                State::Listening { base_station, .. } | State::Requested { base_station },
-            ) => base_station == from,
-            (Message::Beacon { .. }, _) => false,
+        match (&message.kind, self.state) {
+            (Kind::Beacon, State::Listening { base_station, .. } | State::Requested { base_station }) => {
+                base_station == from
+            }
+            (Kind::Beacon, _) => false,
             _ => true,
         }
     }

@@ -81,10 +81,12 @@ pub use base_station::BaseStation;
 pub use correspondent::Correspondent;
 pub use foreign_agent::ForeignAgent;
 pub use home_agent::HomeAgent;
-pub use message::{Message, ReplyCode, SizeOptions};
+pub use message::{Kind, ReplyCode, Sizes};
 pub use mobile_host::MobileHost;
 pub use phase::Phase;
 
+/// A message of the protocol.
+pub type Message = crate::Signal<Kind>;
 type Input = crate::Input<Message>;
 type Action = crate::Action<Message, Phase>;
 
@@ -118,8 +120,6 @@ pub struct Params {
     /// Time between two periodic advertisements, sent only without the local handoff protocol. RFC 5944 §2.1 allows
     /// one a second. Default 1 s.
     pub advertisement_interval: Duration,
-    /// How long an advertisement is valid. Default 3 s: three intervals (RFC 5944 §2.3).
-    pub advertisement_lifetime: Duration,
     /// Without the local handoff protocol, the host solicits an advertisement as soon as its link is up. Default
     /// false.
     pub solicitation: bool,
@@ -154,7 +154,7 @@ pub struct Params {
     /// Buffering of a departed host's packets.
     pub buffer: BufferParams,
     /// Sizes of messages.
-    pub sizes: SizeOptions,
+    pub sizes: Sizes,
 }
 
 impl Default for Params {
@@ -168,7 +168,6 @@ impl Default for Params {
             beacon_interval: Duration::from_millis(50),
             tb_mode: BeaconTiming::Worst,
             advertisement_interval: Duration::from_secs(1),
-            advertisement_lifetime: Duration::from_secs(3),
             solicitation: false,
             registration_lifetime: Duration::from_secs(300),
             renewal_margin: Duration::from_secs(30),
@@ -182,7 +181,7 @@ impl Default for Params {
             binding_lifetime: Duration::from_secs(60),
             binding_request_margin: Duration::from_secs(5),
             buffer: BufferParams::default(),
-            sizes: SizeOptions::default(),
+            sizes: Sizes::default(),
         }
     }
 }

@@ -5,15 +5,14 @@ mod chart;
 mod table;
 mod trouble;
 
-use super::{BeaconTiming, BufferAt, Params, RoTrigger};
-use roamlab_engine::Duration;
+use super::{BeaconTiming, BufferAt, Kind, Params, ReplyCode, RoTrigger, Sizes};
+use crate::Kind as _;
+use crate::lab::HERE;
+use roamlab_engine::{Bytes, Duration};
 
 #[test]
 fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(), serde_json::Error> {
     let read = |text: &str| serde_json::from_str::<Params>(text);
-    assert_eq!(read("{}")?, Params::default());
-    let written = serde_json::to_string(&Params::default())?;
-    assert_eq!(read(&written)?, Params::default());
     let some = read(
         r#"{"ro_trigger": "warning", "tb_mode": "uniform", "beacon_interval": "20 ms",
             "buffer": {"at": "none", "hold": "1 s"}}"#,
@@ -30,4 +29,30 @@ fn parameters_are_read_with_units_and_unknown_fields_are_refused() -> Result<(),
     );
     assert_eq!(Params::default().check(), Ok(()));
     Ok(())
+}
+
+fn request(previous: &[roamlab_packet::Addr]) -> Kind {
+    let previous = previous.to_vec();
+    let (home_agent, care_of, base_station) = (HERE, HERE, HERE);
+    Kind::RegistrationRequest { home_agent, care_of, lifetime: Duration::ZERO, previous, base_station }
+}
+
+#[test]
+fn sizes_are_those_of_the_rfcs_and_drafts() {
+    let plain = Sizes::default();
+    let signed = Sizes { authentication: true, ..Sizes::default() };
+    let both = |kind: &Kind| (kind.size(&plain).0, kind.size(&signed).0);
+    let update = Kind::BindingUpdate { care_of: HERE, lifetime: Duration::ZERO };
+    let reply = Kind::RegistrationReply { code: ReplyCode::ACCEPTED, lifetime: Duration::ZERO };
+    assert_eq!(both(&request(&[])), (52, 74));
+    assert_eq!((both(&reply), both(&update)), ((48, 70), (48, 70)));
+    assert_eq!(request(&[HERE]).size(&plain), Bytes(82));
+    assert_eq!(both(&Kind::BindingWarning { target: HERE }), (40, 40));
+    assert_eq!(both(&Kind::BindingAcknowledge), (44, 44));
+}
+
+#[test]
+fn codes_0_and_1_accept() {
+    assert!(ReplyCode(0).accepted() && ReplyCode(1).accepted());
+    assert!(!ReplyCode::PENDING_TIMEOUT.accepted() && !ReplyCode::IDENTIFICATION_MISMATCH.accepted());
 }

@@ -7,7 +7,8 @@
 //! | departed, no detour | tunnel to the new agent | tunnel to the new agent |
 //! | here, moved within this agent, detour on | its old base station | its base station |
 
-use super::{Action, Backoff, Message, Params, ReplyCode};
+use super::{Action, Backoff, Kind, Message, Params, ReplyCode};
+use crate::signal::send;
 use crate::{Identification, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
@@ -105,8 +106,7 @@ impl Host {
     /// here, so that the base station holds its packets once more. If this message is lost too, they expire.
     pub fn ask_again(&self, host: Addr, out: &mut Vec<Action>) {
         if let (Some(identification), Some(drain)) = (self.identification, self.drain) {
-            let message = Message::Forward { host, identification };
-            out.push(Action::Send { to: drain.base_station, message });
+            send(drain.base_station, (host, identification, Kind::Forward), out);
         }
     }
 
@@ -151,14 +151,9 @@ impl Host {
     }
 
     /// The answer to a request that waited too long for the home agent's (RFC 5944 §3.7.2).
-    pub fn timeout_reply(&self, host: Addr, home_agent: Addr) -> Message {
-        Message::RegistrationReply {
-            host,
-            home_agent,
-            code: ReplyCode::PENDING_TIMEOUT,
-            lifetime: Duration::ZERO,
-            identification: self.identification.unwrap_or_default(),
-        }
+    pub fn timeout_reply(&self, host: Addr) -> Message {
+        let reply = Kind::RegistrationReply { code: ReplyCode::PENDING_TIMEOUT, lifetime: Duration::ZERO };
+        Message::about(host, self.identification.unwrap_or_default(), reply)
     }
 
     /// Ends what has ended; `false` if that leaves nothing, and the routes are cleared.

@@ -72,7 +72,7 @@ impl Detector {
         }
     }
 
-    /// The queue stands at a link of this rate and propagation delay: sizes what ns-2 sizes by them.
+    /// Sets the parameters that ns-2 derives from the rate and propagation delay of the link.
     pub(crate) fn attach(&mut self, rate: Rate, delay: Duration) {
         let (min, max, weight) = self.params.sized(rate, delay);
         let unit = self.params.in_unit(Packets(1));

@@ -154,7 +154,7 @@ impl Parameters for Params {
     }
 
     /// A threshold that the queue never reaches has no effect.
-    fn doubt(&self) -> Option<BadField> {
+    fn warning(&self) -> Option<BadField> {
         let thresholds = [("min_threshold", self.min_threshold), ("max_threshold", self.max_threshold)];
         let (field, threshold) = thresholds.into_iter().find(|(_, threshold)| *threshold > self.limit)?;
         let message = format!(

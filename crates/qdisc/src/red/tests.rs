@@ -100,7 +100,7 @@ fn the_average_follows_eq_1() {
     assert!((detector.average / 30.0 - (1.0 - libm::exp(-1.0))).abs() < 0.001);
 }
 
-/// What ns-2.35 says of its own queues when it has sized them.
+/// Values of ns-2.35 after it has derived them for its own queues.
 #[test]
 fn thresholds_and_weight_are_sized_as_in_ns2() {
     for (mbps, millis, weight, min, max, mean, expected) in [

@@ -3,17 +3,20 @@
 mod cc;
 mod episode;
 mod fact;
-mod plain;
+mod fast_path;
+mod ns2;
 mod receiver;
 mod recovery;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod sent_segments;
 mod seq_set;
 mod spurious;
 mod state;
 mod timers;
 
+pub use cc::{CONGESTION_CONTROLS, CongestionControlSpec};
 pub use fact::{TcpFact, TcpFactKind, TcpVariables};
 pub use receiver::TcpReceiver;
 pub use sender::TcpSender;

@@ -20,7 +20,7 @@ const MIN_BUFFER: u32 = 65_536;
 fn window_shift(params: &TcpParams) -> Option<u32> {
     let bytes = u64::from(params.window.0) * params.segment.0;
     let fits = |shift: &u32| bytes <= 65_535 << shift;
-    match (params.flow_control, params.window_scaling) {
+    match (!params.ns2_no_flow_control(), params.window_scaling) {
         (false, _) => None,
         (true, true) => Some((0..14).find(fits).unwrap_or(14)),
         (true, false) => Some(0),
@@ -41,10 +41,10 @@ pub struct TcpReceiver {
     /// The window advertised while the buffer is empty.
     open_window: u32,
     delayed: Timer,
-    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
-    pub(super) plain: bool,
+    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    pub(super) fast: bool,
     /// An ACK of everything that has arrived is due, and says nothing else.
-    plain_ack: bool,
+    bare_ack_due: bool,
     /// ACKs that are due, before the plain one.
     outgoing: VecDeque<Segment>,
     /// Segments from the next expected one on that are taken at most.
@@ -77,10 +77,10 @@ impl TcpReceiver {
             told: params.window.0,
             open_window: 0,
             delayed: Timer::default(),
-            plain: false,
-            plain_ack: false,
+            fast: false,
+            bare_ack_due: false,
             outgoing: VecDeque::with_capacity(1), // almost never more than one: 10^5 flows need the room
-            takes_ahead: if params.flow_control { params.window.0 } else { params.window.0.max(MIN_BUFFER) },
+            takes_ahead: params.window.0.max(if params.ns2_no_flow_control() { MIN_BUFFER } else { 0 }),
             unread: 0,
             reads_at_once: true,
             shift: window_shift(&params),
@@ -111,17 +111,17 @@ impl TcpReceiver {
         if let Some(bare) = header.bare()
             && let Some(ack_due) = self.on_bare_segment(&bare, now)
         {
-            self.plain_ack = ack_due;
+            self.bare_ack_due = ack_due;
             return Receipt { fresh: true, in_order_segments: 1, out_of_order: false };
         }
         let receipt = self.on_any_segment(header, ecn, now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
         receipt
     }
 
     /// Whether nothing unusual is on, in what has been agreed and in what has happened: everything that arrived is in
     /// order, and an ACK would say no more.
-    fn is_plain(&self) -> bool {
+    fn allows_fast_path(&self) -> bool {
         let nothing_held = self.received.is_bare() && self.reads_at_once && self.unread == 0;
         let nothing_to_say = self.recent.is_none() && !self.syn_due && self.reported.is_empty();
         let agreed = !self.params.ecn && !self.params.timestamps && self.params.window.0 > 0;
@@ -131,13 +131,13 @@ impl TcpReceiver {
 
     /// Whether the segment is the next one expected, and has data and nothing else.
     #[inline(always)]
-    pub(super) fn takes_plainly(&self, header: &BareTcpHeader) -> bool {
-        self.plain
+    pub(super) fn takes_fast_path(&self, header: &BareTcpHeader) -> bool {
+        self.fast
             && header.seq == self.received.base()
             && header.seq < u32::MAX
             && header.payload > 0
             && (header.flags == TcpFlags::default() || header.flags == TcpFlags::ACK)
-            && !self.plain_ack
+            && !self.bare_ack_due
     }
 
     /// Takes a segment without options, if it is the next one expected, has data and nothing else, and nothing unusual is
@@ -145,7 +145,7 @@ impl TcpReceiver {
     /// [`on_segment`](Self::on_segment).
     #[inline(always)]
     pub fn on_bare_segment(&mut self, header: &BareTcpHeader, now: Time) -> Option<bool> {
-        if !self.takes_plainly(header) {
+        if !self.takes_fast_path(header) {
             return None;
         }
         self.received.push();
@@ -169,8 +169,8 @@ impl TcpReceiver {
         (header, self.params.ack_size)
     }
 
-    fn take_plain_ack(&mut self) -> Segment {
-        self.plain_ack = false;
+    fn take_bare_ack(&mut self) -> Segment {
+        self.bare_ack_due = false;
         let (header, size) = self.bare_ack();
         Segment { header: header.into(), size, ecn: Ecn::NotEct }
     }
@@ -193,7 +193,7 @@ impl TcpReceiver {
         }
         // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
         let is_old = header.timestamps.is_some_and(|timestamps| Some(timestamps.value) < self.recent);
-        if is_old && self.params.timestamps && !self.params.ns2_quirks {
+        if is_old && self.params.timestamps && !self.params.ns2_no_paws() {
             self.acknowledge(now);
             return Receipt { fresh: false, in_order_segments: 0, out_of_order };
         }
@@ -213,13 +213,14 @@ impl TcpReceiver {
         let signs = u32::from(syn && advanced > 0) + u32::from(self.closed() && advanced > 0);
         let in_order_segments = advanced.saturating_sub(signs);
         self.unread += if self.reads_at_once { 0 } else { in_order_segments };
-        self.syn_due |= syn || (self.params.ns2_quirks && header.flags.has(TcpFlags::ECE));
+        self.syn_due |= syn || (self.params.ns2_first_is_syn() && header.flags.has(TcpFlags::ECE));
         // RFC 5681 §4.2: only the next expected segment that fills no part of a gap may wait, one at a time.
         let fills_gap = self.highest_end > header.seq + 1;
-        let first = self.params.immediate_first_ack && (syn || (self.params.ns2_quirks && header.seq == 0));
+        let first =
+            self.params.immediate_first_ack && (syn || (self.params.ns2_first_is_syn() && header.seq == 0));
         let plain = !first && !fin && !self.delayed.runs();
-        // To ns-2 a copy of the last segment in order is in order too.
-        let in_order = header.seq == expected || (self.params.ns2_quirks && header.seq + 1 == expected);
+        let is_last_copy = self.params.ns2_copy_is_in_order() && header.seq + 1 == expected;
+        let in_order = header.seq == expected || is_last_copy;
         let delay = self.params.delayed_ack;
         if delay > Duration::ZERO && in_order && !fills_gap && plain {
             self.delayed.start(now, delay);
@@ -233,7 +234,7 @@ impl TcpReceiver {
     /// window until it is [`read`](Self::read).
     pub fn hold(&mut self) {
         self.reads_at_once = false;
-        self.plain = false;
+        self.fast = false;
     }
 
     /// The application takes `segments` out of the buffer. An ACK tells of the wider window if it was closed, or
@@ -260,11 +261,10 @@ impl TcpReceiver {
         if header.flags.has(TcpFlags::CWR) && !header.flags.has(TcpFlags::SYN) {
             self.echoes = false;
         }
-        // To ns-2 what a delayed ACK is about arrives with what sets it free.
         let held = self.delayed.runs() && self.held_mark;
-        self.held_mark = self.params.ns2_quirks && ecn == Ecn::Ce;
+        self.held_mark = self.params.ns2_holds_marks() && ecn == Ecn::Ce;
         // RFC 3168 §6.1.5: the mark of a segment outside the window says nothing.
-        let is_old = header.seq < self.received.base() && !self.params.ns2_quirks;
+        let is_old = header.seq < self.received.base() && !self.params.ns2_holds_marks();
         self.echoes |= held || (ecn == Ecn::Ce && !is_old);
     }
 
@@ -294,7 +294,7 @@ impl TcpReceiver {
         if !self.outgoing.is_empty() {
             return self.outgoing.pop_front();
         }
-        self.plain_ack.then(|| self.take_plain_ack())
+        self.bare_ack_due.then(|| self.take_bare_ack())
     }
 
     /// When a held-back ACK has to go.
@@ -322,8 +322,8 @@ impl TcpReceiver {
 
     /// Puts the plain ACK that is due among the others, before anything else happens.
     pub(super) fn settle_acks(&mut self) {
-        if self.plain_ack {
-            let ack = self.take_plain_ack();
+        if self.bare_ack_due {
+            let ack = self.take_bare_ack();
             self.outgoing.push_back(ack);
         }
     }
@@ -341,10 +341,8 @@ impl TcpReceiver {
             sacks.push(self.received.run_start(seq), self.received.first_missing(seq));
         }
         let blocks = sacks.as_slice().len() as u64;
-        let mut option = if blocks == 0 { 0 } else { self.params.sack_overhead.0 + SACK_BLOCK_SIZE * blocks };
-        if self.params.timestamps {
-            option += self.params.ack_timestamp_size.0;
-        }
+        let mut option = if blocks == 0 { 0 } else { self.params.sack_bytes() + SACK_BLOCK_SIZE * blocks };
+        option += self.params.ack_timestamp_bytes();
         let mut flags = TcpFlags::ACK;
         let syn_due = std::mem::take(&mut self.syn_due);
         let three_way = self.params.handshake == Handshake::ThreeWay;

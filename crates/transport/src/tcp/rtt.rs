@@ -4,7 +4,7 @@
 //! nanoseconds. One segment is timed at a time, never a retransmitted one (Karn; RFC 6298 §3), and only the ACK of a
 //! timed segment ends the backoff.
 
-use crate::params::{Backoff, RtoArithmetic, TcpParams};
+use crate::params::{Backoff, TcpParams};
 use roamlab_engine::{Duration, Time};
 
 /// srtt is kept in eighths of a tick, rttvar in quarters.
@@ -53,9 +53,9 @@ impl RttEstimator {
 
     /// `phase` is how far into a tick the clock stands at time zero (ns-2 `boot_time_`).
     pub fn new(params: &TcpParams, phase: Duration) -> RttEstimator {
-        let averages = match params.rto_arithmetic {
-            RtoArithmetic::Ticks => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
-            RtoArithmetic::Rfc6298 => Averages::Rfc6298(Rfc6298Averages::default()),
+        let averages = match params.ns2_ticks() {
+            true => Averages::Ticks(TickAverages::new(params.tick, phase, params.timestamps)),
+            false => Averages::Rfc6298(Rfc6298Averages::default()),
         };
         let mut estimator = RttEstimator {
             averages,

@@ -17,8 +17,8 @@ use std::sync::Arc;
 #[repr(C)]
 pub struct TcpSender {
     pub(super) state: SendState,
-    /// Nothing unusual is on: what [`is_plain`](Self::is_plain) said after the last input that may have changed it.
-    pub(super) plain: bool,
+    /// Nothing unusual is on: what [`allows_fast_path`](Self::allows_fast_path) said after the last input that may have changed it.
+    pub(super) fast: bool,
     /// A bare ACK is due if no segment takes it along.
     pub(super) answer: bool,
     /// A probe of a closed window is due.
@@ -38,7 +38,7 @@ impl TcpSender {
         TcpSender {
             recovery: Recovery::new(&params),
             state: SendState::new(params, tick_phase),
-            plain: false,
+            fast: false,
             answer: false,
             probe: false,
             peer_closed: false,
@@ -63,7 +63,7 @@ impl TcpSender {
         let end =
             segments.map_or(u64::MAX, |count| u64::from(state.end).saturating_add(count).saturating_add(syn));
         state.end = u32::try_from(end).unwrap_or(u32::MAX);
-        state.permit_window();
+        state.renew_quota();
     }
 
     /// The application stops: what has not been sent by now never will be (ns-2: `stop` of its FTP). What is lost
@@ -71,10 +71,10 @@ impl TcpSender {
     pub fn stop(&mut self) {
         let state = &mut self.state;
         if state.fin.is_none() {
-            state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_quirks));
+            state.end = state.snd_max.saturating_sub(u32::from(state.params.ns2_forgets_last()));
         }
-        if state.params.ns2_quirks {
-            state.permit_window(); // ns-2's FACK sends a hole that its ACKs have not let go
+        if state.params.ns2_forgets_last() {
+            state.renew_quota(); // ns-2's FACK sends a hole that its ACKs have not let go
         }
     }
 
@@ -84,8 +84,8 @@ impl TcpSender {
         if state.fin.is_none() && state.end < u32::MAX {
             state.fin = Some(state.end);
             state.end += 1;
-            state.permit_window();
-            self.plain = false;
+            state.renew_quota();
+            self.fast = false;
         }
     }
 
@@ -97,7 +97,7 @@ impl TcpSender {
         }
         self.state.settle_facts();
         self.on_any_segment(header, now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
     }
 
     /// A segment of any kind arrived.
@@ -106,7 +106,7 @@ impl TcpSender {
         let state = &mut self.state;
         // RFC 7323 §5.3 R1 (PAWS): older than what was accepted last. ns-2 has none.
         let is_old = header.timestamps.is_some_and(|timestamps| timestamps.value < self.recent);
-        if is_old && state.params.timestamps && !state.params.ns2_quirks {
+        if is_old && state.params.timestamps && !state.params.ns2_no_paws() {
             self.answer = true;
             return;
         }
@@ -115,7 +115,7 @@ impl TcpSender {
         }
         let echoes = state.params.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::SYN);
         if header.ack < state.una {
-            if echoes && state.params.ns2_quirks {
+            if echoes && state.params.ns2_hears_late_echo() {
                 state.ecn_echo(header.ack, now);
             }
             return self.recovery.on_late_ack(state, header, now);
@@ -127,12 +127,14 @@ impl TcpSender {
         let window_changed = state.take_window(header, now);
         state.echo = header.timestamps.filter(|_| state.params.timestamps).map(|timestamps| timestamps.echo);
         // ns-2 agrees on ECN with the first ACK of new data, however much it acknowledges.
-        let agrees = state.answers_syn(header.ack) || state.params.ns2_quirks && state.una == 0;
+        let agrees = state.answers_syn(header.ack) || state.params.ns2_offers_ecn_on_data() && state.una == 0;
         state.ece = echoes && !agrees;
-        let before = (state.window.cwnd, state.window.ssthresh);
+        let before = state.window;
         if echoes {
             state.ecn_echo(header.ack, now);
         }
+        let recorded = state.sent_segments.as_mut().map(|sent| sent.on_ack(header.ack, &header.sacks, now));
+        state.delivered = Some(recorded.unwrap_or_default());
         let acked = header.ack - state.una;
         let connects = state.una == 0 && acked > 0;
         if acked > 0 {
@@ -145,9 +147,9 @@ impl TcpSender {
             // RFC 6675 §2: with SACK blocks it is a duplicate ACK even if it changes the window.
             let says_more = state.goes_by_sack() && !header.sacks.as_slice().is_empty();
             let updates = window_changed && !says_more;
-            if state.params.strict_dupacks && (state.flight_size() == 0 || updates) {
+            if !state.params.ns2_counts_all_dupacks() && (state.flight_size() == 0 || updates) {
                 if window_changed {
-                    state.permit_window();
+                    state.renew_quota();
                 }
                 return; // RFC 5681 §2: no duplicate ACK
             }
@@ -156,12 +158,13 @@ impl TcpSender {
         let mut spurious = std::mem::take(&mut state.spurious);
         spurious.on_ack(state, header, acked, now);
         state.spurious = spurious;
+        state.report_other_ack(now);
         if state.waits_for_timer {
             state.restart_timer(now);
         }
         let reported =
-            state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd);
-        if before != (state.window.cwnd, state.window.ssthresh) && !reported {
+            state.latest_fact().is_some_and(|fact| fact.at == now && fact.cwnd == state.window.cwnd());
+        if before != state.window && !reported {
             state.record(TcpFactKind::Window, header.ack, now);
         }
     }
@@ -170,7 +173,7 @@ impl TcpSender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         match self.state.quota {
-            SendQuota::Window(_) if self.plain => {
+            SendQuota::Window(_) if self.fast => {
                 let seq = self.state.next_in_window()?;
                 let (header, size) = (self.bare_segment(seq, now).into(), self.segment_size());
                 Some(Segment { header, size, ecn: Ecn::NotEct })
@@ -182,16 +185,20 @@ impl TcpSender {
     /// The next segment of any kind.
     #[inline(never)]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let waits = self.state.waits_for_timer;
+        let waits = self.state.waits_for_timer || self.state.pacing.runs();
         let next = if waits { None } else { self.recovery.next_segment(&mut self.state) };
+        if next.is_none() && !waits {
+            self.state.note_app_limited();
+        }
         let Some(seq) = next else { return self.poll_bare(now) };
         let retransmission = self.state.sent(seq, now);
+        self.state.record_and_pace(seq, retransmission, now);
         self.recovery.on_sent(&self.state, seq, now);
         self.answer = false;
         let syn = seq == 0 && matches!(self.state.params.handshake, Handshake::Syn | Handshake::ThreeWay);
         let fin = self.state.fin == Some(seq);
         let ecn = self.state.params.ecn;
-        let offers = ecn && self.state.params.ns2_quirks && seq == 0; // ns-2: segment 0 is the SYN in all but name
+        let offers = ecn && self.state.params.ns2_offers_ecn_on_data() && seq == 0;
         let mut header = TcpHeader { seq, retransmission, ..self.bare_header(now) };
         if syn {
             let offer = if ecn { TcpFlags::ECE.with(TcpFlags::CWR) } else { TcpFlags::default() };
@@ -204,44 +211,37 @@ impl TcpSender {
             if offers {
                 header.flags = header.flags.with(TcpFlags::ECE);
             }
-            // ns-2 takes the last segment sent for new.
-            let new = !retransmission || (self.state.params.ns2_quirks && seq + 1 == self.state.snd_max);
+            let is_last = seq + 1 == self.state.snd_max;
+            let new = !retransmission || (self.state.params.ns2_last_is_new() && is_last);
             if self.state.cwr && (new || self.state.params.cwr_on_retransmissions) {
                 self.state.cwr = false;
                 header.flags = header.flags.with(TcpFlags::CWR);
             }
         }
         let params = &self.state.params;
-        let bytes = match header.payload {
-            0 => self.bare_size(),
-            // ns-2 adds no header to segment 0, SYN or not, and timestamps only where it adds one.
-            payload if params.ns2_quirks && (seq == 0 || params.header.0 == 0) => Bytes(u64::from(payload)),
-            payload if params.timestamps => {
-                Bytes(u64::from(payload) + params.header.0 + params.timestamp_size.0)
-            }
-            payload => Bytes(u64::from(payload) + params.header.0),
-        };
+        let size = if header.payload == 0 { self.bare_size() } else { params.data_size(seq) };
         // RFC 3168 §6.1.1, §6.1.5: no SYN and no retransmission is ECN-capable.
         let capable =
-            ecn && header.payload > 0 && !offers && (!retransmission || params.ecn_on_retransmissions);
+            ecn && header.payload > 0 && !offers && (!retransmission || params.ns2_ecn_on_retransmissions());
         let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
-        Some(Segment { header, size: bytes, ecn })
+        Some(Segment { header, size, ecn })
     }
 
     /// When the sender has to be woken.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.state.timer.earlier(&self.state.persist)
+        self.state.timer.earlier(&self.state.persist).earlier(&self.state.pacing).deadline()
     }
 
     /// The time of a deadline has come; an early wake-up is a no-op.
     pub fn on_deadline(&mut self, now: Time) {
         self.state.settle_facts();
         self.on_timers(now);
-        self.plain = self.is_plain();
+        self.fast = self.allows_fast_path();
     }
 
     fn on_timers(&mut self, now: Time) {
+        self.state.pacing.expired(now); // what waits for it goes out next
         if self.state.persist.expired(now) {
             self.probe = true;
             self.state.restart_persist(now);
@@ -250,10 +250,10 @@ impl TcpSender {
             return;
         }
         if std::mem::take(&mut self.state.waits_for_timer) && self.state.flight_size() == 0 {
-            self.state.permit_window();
+            self.state.renew_quota();
         } else if self.state.flight_size() > 0 {
             self.recovery.on_timeout(&mut self.state, now);
-        } else if !self.state.params.times_out_idle() {
+        } else if !self.state.params.ns2_timer_runs_idle() {
             self.state.restart_after_idle(now);
         } else if self.state.params.slow_start_restart {
             self.recovery.on_timeout(&mut self.state, now);
@@ -275,7 +275,7 @@ impl TcpSender {
 
     fn bare_header(&self, now: Time) -> TcpHeader {
         let params = &self.state.params;
-        let stamped = params.timestamps || params.free_timestamps;
+        let stamped = params.timestamps || params.ns2_free_timestamps();
         let connected = params.handshake == Handshake::ThreeWay;
         TcpHeader {
             ack: u32::from(connected) + u32::from(self.peer_closed),
@@ -287,8 +287,7 @@ impl TcpSender {
 
     fn bare_size(&self) -> Bytes {
         let params = &self.state.params;
-        let option = if params.timestamps { params.ack_timestamp_size.0 } else { 0 };
-        Bytes(params.ack_size.0 + option)
+        Bytes(params.ack_size.0 + params.ack_timestamp_bytes())
     }
 
     /// Forgets that the window has grown, which is no news to a caller who keeps no record. What else there is to
@@ -305,12 +304,12 @@ impl TcpSender {
 
     /// Congestion window in segments, without inflation.
     pub fn cwnd(&self) -> f64 {
-        self.state.window.cwnd
+        self.state.window.cwnd()
     }
 
     /// Slow-start threshold in segments.
     pub fn ssthresh(&self) -> f64 {
-        self.state.window.ssthresh
+        self.state.window.ssthresh()
     }
 
     /// Segments sent and not acknowledged.
@@ -332,8 +331,8 @@ impl TcpSender {
     pub fn variables(&self) -> TcpVariables {
         let state = &self.state;
         TcpVariables {
-            cwnd: state.window.cwnd,
-            ssthresh: state.window.ssthresh,
+            cwnd: state.window.cwnd(),
+            ssthresh: state.window.ssthresh(),
             rtt: state.rtt.latest(),
             srtt: state.rtt.srtt(),
             rttvar: state.rtt.rttvar(),

@@ -1,6 +1,7 @@
 //! Timeouts and retransmissions that were not needed: Eifel (RFC 3522, 4015), F-RTO (RFC 5682), D-SACK (RFC 3708).
 
 use crate::params::SpuriousDetection;
+use crate::tcp::cc::{RecoveryStep, Undo};
 use crate::tcp::episode::{Episode, SpuriousWatch};
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::state::{SendQuota, SendState};
@@ -25,8 +26,8 @@ impl SpuriousWatch {
         }
         .map(|()| {
             let pipe_prev =
-                f64::from(state.flight_size()).max(state.window.ssthresh.min(f64::from(u32::MAX)));
-            let known = state.window.ssthresh < f64::from(u32::MAX);
+                f64::from(state.flight_size()).max(state.window.ssthresh().min(f64::from(u32::MAX)));
+            let known = state.window.ssthresh() < f64::from(u32::MAX);
             let pipe_prev = if known { pipe_prev } else { f64::from(state.flight_size()) };
             Episode { pipe_prev, at: now, timeout, new_acks: 0 }
         });
@@ -102,9 +103,9 @@ impl SpuriousWatch {
         self.episode = None;
         if episode.new_acks == 1 {
             // (3a): the timeout was genuine; slow start through what is outstanding, from three segments at most.
-            state.window.cwnd = state.window.cwnd.min(3.0);
+            state.recovery_step(RecoveryStep::SlowStartAtMost(3.0));
             state.nxt = state.una;
-            state.permit_window();
+            state.renew_quota();
         }
     }
 }
@@ -131,17 +132,17 @@ fn revert(state: &mut SendState, episode: &Episode, acked: u32, now: Time) {
     let initial_window = f64::from(state.params.initial_window.0);
     // RFC 3708 leaves the response open; a D-SACK may come when nothing is outstanding, and takes no window away.
     let by_dsack = state.params.spurious_detection == SpuriousDetection::DSack;
-    let least = if by_dsack { state.window.cwnd } else { 0.0 };
-    state.window.ssthresh = episode.pipe_prev;
-    state.window.cwnd = (f64::from(state.flight_size()) + f64::from(acked).min(initial_window)).max(least);
-    state.window.inflation = 0;
+    let least = if by_dsack { state.window.cwnd() } else { 0.0 };
+    let cwnd = (f64::from(state.flight_size()) + f64::from(acked).min(initial_window)).max(least);
+    state.control.algorithm().on_undo(&mut state.window, &Undo { pipe_prev: episode.pipe_prev, cwnd });
+    state.inflation = 0;
     if episode.timeout {
         state.nxt = state.snd_max;
         state.recovery_point = state.una.saturating_sub(1); // RFC 5682 §2.1 (3b): a loss may be found at once
         state.retransmit = None;
         state.rtt.end_backoff();
         state.restart_timer(now);
-        state.permit_window();
+        state.renew_quota();
     }
     state.record(TcpFactKind::Spurious, state.una, now);
 }

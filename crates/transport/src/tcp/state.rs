@@ -1,10 +1,11 @@
 //! The state of every loss recovery: sequence space, window, timer, and the steps that they share.
 
-use crate::params::{Handshake, RecoveryKind, RtoArithmetic, TcpParams};
-use crate::tcp::cc::{AckContext, CongestionControl, Window};
+use crate::params::{Handshake, RecoveryKind, TcpParams};
+use crate::tcp::cc::{AckEvent, CongestionControl, RecoveryStep, Window};
 use crate::tcp::episode::SpuriousWatch;
 use crate::tcp::fact::{TcpFact, TcpFactKind};
 use crate::tcp::rtt::RttEstimator;
+use crate::tcp::sent_segments::{Delivered, SentSegments};
 use crate::tcp::timers::Timer;
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
@@ -48,6 +49,9 @@ pub(crate) enum SendQuota {
 pub(crate) struct SendState {
     pub params: Arc<TcpParams>,
     pub window: Window,
+    /// Segments that duplicate ACKs report to have left the network (ns-2 `dupwnd_`; RFC 5681 §3.2 step 4 adds them to
+    /// cwnd itself).
+    pub inflation: u32,
     /// First segment not acknowledged.
     pub una: u32,
     /// Next segment to send; falls back to `una` after a timeout (go-back-N).
@@ -93,6 +97,14 @@ pub(crate) struct SendState {
     /// A segment to send again at once, before anything else.
     pub retransmit: Option<u32>,
     pub control: CongestionControl,
+    /// What the ACK at hand reports, until the congestion control has its event.
+    pub delivered: Option<Delivered>,
+    /// Segments sent again since that event.
+    lost: u32,
+    /// A record of each segment outstanding, if the congestion control asks for it.
+    pub sent_segments: Option<Box<SentSegments>>,
+    /// Goes off when the pacing rate permits the next segment.
+    pub pacing: Timer,
     pub spurious: SpuriousWatch,
     /// Cwnd after the first ACK of a connection that begins with a SYN.
     initial_window: f64,
@@ -105,8 +117,10 @@ impl SendState {
     pub fn new(params: Arc<TcpParams>, tick_phase: Duration) -> SendState {
         let initial_window = f64::from(params.initial_window.0);
         let cwnd = if params.handshake == Handshake::None { initial_window } else { 1.0 };
+        let mut control = CongestionControl::new(&params.congestion_control);
         SendState {
-            window: Window { cwnd, ssthresh: f64::from(params.initial_ssthresh.0), inflation: 0 },
+            window: Window::new(cwnd, &params),
+            inflation: 0,
             una: 0,
             nxt: 0,
             snd_max: 0,
@@ -121,7 +135,7 @@ impl SendState {
             timed: None,
             grown: None,
             rtt: RttEstimator::new(&params, tick_phase),
-            recovery_point: u32::from(params.ns2_quirks), // ns-2's `recover_` is 0, the number of the first segment
+            recovery_point: u32::from(params.ns2_first_segment_recovers()),
             last_reduction: LastReduction::None,
             echo: None,
             cwr: false,
@@ -132,7 +146,11 @@ impl SendState {
             timed_out: None,
             waits_for_timer: false,
             retransmit: None,
-            control: CongestionControl::new(&params),
+            sent_segments: control.algorithm().records_segments().then(Box::default),
+            control,
+            delivered: None,
+            lost: 0,
+            pacing: Timer::default(),
             spurious: SpuriousWatch::default(),
             initial_window,
             timeouts: 0,
@@ -144,7 +162,7 @@ impl SendState {
 
     /// The number of segments that may be outstanding.
     pub fn usable_window(&self) -> u32 {
-        (self.window.cwnd as u32).saturating_add(self.window.inflation).min(self.params.window.0)
+        (self.window.cwnd() as u32).saturating_add(self.inflation).min(self.params.window.0)
     }
 
     /// Segments sent and not acknowledged, retransmissions not counted twice.
@@ -163,30 +181,14 @@ impl SendState {
     }
 
     /// Lets go what the window allows.
-    pub fn permit_window(&mut self) {
+    pub fn renew_quota(&mut self) {
         let burst = self.params.max_burst.0;
         self.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
     }
 
     /// Whether the latest input lets anything go within the window.
-    pub fn permits_window(&self) -> bool {
+    pub fn has_quota(&self) -> bool {
         matches!(self.quota, SendQuota::Window(left) if left > 0)
-    }
-
-    /// ns-2's Tahoe lets go on duplicate ACKs what limited bursts have left of the window: how much at once, if there is any.
-    pub fn left_by_burst(&self) -> Option<u32> {
-        let burst = self.params.max_burst.0;
-        let left = self.params.ns2_quirks && burst > 0 && self.nxt < self.window_end();
-        left.then_some(burst)
-    }
-
-    /// An ACK that others have overtaken: ns-2 sends on it what a limit on bursts has left of the window, as on any other ACK
-    /// (`aggressive_maxburst_`), but not between the first duplicate ACK and the threshold's.
-    pub fn permit_late(&mut self) {
-        self.quota = SendQuota::Nothing;
-        if self.params.ns2_quirks && (self.dup_acks == 0 || self.dup_acks >= self.params.dupack_threshold) {
-            self.permit_window();
-        }
     }
 
     /// A recovery sends a segment by its own rules, which counts in what the latest input lets go.
@@ -210,7 +212,7 @@ impl SendState {
 
     /// Takes all that [`next_in_window`](Self::next_in_window) would give, one after the other.
     #[inline(always)]
-    pub fn take_permitted(&mut self) -> Range<u32> {
+    pub fn take_quota(&mut self) -> Range<u32> {
         let SendQuota::Window(left) = self.quota else { return 0..0 };
         let first = self.nxt;
         let count = self.window_end().min(self.end).saturating_sub(first).min(left);
@@ -220,7 +222,7 @@ impl SendState {
     }
 
     /// One above the highest segment that cwnd and the receiver let go.
-    fn window_end(&self) -> u32 {
+    pub fn window_end(&self) -> u32 {
         self.una.saturating_add(self.usable_window()).min(self.peer_end)
     }
 
@@ -233,7 +235,9 @@ impl SendState {
             SendQuota::Nothing => return None,
             SendQuota::Window(_) => return self.next_in_window(),
             // What goes next went out before a timeout: the receiver may hold it, and RFC 3042 is about new data.
-            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_quirks => return None,
+            SendQuota::LimitedTransmit if self.goes_back() && !self.params.ns2_limited_transmit_repeats() => {
+                return None;
+            }
             SendQuota::LimitedTransmit => {
                 // RFC 3042 §2: cwnd + 2 at most, and never beyond the receiver's window.
                 let receiver_end = self.receiver_end();
@@ -272,21 +276,41 @@ impl SendState {
         Some(self.nxt - 1)
     }
 
+    /// Notes a segment that goes out in the record, and when the next one may.
+    pub fn record_and_pace(&mut self, seq: u32, retransmission: bool, now: Time) {
+        if let Some(sent) = &mut self.sent_segments {
+            sent.sent(seq, retransmission, now);
+        }
+        if let Some(interval) = self.window.pacing_interval() {
+            self.pacing.start(now, interval);
+        }
+    }
+
+    /// Nothing goes out, though the window may permit it: the application may have no data.
+    pub fn note_app_limited(&mut self) {
+        let (in_flight, window) = (self.flight_size(), self.usable_window());
+        if self.nxt >= self.end
+            && in_flight < window
+            && let Some(sent) = &mut self.sent_segments
+        {
+            sent.note_app_limited(in_flight);
+        }
+    }
+
     /// Book-keeping for a segment that goes out; `true` if it went out before.
     #[inline]
     pub fn sent(&mut self, seq: u32, now: Time) -> bool {
         let retransmission = seq < self.snd_max;
         self.last_sent = now;
-        let idle = self.flight_size() == 0 && self.params.rearm_when_idle;
+        let idle = self.flight_size() == 0 && !self.params.ns2_timer_runs_idle();
         if idle || !self.timer.runs() {
             self.timer.start(now, self.rtt.rto());
         }
         if retransmission {
+            self.lost += 1;
             self.spurious.sent_again(seq, self.params.spurious_detection);
             // Karn (RFC 6298 §3): a segment that is sent again while it is timed is not measured.
-            if self.params.rto_arithmetic == RtoArithmetic::Rfc6298
-                && self.timed.is_some_and(|(timed, _)| timed == seq)
-            {
+            if !self.params.ns2_ticks() && self.timed.is_some_and(|(timed, _)| timed == seq) {
                 self.timed = None;
             }
         } else {
@@ -297,8 +321,15 @@ impl SendState {
     }
 
     /// An ACK that expects `ack > una` arrived: sequence space, round-trip time and timer.
-    #[inline(always)]
     pub fn advance(&mut self, ack: u32, now: Time) {
+        let delivered = self.acknowledge(ack, now);
+        self.note_delivered(delivered);
+    }
+
+    /// The same for the fast path, which needs no note of what is acknowledged.
+    #[inline(always)]
+    pub fn acknowledge(&mut self, ack: u32, now: Time) -> Delivered {
+        let mut delivered = Delivered { segments: ack - self.una, rtt: None };
         if self.params.stale_rto_on_restart {
             self.timer.start(now, self.rtt.rto());
         }
@@ -307,6 +338,7 @@ impl SendState {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         if let Some(echo) = self.echo {
+            delivered.rtt = Some(now.since(echo));
             self.measure_echo(echo, ack, now);
         } else if let Some((seq, sent)) = self.timed
             && ack > seq
@@ -317,6 +349,7 @@ impl SendState {
                 self.rtt.end_backoff();
                 self.ecn_backoff = false;
             }
+            delivered.rtt = Some(now.since(sent));
             self.rtt.sample(sent, now);
         }
         if self.ecn_backoff && self.params.recovery != RecoveryKind::Ns2Fack {
@@ -328,18 +361,18 @@ impl SendState {
         if self.flight_size() == 0 {
             self.start_idle_clock(now);
         }
+        delivered
     }
 
     /// RFC 6298 (5.2): all data is acknowledged. The timer becomes the clock of the restart after idle, if there is one.
     fn start_idle_clock(&mut self, now: Time) {
         if !self.params.slow_start_restart {
             // ns-2's Vegas lets it run: it may be the timer of what is sent next.
-            if !self.params.times_out_idle() {
+            if !self.params.ns2_timer_runs_idle() {
                 self.timer.stop();
             }
-        } else if !self.params.ns2_quirks && self.params.rearm_when_idle {
-            // RFC 5681 §4.1: idle since the last segment was sent. ns-2 counts from the last ACK. So does a sender whose
-            // next segment does not restart the timer: it needs the whole RTO.
+        } else if !self.params.ns2_idle_is_timeout() {
+            // RFC 5681 §4.1: idle since the last segment was sent.
             let idle = now.since(self.last_sent);
             self.timer.start(now, self.rtt.rto().saturating_sub(idle));
         }
@@ -351,10 +384,12 @@ impl SendState {
         if restart_timer {
             self.timer.start(now, self.rtt.rto());
         }
+        let (segments, rtt) = (ack.saturating_sub(self.una), self.echo.map(|echo| now.since(echo)));
+        self.note_delivered(Delivered { segments, rtt });
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         match self.echo {
-            Some(echo) if self.params.rto_arithmetic == RtoArithmetic::Rfc6298 => {
+            Some(echo) if !self.params.ns2_ticks() => {
                 self.measure_echo(echo, ack, now);
             }
             // ns-2's SACK goes on timing: the recovery may have been prolonged by an echo of congestion.
@@ -365,12 +400,11 @@ impl SendState {
 
     /// RFC 7323 §4.1: every ACK of new data is a measurement. In ns-2 it does not end the backoff by itself.
     fn measure_echo(&mut self, echo: Time, ack: u32, now: Time) {
-        match self.params.rto_arithmetic {
-            RtoArithmetic::Rfc6298 => self.rtt.measure(self.flight_size().div_ceil(2), echo, now),
-            RtoArithmetic::Ticks => {
-                self.rtt.sample(echo, now);
-                self.forget_timed_below(ack);
-            }
+        if self.params.ns2_ticks() {
+            self.rtt.sample(echo, now);
+            self.forget_timed_below(ack);
+        } else {
+            self.rtt.measure(self.flight_size().div_ceil(2), echo, now);
         }
     }
 
@@ -389,25 +423,77 @@ impl SendState {
     }
 
     /// Opens the window as the congestion control has it.
-    #[inline(always)]
     pub fn open_window(&mut self, now: Time) {
         if self.ece {
             return; // no growth on an ACK that echoes congestion
         }
-        let ack = AckContext { una: self.una, nxt: self.nxt, now };
-        self.control.on_ack(&mut self.window, &ack, &self.params);
+        let delivered = self.delivered.take().unwrap_or_default();
+        self.grow_by(&delivered, now);
+    }
+
+    /// The congestion control's event of an ACK on which the window may grow.
+    #[inline(always)]
+    pub fn grow_by(&mut self, delivered: &Delivered, now: Time) {
+        let ack = self.ack_event(delivered, now);
+        self.control.on_ack(&mut self.window, ack);
+        self.lost = 0;
+    }
+
+    #[inline(always)]
+    fn ack_event(&self, delivered: &Delivered, now: Time) -> AckEvent {
+        let (in_flight, has_room) =
+            (self.flight_size(), self.flight_size() + delivered.segments < self.usable_window());
+        AckEvent {
+            now,
+            una: self.una,
+            nxt: self.nxt,
+            acked: delivered.segments,
+            lost: self.lost,
+            rtt: delivered.rtt,
+            srtt: self.rtt.srtt(),
+            in_flight,
+            app_limited: has_room && self.nxt >= self.end,
+            marked: if self.ece { delivered.segments } else { 0 },
+            rate: self.sent_segments.as_ref().and_then(|sent| sent.rate()),
+        }
+    }
+
+    /// What the ACK at hand reports, unless the record of segments has said it.
+    fn note_delivered(&mut self, delivered: Delivered) {
+        if self.sent_segments.is_none() && self.delivered.is_some() {
+            self.delivered = Some(delivered);
+        }
+    }
+
+    /// A measurement of the round-trip time that is no ACK's.
+    pub fn report_rtt(&mut self, rtt: Duration, now: Time) {
+        let ack = self.ack_event(&Delivered { segments: 0, rtt: Some(rtt) }, now);
+        self.control.algorithm().on_other_ack(&mut self.window, &ack);
+    }
+
+    /// The congestion control's event of an ACK on which the window does not grow, if the ACK is yet to be reported.
+    pub fn report_other_ack(&mut self, now: Time) {
+        let Some(delivered) = self.delivered.take() else { return };
+        let ack = self.ack_event(&delivered, now);
+        self.control.algorithm().on_other_ack(&mut self.window, &ack);
+        self.lost = 0;
+    }
+
+    /// A step of the loss recovery that concerns the window.
+    pub fn recovery_step(&mut self, step: RecoveryStep) {
+        self.control.algorithm().on_recovery_step(&mut self.window, step);
     }
 
     /// The ACK of a SYN opens the initial window.
     pub fn open_initial_window(&mut self) {
         if self.params.handshake != Handshake::None && self.una == 1 {
-            self.window.cwnd = self.initial_window;
+            self.recovery_step(RecoveryStep::SlowStart(self.initial_window));
         }
     }
 
     /// Takes the window that an ACK advertises; whether it has moved. A closed one is probed (RFC 9293 §3.8.6.1).
     pub fn take_window(&mut self, header: &TcpHeader, now: Time) -> bool {
-        if !self.params.flow_control {
+        if self.params.ns2_no_flow_control() {
             return false;
         }
         let end = header.ack.saturating_add(header.window);
@@ -430,15 +516,9 @@ impl SendState {
         self.persist.start(now, interval);
     }
 
-    /// Whether an ACK answers a SYN that is no segment of its own handshake. Such an ACK has the flag that echoes
-    /// congestion if the other end understands it.
+    /// Whether an ACK answers a SYN that is a segment.
     pub fn answers_syn(&self, ack: u32) -> bool {
-        let offered = match self.params.handshake {
-            Handshake::Syn => true,
-            Handshake::None => self.params.ns2_quirks,
-            Handshake::SlowData | Handshake::ThreeWay => false,
-        };
-        offered && ack == 1
+        ack == 1 && self.params.ns2_segment_0_is_syn()
     }
 
     /// The ACK of a SYN that had to be sent again (RFC 6298 §5.7).
@@ -496,7 +576,7 @@ impl SendState {
     }
 
     fn fact(&self, kind: TcpFactKind, seq: u32, at: Time) -> TcpFact {
-        let Window { cwnd, ssthresh, .. } = self.window;
+        let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
         TcpFact { at, kind, seq, cwnd, ssthresh, rto: self.rtt.rto(), srtt: self.rtt.srtt() }
     }
 }

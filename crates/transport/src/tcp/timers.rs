@@ -28,9 +28,9 @@ impl Timer {
         self.0 != Time::MAX
     }
 
-    /// When the earlier of the two goes off, if any of them runs.
-    pub fn earlier(&self, other: &Timer) -> Option<Time> {
-        Timer(self.0.min(other.0)).deadline()
+    /// The earlier of the two.
+    pub fn earlier(&self, other: &Timer) -> Timer {
+        Timer(self.0.min(other.0))
     }
 
     /// When it goes off, if it runs.

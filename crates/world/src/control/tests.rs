@@ -6,13 +6,13 @@ use crate::conduct::{Conduct, Replication};
 use crate::fault::{Fate, Fault};
 use crate::flows::Carrier;
 use crate::ids::{Location, NodeId, Slot};
-use crate::scenario::Scenario;
 use crate::world::{Failure, Planes, World};
 use roamlab_engine::{Bytes, Duration, Packets, Time};
 use roamlab_mobility::{Action, BufferFlush, Buffering, EventA3, Keeps, Via};
 use roamlab_packet::{Addr, Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
 
-const SCENARIO: &str = include_str!("../../tests/bad_scenarios/valid.toml");
+const SCENARIO: &str = include_str!("../../../scenario/tests/bad_scenarios/valid.toml");
 
 const AGENT: Slot = Slot(0);
 
@@ -70,7 +70,7 @@ fn send(world: &mut World, from: &str, sizes: &[u64]) {
         let body = Body::Udp(UdpHeader::default());
         let packet = Packet::make(FlowId(0), inner, Bytes(size), world.planes.cx.now, body);
         let packet = world.planes.cx.pool.create(packet);
-        world.planes.send(source, None, packet);
+        world.planes.send(source, packet);
     }
 }
 
@@ -189,7 +189,7 @@ fn a_base_station_loses_copies_of_what_its_host_has_reported() {
     act(&mut world, bs1, Action::SetRoute { host, from: None, via: Via::Air, watch: false });
     act(&mut world, bs1, Action::SkipReceived { host, received: [known].into() });
     for copy in [first, second] {
-        world.planes.send(fa1, None, copy);
+        world.planes.send(fa1, copy);
     }
     run_until(&mut world, 600).unwrap();
     let drops = &world.planes.cx.probes.drops.rows;

@@ -5,7 +5,7 @@ use crate::cause::CauseId;
 use crate::cx::Cx;
 use crate::event::Event;
 use crate::flow::{Flow, Transport, Wake};
-use crate::ids::{LinkId, Location, NodeId, Side};
+use crate::ids::{Location, NodeId, Side};
 use crate::probe::{Delivery, PacketStep, Probes, Stop, TcpChange};
 use crate::timeouts::Verdict;
 use roamlab_engine::{Bytes, Time};
@@ -95,7 +95,7 @@ impl Flows {
         let side = match self.flows.get(flow as usize) {
             Some(state) if node == state.here[1] => Side::Receiver,
             Some(state) if node == state.here[0] => Side::Sender,
-            _ => return self.let_out(node, packet, cx),
+            _ => return self.deliver_outside(node, packet, cx),
         };
         if self.is_stale(flow, &cx.pool[&packet], cx) {
             return cx.lose(packet, DropReason::NoEndpoint, Location::Node(node));
@@ -108,7 +108,7 @@ impl Flows {
             if side == Side::Sender {
                 if sender.on_bare_ack(&header, cx.now) {
                     cx.pool.deliver(packet);
-                    return self.send_permitted(flow, net);
+                    return self.send_quota(flow, net);
                 }
             } else if let Some(ack_due) = receiver.on_bare_segment(&header, cx.now) {
                 return self.arrived_in_order(flow, packet, ack_due, net);
@@ -147,10 +147,10 @@ impl Flows {
 
     /// The sender has taken an acknowledgement of new data, and sends what that lets go.
     #[inline(always)]
-    fn send_permitted(&mut self, flow: u32, net: &mut impl Carrier) {
+    fn send_quota(&mut self, flow: u32, net: &mut impl Carrier) {
         let Transport::Tcp { sender, .. } = &mut self.flows[flow as usize].transport else { return };
         let size = sender.segment_size();
-        for seq in sender.take_permitted() {
+        for seq in sender.take_quota() {
             let state = &mut self.flows[flow as usize];
             let Transport::Tcp { sender, .. } = &mut state.transport else { return };
             let header = sender.bare_segment(seq, net.cx().now);
@@ -262,35 +262,29 @@ impl Flows {
     /// Makes a packet and sends it from the end of the flow on this side.
     fn emit(&mut self, flow: u32, side: Side, body: Body, size: Bytes, ecn: Ecn, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
-        let (header, start) = (state.header(side, ecn), state.start(side));
+        let (header, node) = (state.header(side, ecn), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create(Packet::make(FlowId(flow), header, size, cx.now, body));
-        self.send_first(start, side, packet, net);
+        self.send_first(node, side, packet, net);
     }
 
     /// The same with a segment without options.
     #[inline(always)]
     fn emit_bare(&mut self, flow: u32, side: Side, tcp: &BareTcpHeader, size: Bytes, net: &mut impl Carrier) {
         let state = &self.flows[flow as usize];
-        let (header, start) = (state.header(side, Ecn::NotEct), state.start(side));
+        let (header, node) = (state.header(side, Ecn::NotEct), state.node(side));
         let cx = net.cx();
         let packet = cx.pool.create_bare_tcp(FlowId(flow), header, size, cx.now, tcp);
-        self.send_first(start, side, packet, net);
+        self.send_first(node, side, packet, net);
     }
 
     /// Sends a new packet from where this end of its flow is.
     #[inline(always)]
-    fn send_first(
-        &mut self,
-        (here, first_link): (NodeId, Option<LinkId>),
-        side: Side,
-        packet: PacketId,
-        net: &mut impl Carrier,
-    ) {
+    fn send_first(&mut self, node: NodeId, side: Side, packet: PacketId, net: &mut impl Carrier) {
         if net.cx().is_watching() {
-            self.record_start(&packet, here, side, net.cx());
+            self.record_start(&packet, node, side, net.cx());
         }
-        net.send(here, first_link, packet);
+        net.send(node, packet);
     }
 
     /// The first stops of a packet in the trace, and its first event in the record.

@@ -5,7 +5,7 @@ use crate::cx::Cx;
 use crate::event::Event;
 use crate::ids::{LinkId, Location};
 use roamlab_engine::{Rng, Time};
-use roamlab_packet::{Addr, DropReason, Packet, PacketId, Waiting};
+use roamlab_packet::{Addr, Packet, PacketId, Waiting};
 use roamlab_qdisc::Matching;
 use roamlab_radio::{AnyMedium, Fate, Frame, Loss, Outcome, Role};
 
@@ -85,29 +85,6 @@ impl Links {
         self.arm_medium(medium, cx);
     }
 
-    /// Takes a packet in and offers the first one, unless one is offered already.
-    pub(super) fn enqueue_at_station(
-        &mut self,
-        id: LinkId,
-        packet: PacketId,
-        (is_unusual, overtakes): (bool, bool),
-        cx: &mut Cx,
-    ) {
-        if !cx.pool[&packet].is_management()
-            && !cx.pool[&packet].is_for_all()
-            && let Some(cause) = self.stranger(id, cx.pool[&packet].header.dst)
-        {
-            return cx.lose_by(packet, DropReason::Detached, Location::Link(id), cause);
-        }
-        if overtakes {
-            self[id].overtaking.push_back(packet.into());
-        } else {
-            self.count(id, &packet, is_unusual, cx);
-            self.put(id, packet, cx);
-        }
-        self.offer(id, cx);
-    }
-
     /// Offers the next packet, if the station is free and one waits.
     pub(super) fn offer(&mut self, id: LinkId, cx: &mut Cx) {
         let Some(Station { medium, offered: Offered::Nothing }) = self[id].station else { return };
@@ -116,7 +93,7 @@ impl Links {
         let link = &mut self[id];
         let (size, dst) = (cx.pool[&packet].wire_size(), cx.pool[&packet].header.dst);
         let (management, broadcast) = (cx.pool[&packet].is_management(), cx.pool[&packet].is_for_all());
-        let rate = link.queue.as_ref().and_then(|queue| queue.rate(dst)).unwrap_or(link.rate);
+        let rate = link.queue.rate(dst).unwrap_or(link.rate);
         link.station = Some(Station { medium, offered: Offered::Packet(packet.into()) });
         let frame = Frame { station: id.0, size, rate, broadcast, management };
         self.media[medium as usize].medium.offer(frame, cx.now);

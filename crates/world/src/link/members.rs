@@ -106,6 +106,7 @@ mod tests {
     use super::*;
     use crate::ids::{CellId, NodeId};
     use crate::link::End;
+    use crate::tx_queue::TxQueue;
     use roamlab_engine::Rate;
 
     const HOST: Addr = Addr::new(1, 1);
@@ -118,7 +119,12 @@ mod tests {
     fn air(failed_frames: u32) -> (Links, LinkId) {
         let mut links = Links::new(false);
         let way = (NodeId(0), End::Cell(CellId(0)));
-        let air = links.add("air".into(), way, (Rate::from_bps(1_000_000), Duration::ZERO), 10);
+        let air = links.add(
+            "air".into(),
+            way,
+            (Rate::from_bps(1_000_000), Duration::ZERO),
+            TxQueue::droptail(10, false),
+        );
         let ap_inactivity = Duration::from_millis(100);
         links.keep_members(air, &Wifi { ap_failed_frames: failed_frames, ap_inactivity, ..Wifi::default() });
         links.admit(air, HOST, ms(0));

@@ -49,6 +49,7 @@ mod tests {
     use super::*;
     use crate::ids::NodeId;
     use crate::link::End;
+    use crate::tx_queue::TxQueue;
     use roamlab_engine::{Rate, Recording, Time};
     use roamlab_packet::{Addr, Body, FlowId, IpHeader, Packet, Tos, UdpHeader};
 
@@ -59,7 +60,12 @@ mod tests {
         cx.probes.causes.begin();
         let mut links = Links::new(false);
         let way = (NodeId(0), End::Node(NodeId(1)));
-        let id = links.add("a->b".into(), way, (Rate::from_bps(1_000_000), Duration::ZERO), 10);
+        let id = links.add(
+            "a->b".into(),
+            way,
+            (Rate::from_bps(1_000_000), Duration::ZERO),
+            TxQueue::droptail(10, false),
+        );
         links.record_of(id, &Arc::new(Opportunities::read("5\n300\n").unwrap()));
         let header = IpHeader::new(Addr::new(0, 0), Addr::new(1, 0), Tos::default());
         let body = Body::Udp(UdpHeader::default());

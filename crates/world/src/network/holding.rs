@@ -5,7 +5,7 @@ use crate::buffer::{HostBuffer, Mode};
 use crate::cause::{Cause, CauseId, Kind, Led};
 use crate::cx::Cx;
 use crate::event::Event;
-use crate::ids::{Location, NodeId, Served, Slot};
+use crate::ids::{HostAtAgent, Location, NodeId, Slot};
 use crate::probe::Stop;
 use crate::route::HostRoute;
 use roamlab_engine::Duration;
@@ -21,7 +21,7 @@ impl Network {
     pub fn set_route(
         &mut self,
         node: NodeId,
-        Served { host, slot }: Served,
+        HostAtAgent { host, slot }: HostAtAgent,
         (from, via, watch): Asked,
         is_branch: bool,
         cx: &mut Cx,
@@ -43,8 +43,8 @@ impl Network {
             _ => {
                 let route = HostRoute { from, via, link, watch, domain: resident.domain, slot, cause };
                 match is_branch {
-                    true => here.routes.add_branch(host, route),
-                    false => here.routes.set_host(host, route),
+                    true => here.host_routes.add_branch(host, route),
+                    false => here.host_routes.set_host(host, route),
                 }
                 return Ok(());
             }
@@ -56,12 +56,12 @@ impl Network {
     pub fn clear_route(
         &mut self,
         node: NodeId,
-        Served { host, slot }: Served,
+        HostAtAgent { host, slot }: HostAtAgent,
         (from, branch): (Option<Addr>, Option<Via>),
         cx: &mut Cx,
     ) {
         let cause = cx.led();
-        let routes = &mut self.nodes[node].routes;
+        let routes = &mut self.nodes[node].host_routes;
         routes.note_removal(host, cause);
         match branch {
             Some(via) => routes.remove_branch(host, slot, from, via),
@@ -71,7 +71,7 @@ impl Network {
 
     /// What comes for the host waits from now on; at a base station also what waits for the air, and with layer-2
     /// acknowledgement what the host did not get (reading A4).
-    pub fn start_buffering(&mut self, node: NodeId, served: Served, cx: &mut Cx) -> Done {
+    pub fn start_buffering(&mut self, node: NodeId, served: HostAtAgent, cx: &mut Cx) -> Done {
         let resident = self.nodes[node].resident(served.slot);
         let (domain, slot) = (resident.domain, served.slot);
         let Some(keeps) = resident.buffering.as_ref().map(|buffering| buffering.keeps) else {
@@ -80,7 +80,7 @@ impl Network {
         let cause = note_buffer(Kind::Buffering, "", node, served, cx);
         let route = HostRoute { from: None, via: Via::Buffer, link: None, watch: true, domain, slot, cause };
         let here = &mut self.nodes[node];
-        here.routes.set_host(served.host, route);
+        here.host_routes.set_host(served.host, route);
         let serves = here.serves;
         let Some(buffer) = here.buffer_for(served) else { return Ok(()) };
         // What was held back to stay behind forwarded packets is younger than what has got on.
@@ -117,7 +117,7 @@ impl Network {
     pub fn release(
         &mut self,
         node: NodeId,
-        served: Served,
+        served: HostAtAgent,
         via: Via,
         mark: Option<Dscp>,
         cx: &mut Cx,
@@ -138,7 +138,13 @@ impl Network {
     }
 
     /// Forwarded packets go before direct ones for a while.
-    pub fn await_forwarded(&mut self, node: NodeId, served: Served, wait: Duration, cx: &mut Cx) -> Done {
+    pub fn await_forwarded(
+        &mut self,
+        node: NodeId,
+        served: HostAtAgent,
+        wait: Duration,
+        cx: &mut Cx,
+    ) -> Done {
         let cause = note_buffer(Kind::Buffering, "await-forwarded", node, served, cx);
         match self.nodes[node].buffer_for(served) {
             Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Ordering { wait, until: None }, cause),
@@ -148,7 +154,14 @@ impl Network {
     }
 
     /// Packets leave a host's buffer a constant time after they came.
-    pub fn delay(&mut self, node: NodeId, served: Served, via: Via, wait: Duration, cx: &mut Cx) -> Done {
+    pub fn delay(
+        &mut self,
+        node: NodeId,
+        served: HostAtAgent,
+        via: Via,
+        wait: Duration,
+        cx: &mut Cx,
+    ) -> Done {
         let cause = note_buffer(Kind::Buffering, "delay", node, served, cx);
         match self.nodes[node].buffer_for(served) {
             Some(buffer) => (buffer.mode, buffer.cause) = (Mode::Delaying { via, wait }, cause),
@@ -158,7 +171,7 @@ impl Network {
     }
 
     /// What has waited behind a host's buffer follows.
-    pub fn release_reorder_queue(&mut self, node: NodeId, served: Served, via: Via, cx: &mut Cx) {
+    pub fn release_reorder_queue(&mut self, node: NodeId, served: HostAtAgent, via: Via, cx: &mut Cx) {
         // Without a buffer nothing has waited.
         let Some(buffer) = self.nodes[node].buffers.get_mut(&served) else { return };
         let packets = buffer.take_reorder_queue();
@@ -172,7 +185,7 @@ impl Network {
     }
 
     /// What a host's buffer holds is lost.
-    pub fn discard_buffer(&mut self, node: NodeId, served: Served, cx: &mut Cx) {
+    pub fn discard_buffer(&mut self, node: NodeId, served: HostAtAgent, cx: &mut Cx) {
         // A buffer that is not there holds nothing.
         let Some(mut buffer) = self.nodes[node].buffers.remove(&served) else { return };
         for packet in buffer.take_all().into_iter().chain(buffer.take_reorder_queue()) {
@@ -182,7 +195,7 @@ impl Network {
     }
 
     /// Whatever waits for the host here is lost.
-    pub fn end_bearer(&mut self, node: NodeId, served: Served, cx: &mut Cx) {
+    pub fn end_bearer(&mut self, node: NodeId, served: HostAtAgent, cx: &mut Cx) {
         let here = &mut self.nodes[node];
         let mut lost = VecDeque::new();
         if let Some(mut buffer) = here.buffers.remove(&served) {
@@ -205,7 +218,7 @@ impl Network {
     pub fn skip_received(
         &mut self,
         node: NodeId,
-        served: Served,
+        served: HostAtAgent,
         received: BTreeSet<u64>,
         cx: &mut Cx,
     ) -> Done {
@@ -239,7 +252,7 @@ impl Network {
             if keeps != Some(Keeps::Sent) || !self.domains[resident.domain.0 as usize].hosts.contains(&host) {
                 continue;
             }
-            let served = Served { host, slot: Slot(slot as u16) };
+            let served = HostAtAgent { host, slot: Slot(slot as u16) };
             let Some(buffer) = self.nodes[base_station].buffer_for(served) else { continue };
             if buffer.mode == Mode::Attached {
                 buffer.keep_copy(packet, Location::Node(base_station), cx);
@@ -248,7 +261,7 @@ impl Network {
     }
 
     /// A packet for a host that has left: into its buffer, or straight through it.
-    pub(super) fn hold(&mut self, node: NodeId, packet: PacketId, served: Served, cx: &mut Cx) {
+    pub(super) fn hold(&mut self, node: NodeId, packet: PacketId, served: HostAtAgent, cx: &mut Cx) {
         if cx.pool[&packet].is_signal() && self.nodes[node].serves.is_some() {
             // Signalling is repeated by those who need it; held back, it would only be stale. At a node without a cell
             // there is no way past the buffer.
@@ -287,12 +300,12 @@ impl Network {
         &mut self,
         node: NodeId,
         packet: PacketId,
-        served: Served,
+        served: HostAtAgent,
         cx: &mut Cx,
     ) {
         let place = Location::Node(node);
         cx.trace(&packet, Stop::BufferHold, place);
-        let cause = self.nodes[node].routes.cause(served.host, served.slot, Via::ReorderQueue);
+        let cause = self.nodes[node].host_routes.cause(served.host, served.slot, Via::ReorderQueue);
         match self.nodes[node].buffer_for(served) {
             Some(buffer) => {
                 buffer.cause = buffer.cause.or(|| cause);
@@ -304,7 +317,7 @@ impl Network {
     }
 
     /// Looks at a buffer again when its first packet has waited too long.
-    fn watch_buffer(&mut self, node: NodeId, served: Served, cx: &mut Cx) {
+    fn watch_buffer(&mut self, node: NodeId, served: HostAtAgent, cx: &mut Cx) {
         let Some(buffer) = self.nodes[node].buffers.get_mut(&served) else { return };
         let Some(due) = buffer.next_expiry() else { return };
         if buffer.watched.is_none_or(|watched| due < watched) {
@@ -319,7 +332,7 @@ impl Network {
         let now = cx.now;
         let here = &mut self.nodes[node];
         let watched = |buffer: &HostBuffer| buffer.watched.is_some_and(|time| time <= now);
-        let all: Vec<Served> =
+        let all: Vec<HostAtAgent> =
             here.buffers.iter().filter(|(_, buffer)| watched(buffer)).map(|(served, _)| *served).collect();
         for served in all {
             while let Some(buffer) = self.nodes[node].buffers.get_mut(&served)
@@ -335,7 +348,7 @@ impl Network {
         }
         let here = &mut self.nodes[node];
         let due = |mode: Mode| matches!(mode, Mode::Ordering { until: Some(until), .. } if until <= now);
-        let all: Vec<Served> =
+        let all: Vec<HostAtAgent> =
             here.buffers.iter().filter(|(_, buffer)| due(buffer.mode)).map(|(served, _)| *served).collect();
         for served in all {
             let here = &mut self.nodes[node];
@@ -347,7 +360,7 @@ impl Network {
             let here = &mut self.nodes[node];
             let link = here.serves.map(|cell| self.cells.air(cell));
             let route = HostRoute { from: None, via: Via::Air, link, watch: false, domain, slot, cause };
-            here.routes.set_host(served.host, route);
+            here.host_routes.set_host(served.host, route);
             let Some(buffer) = here.buffers.get_mut(&served) else { continue };
             (buffer.mode, buffer.cause) = (Mode::Attached, cause);
             for packet in buffer.flush() {
@@ -361,7 +374,7 @@ impl Network {
         &mut self,
         node: NodeId,
         packet: PacketId,
-        served: Served,
+        served: HostAtAgent,
         (via, mark, cause): (Via, Option<Dscp>, CauseId),
         cx: &mut Cx,
     ) {
@@ -380,7 +393,7 @@ impl Network {
 }
 
 /// A buffer changes what it does with a host's packets.
-fn note_buffer(kind: Kind, name: &'static str, node: NodeId, served: Served, cx: &mut Cx) -> CauseId {
+fn note_buffer(kind: Kind, name: &'static str, node: NodeId, served: HostAtAgent, cx: &mut Cx) -> CauseId {
     let led = cx.led();
     cx.add_cause(Cause::of(kind, name, led).at(Location::Node(node)).about(Some(served.host)))
 }

@@ -48,7 +48,7 @@ fn nodes_at_the_edge_are_reached_like_their_neighbours() {
 #[test]
 fn a_route_for_where_the_packet_comes_from_wins() {
     let (host, old_bs) = (Addr::new(5, 1), Addr::new(2, 0));
-    let mut table = RouteTable::default();
+    let mut table = HostRouteTable::default();
     let (domain, slot) = (DomainId(0), Slot(0));
     let to_bs = HostRoute {
         from: None,
@@ -84,12 +84,12 @@ fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exi
             cause: CauseId::NONE,
         }
     };
-    let mut table = RouteTable::default();
+    let mut table = HostRouteTable::default();
     let (entry, exit, local) = (route(0, 0), route(0, 1), route(1, 2));
     for route in [exit, local, entry] {
         table.set_host(host, route);
     }
-    let found = |table: &RouteTable, tunnel, taken| table.host(host, tunnel, || None, taken).copied();
+    let found = |table: &HostRouteTable, tunnel, taken| table.host(host, tunnel, || None, taken).copied();
     let (none, tunnel) = (Taken::default(), Some(Addr::new(9, 0)));
     assert_eq!(found(&table, None, none), Some(local));
     assert_eq!(found(&table, None, none.with(Slot(2))), Some(entry), "it has had its turn");
@@ -107,7 +107,7 @@ fn the_innermost_domain_wins_and_in_a_domain_the_entry_of_tunnels_before_the_exi
 
 #[test]
 fn hosts_of_any_numbers_have_routes_of_their_own() {
-    let mut table = RouteTable::default();
+    let mut table = HostRouteTable::default();
     let numbers = [40, 7, 41, 3, 1000, 6];
     let route = |number: u32| HostRoute {
         from: None,
@@ -118,7 +118,7 @@ fn hosts_of_any_numbers_have_routes_of_their_own() {
         slot: Slot(0),
         cause: CauseId(number),
     };
-    let found = |table: &RouteTable, addr| table.host(addr, None, || None, Taken::default()).copied();
+    let found = |table: &HostRouteTable, addr| table.host(addr, None, || None, Taken::default()).copied();
     for number in numbers {
         table.set_host(Addr::mobile(number), route(number));
     }
@@ -142,8 +142,8 @@ fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
         slot: Slot(slot),
         cause: CauseId::NONE,
     };
-    let mut table = RouteTable::default();
-    let found = |table: &RouteTable| {
+    let mut table = HostRouteTable::default();
+    let found = |table: &HostRouteTable| {
         let route = table.host(host, None, || None, Taken::default());
         route.map(|route| (route.via, table.branches(host, route)))
     };
@@ -164,7 +164,7 @@ fn branches_are_the_further_ways_of_one_agent_for_one_origin() {
 }
 
 #[test]
-fn only_a_lone_route_that_nobody_watches_leads_straight_on() {
+fn only_a_single_route_that_nobody_watches_names_the_link() {
     let host = Addr::mobile(7);
     let to = |slot, link| HostRoute {
         from: None,
@@ -175,29 +175,29 @@ fn only_a_lone_route_that_nobody_watches_leads_straight_on() {
         slot: Slot(slot),
         cause: CauseId::NONE,
     };
-    let mut table = RouteTable::default();
-    assert_eq!(table.lead(host), Lead::Home);
+    let mut table = HostRouteTable::default();
+    assert_eq!(table.lookup(host), HostLookup::None);
     table.set_host(host, to(0, 3));
-    assert_eq!(table.lead(host), Lead::Straight(LinkId(3)));
-    assert_eq!(table.lead(Addr::mobile(5)), Lead::Home);
+    assert_eq!(table.lookup(host), HostLookup::Link(LinkId(3)));
+    assert_eq!(table.lookup(Addr::mobile(5)), HostLookup::None);
     table.set_host(Addr::mobile(5), to(0, 4));
-    assert_eq!(table.lead(host), Lead::Straight(LinkId(3)), "places have moved");
+    assert_eq!(table.lookup(host), HostLookup::Link(LinkId(3)), "places have moved");
     table.set_host(host, to(1, 4));
-    assert_eq!(table.lead(host), Lead::Elsewhere, "a second agent has a route");
+    assert_eq!(table.lookup(host), HostLookup::Several, "a second agent has a route");
     table.clear_host(host, Slot(0), None);
-    assert_eq!(table.lead(host), Lead::Straight(LinkId(4)));
+    assert_eq!(table.lookup(host), HostLookup::Link(LinkId(4)));
     table.add_branch(host, to(1, 5));
-    assert_eq!(table.lead(host), Lead::Elsewhere, "a branch");
+    assert_eq!(table.lookup(host), HostLookup::Several, "a branch");
     for other in
         [HostRoute { watch: true, ..to(1, 4) }, HostRoute { link: None, via: Via::Buffer, ..to(1, 4) }]
     {
         table.set_host(host, other);
-        assert_eq!(table.lead(host), Lead::Elsewhere, "{other:?}");
+        assert_eq!(table.lookup(host), HostLookup::Several, "{other:?}");
     }
     table.set_host(host, HostRoute { from: Some(Addr::node(1)), ..to(1, 4) });
-    assert_eq!(table.lead(host), Lead::Elsewhere, "nor one for an origin");
+    assert_eq!(table.lookup(host), HostLookup::Several, "nor one for an origin");
     table.clear_host(host, Slot(1), None);
-    assert_eq!(table.lead(host), Lead::Elsewhere, "that for an origin is left");
+    assert_eq!(table.lookup(host), HostLookup::Several, "that for an origin is left");
     table.clear_host(host, Slot(1), Some(Addr::node(1)));
-    assert_eq!(table.lead(host), Lead::Home, "it has no route any more");
+    assert_eq!(table.lookup(host), HostLookup::None, "it has no route any more");
 }

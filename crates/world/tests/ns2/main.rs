@@ -21,6 +21,7 @@ use golden::{Clock, Run};
 use live::Asked;
 use roamlab_engine::{Bytes, Packets};
 use roamlab_transport::{Handshake, PartialDeflation, TcpSpec};
+use serde_json::json;
 use std::collections::BTreeMap;
 use ties::Tie;
 
@@ -222,8 +223,9 @@ fn switches() -> Vec<Switch> {
     let switch = |name, variants, settings, spec| Switch { name, variants, settings, spec };
     let none = TcpSpec::default;
     let vegas = |[alpha, beta, gamma]: [u32; 3]| {
-        let [vegas_alpha, vegas_beta, vegas_gamma] = [alpha, beta, gamma].map(|value| Some(Packets(value)));
-        TcpSpec { vegas_alpha, vegas_beta, vegas_gamma, ..none() }
+        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|value| format!("{value} pkt"));
+        let control = json!({ "kind": "vegas", "alpha": alpha, "beta": beta, "gamma": gamma });
+        TcpSpec { congestion_control: Some(serde_json::from_value(control).unwrap()), ..none() }
     };
     vec![
         switch("no delay", ALL, "set no_delay 1", none()),

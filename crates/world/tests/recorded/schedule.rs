@@ -1,7 +1,8 @@
 //! Hosts that move as a file says.
 
 use crate::lab::rows;
-use roamlab_world::{Conduct, Located, Replication, Scenario, Table, run};
+use roamlab_scenario::Located;
+use roamlab_world::{Conduct, Replication, Scenario, Table, run};
 
 const MOVES: &str = "time_s,host,from,to,gap_s\n1,mh,bs1,bs2,\n2.5,mh,bs2,bs1,0.3\n3.5,mh,bs1,,\n4,mh,,bs2,0.25\n\
                      2,car-7,bs2,bs1,0.02\n";

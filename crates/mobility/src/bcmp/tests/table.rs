@@ -5,35 +5,34 @@ use crate::bcmp::{
     Params, Session, Unused,
 };
 use crate::blocks::BufferPlace;
+use crate::lab::{
+    self, ELSEWHERE, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, data, down, gone, hear, ms,
+    predicted, transitions, up,
+};
 use crate::mobile_ip::{self, ReplyCode};
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Direction, Identification, L2Trigger};
+use crate::{Direction, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const HOST: Addr = Addr::new(1, 1);
-const HERE: Addr = Addr::new(10, 0);
-const THERE: Addr = Addr::new(11, 0);
-const ELSEWHERE: Addr = Addr::new(12, 0);
 const ANCHOR: Addr = Addr::new(2, 0);
 const OTHER: Addr = Addr::new(3, 0);
 const AGENT: Addr = Addr::new(4, 0);
-const PEER: Addr = Addr::new(5, 0);
+
+const NAMES: &[(Addr, &str)] = &[
+    (HOST, "host"),
+    (HERE, "here"),
+    (THERE, "there"),
+    (ELSEWHERE, "elsewhere"),
+    (ANCHOR, "anchor"),
+    (OTHER, "other anchor"),
+    (AGENT, "home agent"),
+    (Addr::BROADCAST, "all"),
+];
 
 fn name(addr: Addr) -> String {
-    let names = [
-        (HOST, "host"),
-        (HERE, "here"),
-        (THERE, "there"),
-        (ELSEWHERE, "elsewhere"),
-        (ANCHOR, "anchor"),
-        (OTHER, "other anchor"),
-        (AGENT, "home agent"),
-        (Addr::BROADCAST, "all"),
-    ];
-    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+    lab::name(NAMES, addr)
 }
 
 fn session_name(session: &Session) -> String {
@@ -41,7 +40,7 @@ fn session_name(session: &Session) -> String {
 }
 
 fn detail(message: &Message) -> String {
-    let clock = message.id.0 / 1_000_000;
+    let clock = clock(message.id);
     match &message.kind {
         Kind::LoginRequest { anchor: Some(anchor) } => format!(" {clock} for {}", name(*anchor)),
         Kind::LoginResponse { session } | Kind::Logout { session } | Kind::LogoutAcknowledge { session } => {
@@ -61,10 +60,10 @@ fn detail(message: &Message) -> String {
             format!(" {clock}: denied")
         }
         Kind::AnchorChange { anchor } => format!(" {clock} to {}", name(*anchor)),
-        Kind::Global(mobile_ip::Message::RegistrationRequest { care_of, .. }) => {
+        Kind::GlobalRequest { request: mobile_ip::Kind::RegistrationRequest { care_of, .. } } => {
             format!(" {clock} for {}", name(*care_of))
         }
-        Kind::Global(mobile_ip::Message::RegistrationReply { code, .. }) => {
+        Kind::GlobalReply { reply: mobile_ip::Kind::RegistrationReply { code, .. } } => {
             format!(" {clock}: code {}", code.0)
         }
         _ => format!(" {clock}"),
@@ -72,40 +71,12 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Bcmp, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Bcmp| role.state(HOST), name, detail };
+    let words = Words { state: |role: &Bcmp| role.state(HOST), names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
-const fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-const NOW: Time = Time::ZERO;
-
 const fn session(number: u32) -> Session {
     Session { anchor: ANCHOR, number }
-}
-
-/// A message with a sequence number: a clock in ms.
-fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    let id = Identification(millis * 1_000_000);
-    Input::Message { from, message: Message { host: Some(HOST), id, kind } }
-}
-
-fn up(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkUp { base_station })
-}
-
-fn down(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkDown { base_station })
-}
-
-fn predicted(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station })
-}
-
-fn data(direction: Direction) -> Input {
-    Input::Data { host: HOST, peer: PEER, direction, from: None, tunnelled: false, lost: false }
 }
 
 fn attach(millis: u64, number: u32, previous: &[Addr], idle: bool) -> Input {
@@ -114,27 +85,19 @@ fn attach(millis: u64, number: u32, previous: &[Addr], idle: bool) -> Input {
 }
 
 fn reply(from: Addr, millis: u64, code: ReplyCode) -> Input {
-    let reply = mobile_ip::Message::RegistrationReply {
-        host: HOST,
-        home_agent: AGENT,
-        code,
-        lifetime: Duration::from_secs(300),
-        identification: Identification(millis * 1_000_000),
-    };
-    hear(from, millis, Kind::Global(reply))
+    let reply = mobile_ip::Kind::RegistrationReply { code, lifetime: Duration::from_secs(300) };
+    hear(from, millis, Kind::GlobalReply { reply })
 }
 
 fn request(from: Addr, millis: u64, care_of: Addr) -> Input {
-    let request = mobile_ip::Message::RegistrationRequest {
-        host: HOST,
+    let request = mobile_ip::Kind::RegistrationRequest {
         home_agent: AGENT,
         care_of,
         lifetime: Duration::from_secs(300),
-        identification: Identification(millis * 1_000_000),
         previous: Vec::new(),
         base_station: HERE,
     };
-    hear(from, millis, Kind::Global(request))
+    hear(from, millis, Kind::GlobalRequest { request })
 }
 
 fn with_paging() -> Params {
@@ -159,12 +122,12 @@ fn mobile_host() {
     let acknowledge = |from, millis, known| hear(from, millis, Kind::AttachAcknowledge { known });
     let prepared = |millis| hear(HERE, millis, Kind::Prepared);
     let logging_in = [(500, up(HERE))];
-    let active = [&logging_in[..], &[(510, response(500))]].concat();
-    let preparing = [&active[..], &[(900, predicted(THERE))]].concat();
-    let ready = [&preparing[..], &[(930, prepared(900))]].concat();
-    let between = [&ready[..], &[(950, down(HERE))]].concat();
-    let attaching = [&between[..], &[(960, up(THERE))]].concat();
-    let attached = [&attaching[..], &[(970, acknowledge(THERE, 960, true))]].concat();
+    let active = and(&logging_in, &[(510, response(500))]);
+    let preparing = and(&active, &[(900, predicted(THERE))]);
+    let ready = and(&preparing, &[(930, prepared(900))]);
+    let between = and(&ready, &[(950, down(HERE))]);
+    let attaching = and(&between, &[(960, up(THERE))]);
+    let attached = and(&attaching, &[(970, acknowledge(THERE, 960, true))]);
     let states: [Setup<'_, Message>; 8] = [
         ("nowhere", &[]),
         ("link up", &logging_in),
@@ -211,11 +174,11 @@ fn mobile_host_with_a_home_agent() {
         (510, hear(HERE, 500, Kind::LoginResponse { session: session(1) })),
         (520, reply(ANCHOR, 510, ReplyCode::ACCEPTED)),
     ];
-    let changing = [&active[..], &[(600, hear(HERE, 500, Kind::AnchorChange { anchor: OTHER }))]].concat();
-    let changed = [&changing[..], &[(610, hear(HERE, 600, Kind::LoginResponse { session: other }))]].concat();
-    let preparing = [&changed[..], &[(620, predicted(THERE))]].concat();
-    let registered = [&changed[..], &[(630, reply(OTHER, 610, ReplyCode::ACCEPTED))]].concat();
-    let ending = [&registered[..], &[(3_630, Input::Deadline)]].concat();
+    let changing = and(&active, &[(600, hear(HERE, 500, Kind::AnchorChange { anchor: OTHER }))]);
+    let changed = and(&changing, &[(610, hear(HERE, 600, Kind::LoginResponse { session: other }))]);
+    let preparing = and(&changed, &[(620, predicted(THERE))]);
+    let registered = and(&changed, &[(630, reply(OTHER, 610, ReplyCode::ACCEPTED))]);
+    let ending = and(&registered, &[(3_630, Input::Deadline)]);
     let states: [Setup<'_, Message>; 6] = [
         ("registered", &active),
         ("changes its anchor", &changing),
@@ -248,10 +211,10 @@ fn mobile_host_with_a_home_agent() {
 fn mobile_host_with_paging() {
     let acknowledge = |from, millis| hear(from, millis, Kind::AttachAcknowledge { known: true });
     let active = [(100, up(HERE)), (110, hear(HERE, 100, Kind::LoginResponse { session: session(1) }))];
-    let quiet = [&active[..], &[(610, Input::Deadline)]].concat();
-    let idle = [&quiet[..], &[(620, acknowledge(HERE, 610))]].concat();
-    let away = [&idle[..], &[(700, down(HERE))]].concat();
-    let unsure = [&quiet[..], &[(615, down(HERE))]].concat();
+    let quiet = and(&active, &[(610, Input::Deadline)]);
+    let idle = and(&quiet, &[(620, acknowledge(HERE, 610))]);
+    let away = and(&idle, &[(700, down(HERE))]);
+    let unsure = and(&quiet, &[(615, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("active", &active),
         ("says that it is idle", &quiet),
@@ -264,8 +227,8 @@ fn mobile_host_with_paging() {
         ("link up (elsewhere): another area", NOW, up(ELSEWHERE)),
         ("link down (here)", NOW, down(HERE)),
         ("acknowledge of 610", NOW, acknowledge(HERE, 610)),
-        ("data to the host", NOW, data(Direction::Down)),
-        ("data from the host", NOW, data(Direction::Up)),
+        ("data to the host", NOW, data(Direction::Down, None, false)),
+        ("data from the host", NOW, data(Direction::Up, None, false)),
         ("page", NOW, hear(HERE, 610, Kind::Page)),
         ("predicted for there", NOW, predicted(THERE)),
         ("time: refresh", ms(9_700), Input::Deadline),
@@ -279,11 +242,11 @@ fn mobile_host_with_paging() {
 fn mobile_host_with_hours() {
     let response = hear(HERE, 200, Kind::LoginResponse { session: session(1) });
     let there = [(100, up(HERE))];
-    let logging_in = [&there[..], &[(200, Input::Deadline)]].concat();
-    let active = [&logging_in[..], &[(210, response.clone())]].concat();
-    let attaching = [&active[..], &[(300, up(THERE))]].concat();
-    let off = [&active[..], &[(1_000, Input::Deadline)]].concat();
-    let hasty = [&logging_in[..], &[(1_000, Input::Deadline), (1_010, response.clone())]].concat();
+    let logging_in = and(&there, &[(200, Input::Deadline)]);
+    let active = and(&logging_in, &[(210, response.clone())]);
+    let attaching = and(&active, &[(300, up(THERE))]);
+    let off = and(&active, &[(1_000, Input::Deadline)]);
+    let hasty = and(&logging_in, &[(1_000, Input::Deadline), (1_010, response.clone())]);
     let states: [Setup<'_, Message>; 6] = [
         ("before the hour", &there),
         ("logging in", &logging_in),
@@ -310,7 +273,7 @@ fn mobile_host_with_hours() {
 /// Repetitions: four prepare requests in all; attaches and logins without end.
 #[test]
 fn mobile_host_that_hears_no_answers() {
-    use crate::{Action, Agent, Signal};
+    use crate::{Action, Agent};
     let mut role = host(None, &Hours::default(), &Params::default());
     let mut times: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     let mut out = Vec::new();
@@ -365,8 +328,8 @@ fn anchor() {
         |from, millis, number, idle| hear(from, millis, Kind::PathUpdate { session: session(number), idle });
     let logout = |number| hear(HERE, 990, Kind::Logout { session: session(number) });
     let bound = [(500, login(HERE, 490))];
-    let idle = [&bound[..], &[(600, update(HERE, 590, 1, true))]].concat();
-    let paging = [&idle[..], &[(900, data(Direction::Down))]].concat();
+    let idle = and(&bound, &[(600, update(HERE, 590, 1, true))]);
+    let paging = and(&idle, &[(900, data(Direction::Down, None, false))]);
     let states: [Setup<'_, Message>; 4] =
         [("none", &[]), ("login heard", &bound), ("idle", &idle), ("paging", &paging)];
     let inputs = [
@@ -380,7 +343,7 @@ fn anchor() {
         ("path update 990, idle", NOW, update(THERE, 990, 1, true)),
         ("logout", NOW, logout(1)),
         ("logout of another session", NOW, logout(5)),
-        ("data", NOW, data(Direction::Down)),
+        ("data", NOW, data(Direction::Down, None, false)),
         ("registration request", NOW, request(HOST, 990, ANCHOR)),
         ("registration reply", NOW, reply(AGENT, 990, ReplyCode::ACCEPTED)),
         ("time: early", NOW, Input::Deadline),
@@ -401,11 +364,11 @@ fn anchor_without_an_answer() {
     let setup = [
         (100, hear(HERE, 90, Kind::LoginRequest { anchor: None })),
         (110, hear(HERE, 105, Kind::PathUpdate { session: session(1), idle: true })),
-        (200, data(Direction::Down)),
+        (200, data(Direction::Down, None, false)),
         (700, Input::Deadline),
         (1_200, Input::Deadline),
     ];
-    let last = [&setup[..], &[(1_700, Input::Deadline)]].concat();
+    let last = and(&setup, &[(1_700, Input::Deadline)]);
     let states: [Setup<'_, Message>; 2] = [("paged three times", &setup), ("paged four times", &last)];
     let inputs = [("time", ms(1_200), Input::Deadline)];
     let areas = BTreeMap::from([(HERE, vec![HERE, THERE])]);
@@ -432,8 +395,8 @@ fn home_agent() {
 }
 
 fn access_router_table(params: &Params) -> String {
-    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
-    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
+    let comes = arrived();
+    let gone = gone();
     let prepare_request = |millis, to| hear(HOST, millis, Kind::PrepareRequest { to });
     let prepare = |millis| hear(THERE, millis, Kind::Prepare);
     let acknowledge = |from, millis| hear(from, millis, Kind::PrepareAcknowledge);
@@ -443,16 +406,16 @@ fn access_router_table(params: &Params) -> String {
     let logout = |number| Kind::Logout { session: session(number) };
     let logged_out = |number| hear(ANCHOR, 990, Kind::LogoutAcknowledge { session: session(number) });
     let arrived = [(400, comes.clone())];
-    let attaching = [&arrived[..], &[(500, attach(490, 1, &[THERE], false))]].concat();
-    let serving = [&attaching[..], &[(510, path(490, true))]].concat();
-    let idle = [&arrived[..], &[(500, attach(490, 1, &[], true))]].concat();
-    let preparing = [&serving[..], &[(900, prepare_request(890, THERE))]].concat();
-    let forwarding = [&preparing[..], &[(920, acknowledge(THERE, 890))]].concat();
-    let forwarding_gone = [&forwarding[..], &[(950, gone.clone())]].concat();
-    let left = [&serving[..], &[(950, gone.clone())]].concat();
-    let left_preparing = [&preparing[..], &[(910, gone.clone())]].concat();
+    let attaching = and(&arrived, &[(500, attach(490, 1, &[THERE], false))]);
+    let serving = and(&attaching, &[(510, path(490, true))]);
+    let idle = and(&arrived, &[(500, attach(490, 1, &[], true))]);
+    let preparing = and(&serving, &[(900, prepare_request(890, THERE))]);
+    let forwarding = and(&preparing, &[(920, acknowledge(THERE, 890))]);
+    let forwarding_gone = and(&forwarding, &[(950, gone.clone())]);
+    let left = and(&serving, &[(950, gone.clone())]);
+    let left_preparing = and(&preparing, &[(910, gone.clone())]);
     let prepared = [(500, prepare(490))];
-    let prepared_arrived = [&prepared[..], &[(800, comes.clone())]].concat();
+    let prepared_arrived = and(&prepared, &[(800, comes.clone())]);
     let states: [Setup<'_, Message>; 12] = [
         ("none", &[]),
         ("host here", &arrived),
@@ -518,8 +481,7 @@ fn access_router_with_a_buffer_where_the_host_was() {
 /// After the last repetition a prepare is given up, and the host is served as before; so is a path update.
 #[test]
 fn access_router_without_an_answer() {
-    let arrived =
-        [(100, Input::Trigger(L2Trigger::HostArrived { host: HOST })), (200, attach(190, 1, &[], false))];
+    let arrived = [(100, arrived()), (200, attach(190, 1, &[], false))];
     let time = |millis| (millis, Input::Deadline);
     let preparing = [
         &arrived[..],
@@ -527,9 +489,9 @@ fn access_router_without_an_answer() {
         &[(300, hear(HOST, 290, Kind::PrepareRequest { to: THERE })), time(350), time(400)],
     ]
     .concat();
-    let prepared = [&preparing[..], &[time(450)]].concat();
+    let prepared = and(&preparing, &[time(450)]);
     let updating = [&arrived[..], &[300, 400, 500, 600].map(time)].concat();
-    let updated = [&updating[..], &[time(700)]].concat();
+    let updated = and(&updating, &[time(700)]);
     let states: [Setup<'_, Message>; 4] = [
         ("prepare repeated twice", &preparing),
         ("prepare repeated three times", &prepared),
@@ -544,8 +506,7 @@ fn access_router_without_an_answer() {
 /// An access router whose anchor is nearer than that of the host asks it to change.
 #[test]
 fn access_router_with_another_anchor() {
-    let attached =
-        [(400, Input::Trigger(L2Trigger::HostArrived { host: HOST })), (500, attach(490, 1, &[], false))];
+    let attached = [(400, arrived()), (500, attach(490, 1, &[], false))];
     let inputs = [("path acknowledge of 490", NOW, hear(ANCHOR, 490, Kind::PathAcknowledge { known: true }))];
     let params = Params { anchor_change: true, ..Params::default() };
     let role = AccessRouter::new(HERE, OTHER, Duration::ZERO, &Arc::new(params));

@@ -3,54 +3,28 @@
 use crate::blocks::{Equaliser, Trigger, TriggerBy};
 use crate::cellular_ip::node::Place;
 use crate::cellular_ip::{CellularIp, Handoff, Input, Kind, Message, MobileHost, Node, Params};
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Direction, Identification, L2Trigger};
+use crate::lab::{
+    HERE, HOST, NOW, Setup, THERE, Words, and, clock, data, down, hear, ms, predicted, transitions, up,
+};
+use crate::{Direction, Identification};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
-const HOST: Addr = Addr::new(1, 1);
 const NODE: Addr = Addr::new(3, 0);
-const HERE: Addr = Addr::new(10, 0);
-const THERE: Addr = Addr::new(11, 0);
 const UP: Addr = Addr::new(2, 0);
-const CH: Addr = Addr::new(4, 0);
 
-fn name(addr: Addr) -> String {
-    let names = [
-        (HOST, "host"),
-        (NODE, "node"),
-        (HERE, "here"),
-        (THERE, "there"),
-        (UP, "up"),
-        (Addr::BROADCAST, "all"),
-    ];
-    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
-}
-
-/// An identification: a clock in ms.
-fn id(millis: u64) -> Identification {
-    Identification(millis * 1_000_000)
-}
+const NAMES: &[(Addr, &str)] =
+    &[(HOST, "host"), (NODE, "node"), (HERE, "here"), (THERE, "there"), (UP, "up"), (Addr::BROADCAST, "all")];
 
 fn detail(message: &Message) -> String {
     let flag = if message.kind == (Kind::RouteUpdate { semisoft: true }) { " S" } else { "" };
-    format!("{flag} {}", message.id.0 / 1_000_000)
+    format!("{flag} {}", clock(message.id))
 }
 
 fn table(role: CellularIp, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &CellularIp| role.state(HOST), name, detail };
+    let words = Words { state: |role: &CellularIp| role.state(HOST), names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
-}
-
-const fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-const NOW: Time = Time::ZERO;
-
-fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    Input::Message { from, message: Message { host: Some(HOST), id: id(millis), kind } }
 }
 
 fn regular(from: Addr, millis: u64) -> Input {
@@ -61,18 +35,12 @@ fn semisoft(from: Addr, millis: u64) -> Input {
     hear(from, millis, Kind::RouteUpdate { semisoft: true })
 }
 
-fn data(from: Option<Addr>) -> Input {
-    Input::Data { host: HOST, peer: CH, direction: Direction::Up, from, tunnelled: false, lost: false }
-}
-
 #[test]
 fn mobile_host() {
-    let up = |base_station| Input::Trigger(L2Trigger::LinkUp { base_station });
-    let down = |base_station| Input::Trigger(L2Trigger::LinkDown { base_station });
     let idle = [(100, up(HERE))];
-    let active = [&idle[..], &[(500, data(None))]].concat();
-    let semisoft = [&active[..], &[(950, up(THERE))]].concat();
-    let away = [&active[..], &[(950, down(HERE))]].concat();
+    let active = and(&idle, &[(500, data(Direction::Up, None, false))]);
+    let semisoft = and(&active, &[(950, up(THERE))]);
+    let away = and(&active, &[(950, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("nowhere", &[]),
         ("link up", &idle),
@@ -85,7 +53,7 @@ fn mobile_host() {
         ("link up (there)", NOW, up(THERE)),
         ("link down (here)", NOW, down(HERE)),
         ("link down (there)", NOW, down(THERE)),
-        ("data", NOW, data(None)),
+        ("data", NOW, data(Direction::Up, None, false)),
         ("beacon, which layer 2 makes needless", NOW, hear(THERE, 0, Kind::BaseStationBeacon)),
         ("time: early", NOW, Input::Deadline),
         ("time: semisoft delay over", ms(50), Input::Deadline),
@@ -100,9 +68,9 @@ fn mobile_host() {
 
 fn node_table(params: &Params, place: Place) -> String {
     let routed = [(500, regular(HERE, 490))];
-    let delaying = [&routed[..], &[(900, semisoft(THERE, 890))]].concat();
-    let bicasting = [&delaying[..], &[(950, data(Some(THERE)))]].concat();
-    let switched = [&delaying[..], &[(980, regular(THERE, 970))]].concat();
+    let delaying = and(&routed, &[(900, semisoft(THERE, 890))]);
+    let bicasting = and(&delaying, &[(950, data(Direction::Up, Some(THERE), false))]);
+    let switched = and(&delaying, &[(980, regular(THERE, 970))]);
     let paged = [(500, hear(HERE, 490, Kind::PagingUpdate))];
     let states: [Setup<'_, Message>; 6] = [
         ("none", &[]),
@@ -112,7 +80,7 @@ fn node_table(params: &Params, place: Place) -> String {
         ("regular from there", &switched),
         ("paging update from here", &paged),
     ];
-    let predicted = Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station: THERE });
+    let predicted = predicted(THERE);
     let gateway = |from, number| Input::Message {
         from,
         message: Message { host: None, id: Identification(number), kind: Kind::GatewayBeacon },
@@ -126,8 +94,8 @@ fn node_table(params: &Params, place: Place) -> String {
         ("paging update from there 995", NOW, hear(THERE, 995, Kind::PagingUpdate)),
         ("semisoft trigger 995", NOW, hear(THERE, 995, Kind::SemisoftTrigger)),
         ("handover predicted", NOW, predicted),
-        ("data from here", NOW, data(Some(HERE))),
-        ("data from there", NOW, data(Some(THERE))),
+        ("data from here", NOW, data(Direction::Up, Some(HERE), false)),
+        ("data from there", NOW, data(Direction::Up, Some(THERE), false)),
         ("gateway's beacon 1 from up", NOW, gateway(UP, 1)),
         ("time: early", NOW, Input::Deadline),
         ("time: route timeout", ms(9_000), Input::Deadline),

@@ -2,31 +2,30 @@
 
 use crate::blocks::BufferPlace;
 use crate::fmipv6::{AccessRouter, Anchor, Fmipv6, Input, Kind, Message, MobileHost, Params};
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Identification, L2Trigger};
+use crate::lab::{
+    self, ELSEWHERE, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, down, gone, hear, ms,
+    predicted, transitions, up,
+};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
-const HOST: Addr = Addr::new(1, 1);
-const HERE: Addr = Addr::new(10, 0);
-const THERE: Addr = Addr::new(11, 0);
-const ELSEWHERE: Addr = Addr::new(12, 0);
 const ANCHOR: Addr = Addr::new(2, 0);
 
+const NAMES: &[(Addr, &str)] = &[
+    (HOST, "host"),
+    (HERE, "here"),
+    (THERE, "there"),
+    (ELSEWHERE, "elsewhere"),
+    (ANCHOR, "anchor"),
+    (Addr::BROADCAST, "all"),
+];
+
 fn name(addr: Addr) -> String {
-    let names = [
-        (HOST, "host"),
-        (HERE, "here"),
-        (THERE, "there"),
-        (ELSEWHERE, "elsewhere"),
-        (ANCHOR, "anchor"),
-        (Addr::BROADCAST, "all"),
-    ];
-    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+    lab::name(NAMES, addr)
 }
 
 fn detail(message: &Message) -> String {
-    let clock = message.id.0 / 1_000_000;
+    let clock = clock(message.id);
     match message.kind {
         Kind::FastBindingUpdate { to, from_new_link } => {
             format!(" {clock} for {}, {} link", name(to), if from_new_link { "new" } else { "old" })
@@ -39,28 +38,8 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Fmipv6, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Fmipv6| role.state(HOST), name, detail };
+    let words = Words { state: |role: &Fmipv6| role.state(HOST), names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
-}
-
-const fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-const NOW: Time = Time::ZERO;
-
-/// A message with an identification: a clock in ms.
-fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    let id = Identification(millis * 1_000_000);
-    Input::Message { from, message: Message { host: Some(HOST), id, kind } }
-}
-
-fn up(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkUp { base_station })
-}
-
-fn down(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkDown { base_station })
 }
 
 fn fbu(millis: u64, to: Addr, from_new_link: bool) -> Input {
@@ -73,12 +52,12 @@ fn mobile_host() {
     let prrtadv = |to| hear(HERE, 0, Kind::PrRtAdv { expected: Some(to) });
     let fback = |millis| hear(HERE, millis, Kind::FastBindingAcknowledge);
     let attaching = [(500, up(HERE))];
-    let attached = [&attaching[..], &[(510, acknowledge(500))]].concat();
-    let predicted = [&attached[..], &[(900, prrtadv(THERE))]].concat();
-    let prepared = [&predicted[..], &[(930, fback(900))]].concat();
-    let between = [&prepared[..], &[(950, down(HERE))]].concat();
-    let unprepared = [&predicted[..], &[(950, down(HERE))]].concat();
-    let moved = [&unprepared[..], &[(960, up(THERE))]].concat();
+    let attached = and(&attaching, &[(510, acknowledge(500))]);
+    let predicted = and(&attached, &[(900, prrtadv(THERE))]);
+    let prepared = and(&predicted, &[(930, fback(900))]);
+    let between = and(&prepared, &[(950, down(HERE))]);
+    let unprepared = and(&predicted, &[(950, down(HERE))]);
+    let moved = and(&unprepared, &[(960, up(THERE))]);
     let states: [Setup<'_, Message>; 8] = [
         ("nowhere", &[]),
         ("link up", &attaching),
@@ -125,7 +104,7 @@ fn mobile_host_that_hears_no_answers() {
     while now < ms(6_000) {
         for action in out.drain(..) {
             if let crate::Action::Send { message, .. } = action {
-                sent.push(format!("{} {}", now.as_nanos() / 1_000_000, crate::Signal::name(&message)));
+                sent.push(format!("{} {}", now.as_nanos() / 1_000_000, message.name()));
             }
         }
         now = crate::Agent::next_deadline(&role).expect("the update is repeated without end");
@@ -157,21 +136,21 @@ fn anchor() {
 }
 
 fn access_router_table(params: &Params) -> String {
-    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
-    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
-    let predicted = Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station: THERE });
+    let comes = arrived();
+    let gone = gone();
+    let predicted = predicted(THERE);
     let una = |millis| hear(HOST, millis, Kind::Una);
     let hi = |millis| hear(THERE, millis, Kind::HandoverInitiate { buffer: true });
     let hack = |from, millis| hear(from, millis, Kind::HandoverAcknowledge);
     let arrived = [(400, comes.clone())];
-    let serving = [&arrived[..], &[(500, una(490))]].concat();
-    let initiating = [&serving[..], &[(700, fbu(690, THERE, false))]].concat();
-    let forwarding = [&initiating[..], &[(720, hack(THERE, 690))]].concat();
-    let forwarding_gone = [&forwarding[..], &[(800, gone.clone())]].concat();
-    let left = [&serving[..], &[(800, gone.clone())]].concat();
-    let left_initiating = [&initiating[..], &[(710, gone.clone())]].concat();
+    let serving = and(&arrived, &[(500, una(490))]);
+    let initiating = and(&serving, &[(700, fbu(690, THERE, false))]);
+    let forwarding = and(&initiating, &[(720, hack(THERE, 690))]);
+    let forwarding_gone = and(&forwarding, &[(800, gone.clone())]);
+    let left = and(&serving, &[(800, gone.clone())]);
+    let left_initiating = and(&initiating, &[(710, gone.clone())]);
     let prepared = [(500, hi(490))];
-    let prepared_arrived = [&prepared[..], &[(800, comes.clone())]].concat();
+    let prepared_arrived = and(&prepared, &[(800, comes.clone())]);
     let states: [Setup<'_, Message>; 10] = [
         ("none", &[]),
         ("host here", &arrived),
@@ -226,13 +205,13 @@ fn access_router_with_a_buffer_where_the_host_was() {
 #[test]
 fn access_router_without_an_answer() {
     let setup = [
-        (400, Input::Trigger(L2Trigger::HostArrived { host: HOST })),
+        (400, arrived()),
         (500, hear(HOST, 490, Kind::Una)),
         (700, fbu(690, THERE, false)),
         (800, Input::Deadline),
         (1_000, Input::Deadline),
     ];
-    let last = [&setup[..], &[(1_400, Input::Deadline)]].concat();
+    let last = and(&setup, &[(1_400, Input::Deadline)]);
     let states: [Setup<'_, Message>; 2] = [("repeated twice", &setup), ("repeated three times", &last)];
     let inputs = [("time", ms(1_500), Input::Deadline)];
     let role = AccessRouter::new(HERE, Duration::ZERO, &Params::default());

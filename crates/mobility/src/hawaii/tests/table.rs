@@ -3,51 +3,45 @@
 use crate::hawaii::{
     BaseStation, Ends, Hawaii, Input, Kind, Message, MobileHost, Params, Place, Router, Scheme,
 };
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Identification, L2Trigger};
+use crate::lab::{
+    self, ELSEWHERE, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, down, gone, hear, id, ms,
+    transitions, up,
+};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-const HOST: Addr = Addr::new(1, 1);
 const GATEWAY: Addr = Addr::new(2, 0);
 const UP: Addr = Addr::new(3, 0);
 /// A router with two branches, at whose ends are base stations; a third one is elsewhere.
 const ROUTER: Addr = Addr::new(4, 0);
 const LEFT: Addr = Addr::new(5, 0);
 const RIGHT: Addr = Addr::new(6, 0);
-const HERE: Addr = Addr::new(10, 0);
-const THERE: Addr = Addr::new(11, 0);
-const FAR: Addr = Addr::new(12, 0);
+
+const NAMES: &[(Addr, &str)] = &[
+    (HOST, "host"),
+    (GATEWAY, "gateway"),
+    (UP, "up"),
+    (ROUTER, "router"),
+    (LEFT, "left"),
+    (RIGHT, "right"),
+    (HERE, "here"),
+    (THERE, "there"),
+    (ELSEWHERE, "far"),
+    (Addr::BROADCAST, "all"),
+];
 
 fn name(addr: Addr) -> String {
-    let names = [
-        (HOST, "host"),
-        (GATEWAY, "gateway"),
-        (UP, "up"),
-        (ROUTER, "router"),
-        (LEFT, "left"),
-        (RIGHT, "right"),
-        (HERE, "here"),
-        (THERE, "there"),
-        (FAR, "far"),
-        (Addr::BROADCAST, "all"),
-    ];
-    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
-}
-
-/// An identification: a clock in ms.
-fn id(millis: u64) -> Identification {
-    Identification(millis * 1_000_000)
+    lab::name(NAMES, addr)
 }
 
 fn detail(message: &Message) -> String {
-    let clock = message.id.0 / 1_000_000;
+    let clock = clock(message.id);
     match &message.kind {
         Kind::Registration { previous } if !previous.is_empty() => {
             format!(" {clock} after {}", previous.iter().copied().map(name).collect::<Vec<_>>().join(", "))
         }
-        Kind::Update(Ends { new, old }) => format!(" {clock} from {} to {}", name(*old), name(*new)),
+        Kind::Update { ends: Ends { new, old } } => format!(" {clock} from {} to {}", name(*old), name(*new)),
         Kind::Switch { ends: Ends { new, old }, returns } => {
             let returns = if *returns { ", returning" } else { "" };
             format!(" {clock} from {} to {}{returns}", name(*old), name(*new))
@@ -57,22 +51,12 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Hawaii, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Hawaii| role.state(HOST), name, detail };
+    let words = Words { state: |role: &Hawaii| role.state(HOST), names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
 }
 
-const fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-const NOW: Time = Time::ZERO;
-
-fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    Input::Message { from, message: Message { host: Some(HOST), id: id(millis), kind } }
-}
-
 fn update(from: Addr, millis: u64, old: Addr, new: Addr) -> Input {
-    hear(from, millis, Kind::Update(Ends { new, old }))
+    hear(from, millis, Kind::Update { ends: Ends { new, old } })
 }
 
 fn switch(from: Addr, millis: u64, old: Addr, new: Addr, returns: bool) -> Input {
@@ -93,13 +77,11 @@ fn params(scheme: Scheme) -> Params {
 
 #[test]
 fn mobile_host() {
-    let up = |base_station| Input::Trigger(L2Trigger::LinkUp { base_station });
-    let down = |base_station| Input::Trigger(L2Trigger::LinkDown { base_station });
     let acknowledge = |millis| hear(HERE, millis, Kind::RegistrationAcknowledge);
     let registering = [(500, up(HERE))];
-    let registered = [&registering[..], &[(510, acknowledge(500))]].concat();
-    let moved = [&registered[..], &[(900, up(THERE))]].concat();
-    let away = [&registered[..], &[(900, down(HERE))]].concat();
+    let registered = and(&registering, &[(510, acknowledge(500))]);
+    let moved = and(&registered, &[(900, up(THERE))]);
+    let away = and(&registered, &[(900, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("away", &[]),
         ("link up", &registering),
@@ -140,10 +122,10 @@ fn router_table(params: &Params, uplink: Option<Addr>) -> String {
     };
     let moves = |millis, old, new| update(from(new, old), millis, old, new);
     let routed = [(500, power_up(490))];
-    let moved = [&routed[..], &[(900, moves(890, HERE, THERE))]].concat();
-    let switched = [&moved[..], &[(920, switch(RIGHT, 890, HERE, THERE, false))]].concat();
-    let returned = [&switched[..], &[(940, switch(LEFT, 890, HERE, THERE, true))]].concat();
-    let moved_away = [&routed[..], &[(900, moves(890, HERE, FAR))]].concat();
+    let moved = and(&routed, &[(900, moves(890, HERE, THERE))]);
+    let switched = and(&moved, &[(920, switch(RIGHT, 890, HERE, THERE, false))]);
+    let returned = and(&switched, &[(940, switch(LEFT, 890, HERE, THERE, true))]);
+    let moved_away = and(&routed, &[(900, moves(890, HERE, ELSEWHERE))]);
     let states: [Setup<'_, Message>; 6] = [
         ("none", &[]),
         ("powered up", &routed),
@@ -159,8 +141,8 @@ fn router_table(params: &Params, uplink: Option<Addr>) -> String {
         ("update 890: again", NOW, moves(890, HERE, THERE)),
         ("update 995, here to there", NOW, moves(995, HERE, THERE)),
         ("update 995, back to here", NOW, moves(995, THERE, HERE)),
-        ("update 995, here to far", NOW, moves(995, HERE, FAR)),
-        ("update 995, far to there", NOW, moves(995, FAR, THERE)),
+        ("update 995, here to far", NOW, moves(995, HERE, ELSEWHERE)),
+        ("update 995, far to there", NOW, moves(995, ELSEWHERE, THERE)),
         ("switch 400: late", NOW, switch(RIGHT, 400, HERE, THERE, false)),
         ("switch 890", NOW, switch(RIGHT, 890, HERE, THERE, false)),
         ("switch 890 returns", NOW, switch(LEFT, 890, HERE, THERE, true)),
@@ -209,22 +191,22 @@ fn router_with_ssf_that_holds_nothing() {
 }
 
 fn base_station_table(params: &Params) -> String {
-    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
-    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
+    let comes = arrived();
+    let gone = gone();
     let acknowledge = |from, millis| hear(from, millis, Kind::PathAcknowledge);
     let answer = |millis| {
         if params.scheme.forwards() { update(UP, millis, THERE, HERE) } else { acknowledge(THERE, millis) }
     };
     let moves = |millis| update(UP, millis, HERE, THERE);
     let arrived = [(400, comes.clone())];
-    let powering = [&arrived[..], &[(500, registration(490, &[]))]].concat();
-    let registering = [&arrived[..], &[(500, registration(490, &[THERE]))]].concat();
-    let serving = [&registering[..], &[(510, answer(490))]].concat();
-    let left = [&serving[..], &[(900, gone.clone())]].concat();
-    let back = [&left[..], &[(930, comes.clone())]].concat();
-    let hasty = [&registering[..], &[(510, gone.clone()), (530, comes.clone())]].concat();
-    let left_and_moved = [&left[..], &[(950, moves(940))]].concat();
-    let moved_with_overlap = [&serving[..], &[(950, moves(940))]].concat();
+    let powering = and(&arrived, &[(500, registration(490, &[]))]);
+    let registering = and(&arrived, &[(500, registration(490, &[THERE]))]);
+    let serving = and(&registering, &[(510, answer(490))]);
+    let left = and(&serving, &[(900, gone.clone())]);
+    let back = and(&left, &[(930, comes.clone())]);
+    let hasty = and(&registering, &[(510, gone.clone()), (530, comes.clone())]);
+    let left_and_moved = and(&left, &[(950, moves(940))]);
+    let moved_with_overlap = and(&serving, &[(950, moves(940))]);
     let states: [Setup<'_, Message>; 10] = [
         ("none", &[]),
         ("host here", &arrived),
@@ -260,7 +242,7 @@ fn base_station_table(params: &Params) -> String {
     ];
     let place = Place { address: HERE, uplink: Some(UP), below: BTreeMap::new() };
     let phases = (Duration::ZERO, Duration::from_millis(1_050));
-    let role = BaseStation::new((&place, GATEWAY), BTreeSet::from([THERE, FAR]), phases, params);
+    let role = BaseStation::new((&place, GATEWAY), BTreeSet::from([THERE, ELSEWHERE]), phases, params);
     table(role.into(), &states, &inputs)
 }
 

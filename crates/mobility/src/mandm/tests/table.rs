@@ -1,29 +1,26 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
+use crate::Direction;
 use crate::blocks::{BufferPlace, Trigger, TriggerBy};
+use crate::lab::{
+    self, HERE, HOST, NOW, Setup, THERE, Words, and, arrived, clock, down, gone, hear, ms, predicted,
+    transitions, up,
+};
 use crate::mandm::{AccessRouter, Input, Kind, Mandm, Message, MobileHost, Params, Router};
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
-const HOST: Addr = Addr::new(1, 1);
-const HERE: Addr = Addr::new(10, 0);
-const THERE: Addr = Addr::new(11, 0);
 const UP: Addr = Addr::new(2, 0);
 
-fn name(addr: Addr) -> String {
-    let names = [(HOST, "host"), (HERE, "here"), (THERE, "there"), (UP, "up"), (Addr::BROADCAST, "all")];
-    names.iter().find(|(one, _)| *one == addr).map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
-}
+const NAMES: &[(Addr, &str)] =
+    &[(HOST, "host"), (HERE, "here"), (THERE, "there"), (UP, "up"), (Addr::BROADCAST, "all")];
 
-/// An identification: a clock in ms.
-fn id(millis: u64) -> Identification {
-    Identification(millis * 1_000_000)
+fn name(addr: Addr) -> String {
+    lab::name(NAMES, addr)
 }
 
 fn detail(message: &Message) -> String {
-    let clock = message.id.0 / 1_000_000;
+    let clock = clock(message.id);
     match &message.kind {
         Kind::Attach { previous } if !previous.is_empty() => {
             format!(" {clock} after {}", previous.iter().copied().map(name).collect::<Vec<_>>().join(", "))
@@ -33,39 +30,21 @@ fn detail(message: &Message) -> String {
 }
 
 fn table(role: Mandm, states: &[Setup<'_, Message>], inputs: &[(&str, Time, Input)]) -> String {
-    let words = Words { state: |role: &Mandm| role.state(HOST), name, detail };
+    let words = Words { state: |role: &Mandm| role.state(HOST), names: NAMES, detail };
     transitions(&role, &words, states, ms(1_000), inputs)
-}
-
-const fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-const NOW: Time = Time::ZERO;
-
-fn hear(from: Addr, millis: u64, kind: Kind) -> Input {
-    Input::Message { from, message: Message { host: Some(HOST), id: id(millis), kind } }
 }
 
 fn attach(millis: u64, previous: &[Addr]) -> Input {
     hear(HOST, millis, Kind::Attach { previous: previous.to_vec() })
 }
 
-fn up(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkUp { base_station })
-}
-
-fn down(base_station: Addr) -> Input {
-    Input::Trigger(L2Trigger::LinkDown { base_station })
-}
-
 #[test]
 fn mobile_host() {
     let acknowledge = |millis| hear(HERE, millis, Kind::AttachAcknowledge);
     let attaching = [(500, up(HERE))];
-    let attached = [&attaching[..], &[(510, acknowledge(500))]].concat();
-    let moved = [&attached[..], &[(900, up(THERE))]].concat();
-    let away = [&attached[..], &[(900, down(HERE))]].concat();
+    let attached = and(&attaching, &[(510, acknowledge(500))]);
+    let moved = and(&attached, &[(900, up(THERE))]);
+    let away = and(&attached, &[(900, down(HERE))]);
     let states: [Setup<'_, Message>; 5] = [
         ("away", &[]),
         ("link up", &attaching),
@@ -93,10 +72,10 @@ fn router() {
     let prune = |from, millis| hear(from, millis, Kind::Prune);
     let acknowledge = |millis| hear(UP, millis, Kind::JoinAcknowledge);
     let joining = [(500, join(HERE, 490))];
-    let both = [&joining[..], &[(505, join(THERE, 495))]].concat();
-    let on = [&joining[..], &[(520, acknowledge(500))]].concat();
-    let on_both = [&on[..], &[(900, join(THERE, 890))]].concat();
-    let off_again = [&on[..], &[(900, prune(HERE, 890))]].concat();
+    let both = and(&joining, &[(505, join(THERE, 495))]);
+    let on = and(&joining, &[(520, acknowledge(500))]);
+    let on_both = and(&on, &[(900, join(THERE, 890))]);
+    let off_again = and(&on, &[(900, prune(HERE, 890))]);
     let states: [Setup<'_, Message>; 6] = [
         ("off", &[]),
         ("join heard", &joining),
@@ -147,21 +126,21 @@ fn router_at_the_root() {
 }
 
 fn access_router_table(params: &Params) -> String {
-    let comes = Input::Trigger(L2Trigger::HostArrived { host: HOST });
-    let gone = Input::Trigger(L2Trigger::HostGone { host: HOST });
-    let predicted = Input::Trigger(L2Trigger::HandoverPredicted { host: HOST, base_station: THERE });
+    let comes = arrived();
+    let gone = gone();
+    let predicted = predicted(THERE);
     let acknowledge = |millis| hear(UP, millis, Kind::JoinAcknowledge);
     let trigger = |millis| hear(THERE, millis, Kind::Trigger);
     let moved = |millis| hear(THERE, millis, Kind::Moved);
     let arrived = [(400, comes.clone())];
-    let joining = [&arrived[..], &[(500, attach(490, &[THERE]))]].concat();
-    let serving = [&joining[..], &[(510, acknowledge(500))]].concat();
-    let left = [&serving[..], &[(900, gone.clone())]].concat();
-    let back = [&left[..], &[(930, comes.clone())]].concat();
-    let left_and_moved = [&left[..], &[(950, moved(940))]].concat();
-    let moved_with_overlap = [&serving[..], &[(950, moved(940))]].concat();
+    let joining = and(&arrived, &[(500, attach(490, &[THERE]))]);
+    let serving = and(&joining, &[(510, acknowledge(500))]);
+    let left = and(&serving, &[(900, gone.clone())]);
+    let back = and(&left, &[(930, comes.clone())]);
+    let left_and_moved = and(&left, &[(950, moved(940))]);
+    let moved_with_overlap = and(&serving, &[(950, moved(940))]);
     let candidate = [(700, trigger(490)), (710, acknowledge(700))];
-    let candidate_arrived = [&candidate[..], &[(900, comes.clone())]].concat();
+    let candidate_arrived = and(&candidate, &[(900, comes.clone())]);
     let states: [Setup<'_, Message>; 10] = [
         ("none", &[]),
         ("host here", &arrived),

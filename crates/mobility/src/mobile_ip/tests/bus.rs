@@ -1,17 +1,17 @@
 //! A message bus with constant delays between agents, and a data plane that obeys their routes.
 
+use crate::lab::{self, HOST, PEER};
 use crate::mobile_ip::{
     Action, BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp,
     Params, Phase,
 };
-use crate::{Agent, Direction, L2Trigger, Signal, Via};
+use crate::{Agent, Direction, L2Trigger, Via};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 use std::collections::BTreeMap;
 
-pub const HOST: Addr = Addr::new(1, 1);
 pub const HA: Addr = Addr::new(1, 0);
-pub const CH: Addr = Addr::new(2, 0);
+pub const CH: Addr = PEER;
 pub const FA_A: Addr = Addr::new(10, 0);
 pub const FA_B: Addr = Addr::new(11, 0);
 pub const FA_C: Addr = Addr::new(12, 0);
@@ -21,28 +21,22 @@ pub const BS_C: Addr = Addr::new(22, 0);
 /// A second base station of agent A.
 pub const BS_A2: Addr = Addr::new(23, 0);
 
-pub fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
+pub const NAMES: &[(Addr, &str)] = &[
+    (HOST, "host"),
+    (HA, "ha"),
+    (CH, "ch"),
+    (FA_A, "fa-a"),
+    (FA_B, "fa-b"),
+    (FA_C, "fa-c"),
+    (BS_A, "bs-a"),
+    (BS_B, "bs-b"),
+    (BS_C, "bs-c"),
+    (BS_A2, "bs-a2"),
+    (Addr::BROADCAST, "all"),
+];
 
 pub fn name(addr: Addr) -> String {
-    let names = [
-        (HOST, "host"),
-        (HA, "ha"),
-        (CH, "ch"),
-        (FA_A, "fa-a"),
-        (FA_B, "fa-b"),
-        (FA_C, "fa-c"),
-        (BS_A, "bs-a"),
-        (BS_B, "bs-b"),
-        (BS_C, "bs-c"),
-        (BS_A2, "bs-a2"),
-        (Addr::BROADCAST, "all"),
-    ];
-    names
-        .iter()
-        .find(|(known, _)| *known == addr)
-        .map_or_else(|| addr.to_string(), |(_, name)| (*name).into())
+    lab::name(NAMES, addr)
 }
 
 fn agent_of(base_station: Addr) -> Addr {
@@ -139,7 +133,7 @@ impl Bus {
     pub fn new(params: &Params) -> Bus {
         let base_station = |address| {
             let latency = delay(address, HOST);
-            BaseStation::new(address, agent_of(address), Duration::ZERO, latency, params)
+            BaseStation::new(agent_of(address), Duration::ZERO, latency, params)
         };
         let mut agents: BTreeMap<Addr, MobileIp> = BTreeMap::new();
         agents.insert(HOST, MobileHost::new(HOST, HA, params).into());

@@ -1,6 +1,7 @@
 //! The message chart without faults: times of [mblue] table I and eq. 1.
 
-use super::bus::{BS_A, BS_A2, BS_B, Bus, CH, FA_A, FA_B, HA, HOST, ms};
+use super::bus::{BS_A, BS_A2, BS_B, Bus, CH, FA_A, FA_B, HA};
+use crate::lab::{HOST, ms};
 use crate::mobile_ip::{BaseStation, BeaconTiming, BufferAt, BufferParams, Input, Params, Phase, RoTrigger};
 use crate::{Agent, L2Trigger, Via};
 use roamlab_engine::Duration;
@@ -170,7 +171,7 @@ fn a_promised_beacon_does_not_depend_on_the_phase_of_the_arrival() {
 #[test]
 fn promised_beacons_stand_in_the_queue_and_not_in_the_list() {
     let (latency, params) = (Duration::from_millis(3), Params::default());
-    let mut agent = BaseStation::new(BS_A, FA_A, Duration::ZERO, latency, &params);
+    let mut agent = BaseStation::new(FA_A, Duration::ZERO, latency, &params);
     for at in 0..1_000 {
         let now = ms(0) + Duration::from_micros(10 * at);
         for trigger in [L2Trigger::HostArrived { host: HOST }, L2Trigger::HostGone { host: HOST }] {

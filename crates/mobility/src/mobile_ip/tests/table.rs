@@ -1,92 +1,58 @@
 //! A table of every state and input of every role, with inputs that arrive twice, late, or never.
 
-use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, HOST, ms, name};
+use super::bus::{BS_A, BS_A2, BS_B, CH, FA_A, FA_B, FA_C, HA, NAMES, name};
+use crate::Direction;
+use crate::lab::{
+    self, HOST, Setup, Words, and, arrived, clock, down, gone, hear, hear_all, ms, transitions, up,
+};
 use crate::mobile_ip::{
-    BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Message, MobileHost, MobileIp, Params,
+    BaseStation, Correspondent, ForeignAgent, HomeAgent, Input, Kind, Message, MobileHost, MobileIp, Params,
     ReplyCode,
 };
-use crate::transitions::{Setup, Words, transitions};
-use crate::{Direction, Identification, L2Trigger};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::Addr;
 
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// An identification: the host's clock in ms.
-fn id(millis: u64) -> Identification {
-    Identification(ms(millis).as_nanos())
-}
-
-fn message(from: Addr, message: Message) -> Input {
-    Input::Message { from, message }
-}
-
-fn trigger(trigger: L2Trigger) -> Input {
-    Input::Trigger(trigger)
-}
-
 fn data(tunnelled: bool) -> Input {
-    Input::Data { host: HOST, peer: CH, direction: Direction::Down, from: None, tunnelled, lost: false }
+    lab::data(Direction::Down, None, tunnelled)
 }
 
 fn beacon(base_station: Addr) -> Input {
-    message(base_station, Message::Beacon { base_station })
+    hear_all(base_station, Kind::Beacon)
 }
 
 fn advertisement(from: Addr, host: Option<Addr>) -> Input {
-    let agent = if from == BS_B { FA_B } else { FA_A };
-    let lifetime = Duration::from_secs(3);
-    let registration_lifetime = LIFETIME;
-    message(from, Message::AgentAdvertisement { agent, sequence: 0, lifetime, registration_lifetime, host })
+    let kind = Kind::AgentAdvertisement { agent: if from == BS_B { FA_B } else { FA_A } };
+    if host.is_some() { hear(from, 0, kind) } else { hear_all(from, kind) }
 }
 
 fn request(from: Addr, (agent, base_station): (Addr, Addr), millis: u64, previous: &[Addr]) -> Input {
-    message(
-        from,
-        Message::RegistrationRequest {
-            host: HOST,
-            home_agent: HA,
-            care_of: agent,
-            lifetime: LIFETIME,
-            identification: id(millis),
-            previous: previous.to_vec(),
-            base_station,
-        },
-    )
+    let previous = previous.to_vec();
+    let request = Kind::RegistrationRequest {
+        home_agent: HA,
+        care_of: agent,
+        lifetime: LIFETIME,
+        previous,
+        base_station,
+    };
+    hear(from, millis, request)
 }
 
 fn reply(from: Addr, code: ReplyCode, millis: u64) -> Input {
-    message(
-        from,
-        Message::RegistrationReply {
-            host: HOST,
-            home_agent: HA,
-            code,
-            lifetime: LIFETIME,
-            identification: id(millis),
-        },
-    )
+    hear(from, millis, Kind::RegistrationReply { code, lifetime: LIFETIME })
 }
 
 fn update(from: Addr, care_of: Addr, millis: u64) -> Input {
-    message(
-        from,
-        Message::BindingUpdate {
-            host: HOST,
-            care_of,
-            lifetime: Duration::from_secs(60),
-            identification: id(millis),
-            acknowledge: true,
-        },
-    )
+    hear(from, millis, Kind::BindingUpdate { care_of, lifetime: Duration::from_secs(60) })
 }
 
 fn acknowledge(from: Addr, millis: u64) -> Input {
-    message(from, Message::BindingAcknowledge { host: HOST, identification: id(millis) })
+    hear(from, millis, Kind::BindingAcknowledge)
 }
 
 fn forward(from: Addr, millis: u64) -> Input {
-    message(from, Message::Forward { host: HOST, identification: id(millis) })
+    hear(from, millis, Kind::Forward)
 }
 
 /// One line for each state and input, which comes a while `after` the run began; the set-up lies before.
@@ -96,44 +62,39 @@ fn table(
     after: Time,
     inputs: &[(&str, Time, Input)],
 ) -> String {
-    let words = Words { state: |agent: &MobileIp| agent.state(HOST), name, detail };
+    let words = Words { state: |agent: &MobileIp| agent.state(HOST), names: NAMES, detail };
     transitions(agent, &words, states, after, inputs)
 }
 
 fn detail(message: &Message) -> String {
-    let clock = |identification: &Identification| identification.0 / 1_000_000;
-    match message {
-        Message::RegistrationRequest { identification, previous, .. } if !previous.is_empty() => {
+    let clock = clock(message.id);
+    match &message.kind {
+        Kind::RegistrationRequest { previous, .. } if !previous.is_empty() => {
             let previous: Vec<_> = previous.iter().map(|previous| name(*previous)).collect();
-            format!(" {} after {}", clock(identification), previous.join(", "))
+            format!(" {clock} after {}", previous.join(", "))
         }
-        Message::RegistrationReply { code, identification, .. } => {
-            format!(" {} code {}", clock(identification), code.0)
-        }
-        Message::BindingUpdate { care_of, identification, .. } => {
-            format!(" {} at {}", clock(identification), name(*care_of))
-        }
-        Message::RegistrationRequest { identification, .. }
-        | Message::Forward { identification, .. }
-        | Message::BindingRequest { identification, .. }
-        | Message::BindingAcknowledge { identification, .. } => format!(" {}", clock(identification)),
+        Kind::RegistrationReply { code, .. } => format!(" {clock} code {}", code.0),
+        Kind::BindingUpdate { care_of, .. } => format!(" {clock} at {}", name(*care_of)),
+        Kind::RegistrationRequest { .. }
+        | Kind::Forward
+        | Kind::BindingRequest
+        | Kind::BindingAcknowledge => format!(" {clock}"),
         _ => String::new(),
     }
 }
 
-const SOON: Time = Time::from_nanos(100_000_000);
-const LATER: Time = Time::from_nanos(7_500_000_000);
-const AT_THE_END: Time = Time::from_nanos(400_000_000_000);
+const SOON: Time = ms(100);
+const LATER: Time = ms(7_500);
+const AT_THE_END: Time = ms(400_000);
 
 #[test]
 fn mobile_host() {
-    let up = |base_station| trigger(L2Trigger::LinkUp { base_station });
     let listening = [(0, up(BS_A))];
     let requested = [(0, up(BS_A)), (50, beacon(BS_A))];
     let registering = [(0, up(BS_A)), (50, beacon(BS_A)), (58, advertisement(BS_A, Some(HOST)))];
-    let registered = [&registering[..], &[(186, reply(FA_A, ReplyCode::ACCEPTED, 58))]].concat();
-    let moved = [&registered[..], &[(500, up(BS_B)), (550, beacon(BS_B))]].concat();
-    let moved_registering = [&moved[..], &[(558, advertisement(BS_B, Some(HOST)))]].concat();
+    let registered = and(&registering, &[(186, reply(FA_A, ReplyCode::ACCEPTED, 58))]);
+    let moved = and(&registered, &[(500, up(BS_B)), (550, beacon(BS_B))]);
+    let moved_registering = and(&moved, &[(558, advertisement(BS_B, Some(HOST)))]);
     let states: [Setup<'_, Message>; 7] = [
         ("detached", &[]),
         ("link up", &listening),
@@ -145,8 +106,8 @@ fn mobile_host() {
     ];
     let inputs = [
         ("link up (bs-a)", SOON, up(BS_A)),
-        ("link down (bs-a)", SOON, trigger(L2Trigger::LinkDown { base_station: BS_A })),
-        ("link down (bs-b)", SOON, trigger(L2Trigger::LinkDown { base_station: BS_B })),
+        ("link down (bs-a)", SOON, down(BS_A)),
+        ("link down (bs-b)", SOON, down(BS_B)),
         ("beacon of bs-a", SOON, beacon(BS_A)),
         ("beacon of bs-b", SOON, beacon(BS_B)),
         ("advertisement through bs-a", SOON, advertisement(BS_A, Some(HOST))),
@@ -164,16 +125,16 @@ fn mobile_host() {
 
 #[test]
 fn base_station() {
-    let asks = message(HOST, Message::HandoffRequest { host: HOST });
-    let gone = trigger(L2Trigger::HostGone { host: HOST });
-    let comes = trigger(L2Trigger::HostArrived { host: HOST });
+    let asks = hear(HOST, 0, Kind::HandoffRequest);
+    let gone = gone();
+    let comes = arrived();
     let arrived = [(3, comes.clone())];
-    let requested = [&arrived[..], &[(53, asks.clone())]].concat();
-    let attached = [&requested[..], &[(55, advertisement(FA_A, Some(HOST)))]].concat();
-    let buffering = [&attached[..], &[(500, gone.clone())]].concat();
-    let forwarding = [&buffering[..], &[(564, forward(FA_A, 558))]].concat();
-    let back_while_buffering = [&buffering[..], &[(580, comes.clone())]].concat();
-    let back_while_forwarding = [&forwarding[..], &[(580, comes.clone())]].concat();
+    let requested = and(&arrived, &[(53, asks.clone())]);
+    let attached = and(&requested, &[(55, advertisement(FA_A, Some(HOST)))]);
+    let buffering = and(&attached, &[(500, gone.clone())]);
+    let forwarding = and(&buffering, &[(564, forward(FA_A, 558))]);
+    let back_while_buffering = and(&buffering, &[(580, comes.clone())]);
+    let back_while_forwarding = and(&forwarding, &[(580, comes.clone())]);
     let states: [Setup<'_, Message>; 8] = [
         ("unknown", &[]),
         ("host arrived", &arrived),
@@ -191,7 +152,7 @@ fn base_station() {
         ("advertisement for the host", SOON, advertisement(FA_A, Some(HOST))),
         ("advertisement for all", SOON, advertisement(FA_A, None)),
         ("advertisement of another agent", SOON, advertisement(FA_B, Some(HOST))),
-        ("solicitation", SOON, message(HOST, Message::AgentSolicitation { host: HOST })),
+        ("solicitation", SOON, hear(HOST, 0, Kind::AgentSolicitation)),
         ("forward 558", SOON, forward(FA_A, 558)),
         ("forward 20: an earlier move", SOON, forward(FA_A, 20)),
         ("packet", SOON, data(false)),
@@ -199,7 +160,7 @@ fn base_station() {
         ("time: hold time over", LATER, Input::Deadline),
     ];
     let phase = Duration::from_millis(900);
-    let agent = BaseStation::new(BS_A, FA_A, phase, Duration::from_millis(3), &Params::default()).into();
+    let agent = BaseStation::new(FA_A, phase, Duration::from_millis(3), &Params::default()).into();
     insta::assert_snapshot!(table(&agent, &states, ms(600), &inputs));
 }
 
@@ -207,10 +168,10 @@ fn base_station() {
 fn foreign_agent() {
     let here = (FA_A, BS_A);
     let pending = [(62, request(HOST, here, 58, &[FA_C]))];
-    let visitor = [&pending[..], &[(182, reply(HA, ReplyCode::ACCEPTED, 58))]].concat();
-    let departed = [&visitor[..], &[(563, update(FA_B, FA_B, 558))]].concat();
-    let draining = [&departed[..], &[(570, data(false))]].concat();
-    let within = [&visitor[..], &[(562, request(HOST, (FA_A, BS_A2), 558, &[]))]].concat();
+    let visitor = and(&pending, &[(182, reply(HA, ReplyCode::ACCEPTED, 58))]);
+    let departed = and(&visitor, &[(563, update(FA_B, FA_B, 558))]);
+    let draining = and(&departed, &[(570, data(false))]);
+    let within = and(&visitor, &[(562, request(HOST, (FA_A, BS_A2), 558, &[]))]);
     let states: [Setup<'_, Message>; 6] = [
         ("unknown", &[]),
         ("registration request relayed", &pending),
@@ -220,8 +181,8 @@ fn foreign_agent() {
         ("moved to bs-a2", &within),
     ];
     let inputs = [
-        ("notification of bs-a", SOON, message(BS_A, Message::Notification { host: HOST })),
-        ("notification of bs-b", SOON, message(BS_B, Message::Notification { host: HOST })),
+        ("notification of bs-a", SOON, hear(BS_A, 0, Kind::Notification)),
+        ("notification of bs-b", SOON, hear(BS_B, 0, Kind::Notification)),
         ("request 58 again", SOON, request(HOST, here, 58, &[FA_C])),
         ("request 600 through bs-a", SOON, request(HOST, here, 600, &[FA_B])),
         ("request 600 through bs-a2", SOON, request(HOST, (FA_A, BS_A2), 600, &[])),
@@ -249,15 +210,15 @@ fn foreign_agent() {
 fn home_agent() {
     let known = [(50, data(false))];
     let bound = [(50, data(false)), (122, request(FA_A, (FA_A, BS_A), 58, &[]))];
-    let acknowledged = [&bound[..], &[(242, acknowledge(CH, 58))]].concat();
+    let acknowledged = and(&bound, &[(242, acknowledge(CH, 58))]);
     let states: [Setup<'_, Message>; 4] = [
         ("unknown", &[]),
         ("correspondent seen", &known),
         ("bound, correspondent told", &bound),
         ("bound, acknowledged", &acknowledged),
     ];
-    let warning = |from| message(from, Message::BindingWarning { host: HOST, target: CH });
-    let asks = message(CH, Message::BindingRequest { host: HOST, identification: id(58) });
+    let warning = |from| hear(from, 0, Kind::BindingWarning { target: CH });
+    let asks = hear(CH, 58, Kind::BindingRequest);
     let inputs = [
         ("request 20: late", SOON, request(FA_C, (FA_C, BS_A), 20, &[])),
         ("request 58 again", SOON, request(FA_A, (FA_A, BS_A), 58, &[])),
@@ -283,7 +244,7 @@ fn home_agent() {
 fn correspondent() {
     let bound = [(182, update(HA, FA_A, 58))];
     let expiring = [(182, update(HA, FA_A, 58)), (56_000, Input::Deadline)];
-    let asked = [&expiring[..], &[(56_500, data(false))]].concat();
+    let asked = and(&expiring, &[(56_500, data(false))]);
     let states: [Setup<'_, Message>; 4] = [
         ("unknown", &[]),
         ("bound", &bound),

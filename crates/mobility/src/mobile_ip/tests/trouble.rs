@@ -1,8 +1,9 @@
 //! Messages lost, late and twice; hosts that return or move on too soon.
 
-use super::bus::{BS_A, BS_A2, BS_B, BS_C, Bus, CH, FA_A, FA_B, FA_C, HA, HOST, ms};
-use crate::mobile_ip::{BufferAt, BufferParams, Input, Message, Params, Phase, ReplyCode};
-use crate::{Direction, Identification, Signal, Via};
+use super::bus::{BS_A, BS_A2, BS_B, BS_C, Bus, CH, FA_A, FA_B, FA_C, HA};
+use crate::lab::{HOST, hear, ms};
+use crate::mobile_ip::{BufferAt, BufferParams, Input, Kind, Params, Phase, ReplyCode};
+use crate::{Direction, Via};
 use proptest::prelude::*;
 use roamlab_engine::Duration;
 use roamlab_packet::Addr;
@@ -313,7 +314,7 @@ fn updates_to_a_correspondent_that_overtake_each_other_leave_the_newer_binding()
     bus.move_at(ms(LEAVES + 200), Some(BS_C));
     bus.offer(ms(2_000), ms(16_000));
     bus.postpone = Box::new(|_, from, to, sent| {
-        let to_b = matches!(sent, Message::BindingUpdate { care_of: FA_B, .. });
+        let to_b = matches!(sent.kind, Kind::BindingUpdate { care_of: FA_B, .. });
         Duration::from_millis(if to_b && (from, to) == (HA, CH) { 500 } else { 0 })
     });
     bus.run_until(ms(22_000));
@@ -350,14 +351,8 @@ fn a_reply_to_an_earlier_request_registers_nobody() {
     bus.lose =
         Box::new(|now, from, _, sent| now >= ms(LEAVES) && from == HA && sent.name() == "registration-reply");
     bus.run_until(ms(LEAVES + 300));
-    let stale = Message::RegistrationReply {
-        host: HOST,
-        home_agent: HA,
-        code: ReplyCode::ACCEPTED,
-        lifetime: Duration::from_secs(300),
-        identification: Identification(58_000_000),
-    };
-    bus.tell(HOST, Input::Message { from: FA_B, message: stale });
+    let reply = Kind::RegistrationReply { code: ReplyCode::ACCEPTED, lifetime: Duration::from_secs(300) };
+    bus.tell(HOST, hear(FA_B, 58, reply));
     assert_eq!(bus.state(HOST), "registering");
 }
 

@@ -1,100 +1,384 @@
-//! Congestion control: growth and reduction of the window. One file per algorithm, one row in the table of `params.rs`.
+//! Congestion control: how much may be sent, and how fast. One file per algorithm, one row in the table below.
+//!
+//! The sender and its loss recovery report events. The algorithm answers by its [`Window`], which no other code can
+//! change. What an event does not concern is left to the default methods of [`Algorithm`].
 
 mod reno;
 mod vegas;
 
-use crate::params::{CongestionControlKind, TcpParams, congestion_controls};
+use crate::params::TcpParams;
+use crate::spec::SpecError;
+use crate::tcp::sent_segments::DeliveryRate;
+use roamlab_engine::tagged::{self, Family};
 use roamlab_engine::{Duration, Time};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The congestion window.
+/// Passes the table of congestion controls to the macro `$use`: a row for each file, with the name in scenarios, the
+/// algorithm and a one-line summary with the source.
+macro_rules! congestion_controls {
+    ($use:ident!) => {
+        $use! {
+            "reno" => reno::Reno, "Additive increase, multiplicative decrease (RFC 5681 §3.1).";
+            "vegas" => vegas::Vegas, "By the segments that are in queues (Brakmo & Peterson 1995).";
+            #[cfg(test)]
+            "paced" => paced::Paced, "One of the tests, which needs all that the sender has.";
+        }
+    };
+}
+
+/// The congestion window, the slow-start threshold and the pacing rate. Only the algorithms change them.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) struct Window {
+    /// Segments.
+    cwnd: f64,
+    /// Segments.
+    ssthresh: f64,
+    /// Segments per second; infinity: segments leave as soon as the window permits.
+    pacing_rate: f64,
+    /// Largest cwnd in whole segments.
+    max_cwnd: u32,
+}
+
+impl Window {
+    /// The window of a new connection.
+    pub fn new(cwnd: f64, params: &TcpParams) -> Window {
+        let max_cwnd = params.max_cwnd.0;
+        Window {
+            cwnd,
+            ssthresh: f64::from(params.initial_ssthresh.0),
+            pacing_rate: f64::INFINITY,
+            max_cwnd: if max_cwnd == 0 { u32::MAX } else { max_cwnd },
+        }
+    }
+
     /// Congestion window in segments.
-    pub cwnd: f64,
+    #[inline(always)]
+    pub fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
     /// Slow-start threshold in segments.
-    pub ssthresh: f64,
-    /// Segments that duplicate ACKs say have left the network (ns-2 `dupwnd_`; RFC 5681 §3.2 step 4 adds them to
-    /// cwnd itself).
-    pub inflation: u32,
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// The time between two segments; `None` without pacing.
+    pub fn pacing_interval(&self) -> Option<Duration> {
+        let paces = self.pacing_rate.is_finite() && self.pacing_rate > 0.0;
+        paces.then(|| Duration::from_nanos((1e9 / self.pacing_rate) as u64))
+    }
+
+    /// Adds segments to cwnd, up to `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
+    #[inline(always)]
+    fn grow(&mut self, segments: f64) {
+        self.cwnd += segments;
+        if self.cwnd as u32 > self.max_cwnd {
+            self.cwnd = f64::from(self.max_cwnd);
+        }
+    }
+
+    /// Reduces both, within the bounds of the event.
+    fn cut(&mut self, cwnd: f64, ssthresh: f64, loss: &LossEvent) {
+        self.ssthresh = match loss.ssthresh {
+            SsthreshRule::Set => ssthresh,
+            SsthreshRule::Lower => ssthresh.min(self.ssthresh),
+            SsthreshRule::Keep => self.ssthresh,
+        };
+        self.cwnd = cwnd.min(loss.most_cwnd).max(loss.least_cwnd);
+    }
 }
 
-/// What told of a loss.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Loss {
-    /// Duplicate ACKs.
-    DupAcks,
-    /// The retransmission timer.
-    Timeout,
-    /// An echo of congestion: nothing was lost.
-    Echo,
-}
-
-/// What an algorithm may ask about an ACK.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct AckContext {
+/// An ACK has been dealt with.
+#[derive(Copy, Clone, Debug, Default)]
+#[expect(dead_code, reason = "each algorithm reads what it needs")]
+pub(crate) struct AckEvent {
+    pub now: Time,
     /// The segment that it expects.
     pub una: u32,
     /// The next segment to be sent.
     pub nxt: u32,
+    /// Segments that it acknowledges for the first time. Segments in SACK blocks count if segments are recorded.
+    pub acked: u32,
+    /// Segments that were sent again since the event before.
+    pub lost: u32,
+    /// A measurement of the round-trip time.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time; zero before the first measurement.
+    pub srtt: Duration,
+    /// Segments outstanding.
+    pub in_flight: u32,
+    /// The application had less data than the window permitted.
+    pub app_limited: bool,
+    /// `acked`, if the ACK echoes congestion (ECN).
+    pub marked: u32,
+    /// The delivery rate, if segments are recorded.
+    pub rate: Option<DeliveryRate>,
+}
+
+/// What reported a loss.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Loss {
+    /// Duplicate ACKs or SACK blocks.
+    DupAcks,
+    /// The age of the oldest segment, at an ACK (Vegas); `again`: it had been sent again before.
+    Age { again: bool },
+    /// The retransmission timer.
+    Timeout,
+    /// An echo of congestion (ECN): nothing was lost.
+    Echo,
+}
+
+/// What a loss may do to ssthresh.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SsthreshRule {
+    /// It is set.
+    Set,
+    /// It is only lowered: the window was already cut for this flight.
+    Lower,
+    /// It stays: the segment timed out before (RFC 5681 §3.1).
+    Keep,
+}
+
+/// The window has to be reduced.
+#[derive(Copy, Clone, Debug)]
+#[expect(dead_code, reason = "each algorithm reads what it needs")]
+pub(crate) struct LossEvent<'a> {
     pub now: Time,
+    pub kind: Loss,
+    /// Segments in use: the flight size (RFC 5681 §3.1 eq. 4), in ns-2 the window.
+    pub in_use: f64,
+    pub ssthresh: SsthreshRule,
+    /// Bounds of cwnd after it.
+    pub least_cwnd: f64,
+    pub most_cwnd: f64,
+    pub params: &'a TcpParams,
 }
 
-/// A congestion control.
-pub(crate) trait Algorithm {
-    /// A new ACK arrived, and recovery lets the window grow.
-    fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams);
-
-    /// A segment that was sent once has been acknowledged after `rtt`.
-    fn on_rtt(&mut self, _rtt: Duration) {}
-
-    /// A loss was found with `in_use` segments in use.
-    fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams);
-}
-
-/// No window grows above `max_cwnd`. As in ns-2 the fraction above the bound is tolerated.
-#[inline]
-fn limit_cwnd(window: &mut Window, params: &TcpParams) {
-    let max_cwnd = params.max_cwnd.0;
-    if max_cwnd > 0 && window.cwnd as u32 > max_cwnd {
-        window.cwnd = f64::from(max_cwnd);
+#[cfg(test)]
+impl<'a> LossEvent<'a> {
+    /// A loss without bounds.
+    fn simple(kind: Loss, in_use: f64, params: &'a TcpParams) -> LossEvent<'a> {
+        let (ssthresh, least_cwnd, most_cwnd) = (SsthreshRule::Set, 0.0, f64::INFINITY);
+        LossEvent { now: Time::ZERO, kind, in_use, ssthresh, least_cwnd, most_cwnd, params }
     }
 }
 
+/// The latest loss was none (RFC 4015 §3.2).
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Undo {
+    /// max(FlightSize, ssthresh) before the cut.
+    pub pipe_prev: f64,
+    /// The window that the standard gives: what is outstanding, and no burst.
+    pub cwnd: f64,
+}
+
+/// A step of a loss recovery that concerns the window.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) enum RecoveryStep {
+    /// Slow start from so many segments.
+    SlowStart(f64),
+    /// Slow start from so many segments at most (RFC 5682 §2.1 step 3a).
+    SlowStartAtMost(f64),
+    /// A duplicate ACK reports that so many segments have left the network (Vegas).
+    Inflate(f64),
+    /// A partial ACK: so many segments were added that are now acknowledged (RFC 6582 §3.2 step 3).
+    Deflate(f64),
+    /// The recovery ends in congestion avoidance with this window (Vegas).
+    Exit(f64),
+    /// The recovery ends with at most so many segments, or ssthresh (RFC 6582 §3.2 step 3).
+    ExitAtMost(f64),
+    /// Slow start sent twice what the path carries (Mathis & Mahdavi 1996 §4.5).
+    Overshoot,
+}
+
+/// A congestion control. Its file also has `Params`, its parameters in scenarios, and `new(&Params)`.
+pub(crate) trait Algorithm {
+    /// Whether it reads the delivery rate, which needs a record of each segment sent.
+    fn records_segments(&self) -> bool {
+        false
+    }
+
+    /// Whether the sender's fast path is exact for it. There `on_ack` is called as always, but nothing is paced.
+    fn allows_fast_path(&self) -> bool {
+        true
+    }
+
+    /// An ACK of new data arrived, and the loss recovery lets the window grow.
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent);
+
+    /// Another ACK arrived: a duplicate, one in a recovery, or one that echoes congestion.
+    fn on_other_ack(&mut self, _window: &mut Window, _ack: &AckEvent) {}
+
+    /// A loss was found, or congestion was echoed. [`Window::cut`] keeps the bounds of the event.
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent);
+
+    /// The retransmission timer went off. By default cwnd is one segment, and ssthresh as after another loss.
+    fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.on_loss(window, loss);
+        window.cwnd = 1.0; // RFC 5681 §3.1: the loss window
+    }
+
+    /// The latest loss was none.
+    fn on_undo(&mut self, window: &mut Window, undo: &Undo) {
+        (window.cwnd, window.ssthresh) = (undo.cwnd, undo.pipe_prev);
+    }
+
+    /// Nothing was outstanding for an RTO. What follows starts with `restart_window` segments (RFC 5681 §4.1).
+    fn on_idle(&mut self, window: &mut Window, restart_window: f64) {
+        if window.cwnd > restart_window || window.cwnd < 1.0 {
+            window.cwnd = restart_window;
+        }
+    }
+
+    /// A step of a loss recovery.
+    fn on_recovery_step(&mut self, window: &mut Window, step: RecoveryStep) {
+        match step {
+            RecoveryStep::SlowStart(segments) => window.cwnd = segments,
+            RecoveryStep::SlowStartAtMost(segments) => window.cwnd = window.cwnd.min(segments),
+            RecoveryStep::Inflate(segments) => window.cwnd += segments,
+            RecoveryStep::Deflate(segments) => window.cwnd = (window.cwnd - segments).max(1.0),
+            RecoveryStep::Exit(segments) => (window.cwnd, window.ssthresh) = (segments, 2.0),
+            RecoveryStep::ExitAtMost(segments) => window.cwnd = window.ssthresh.min(segments),
+            RecoveryStep::Overshoot => window.cwnd /= 2.0,
+        }
+    }
+}
+
+/// The parameters of an algorithm that has none.
+#[derive(Copy, Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+impl NoParams {
+    fn check(&self) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+/// Parameters as a table.
+#[derive(Serialize)]
+struct Table<'a, P> {
+    kind: &'static str,
+    #[serde(flatten)]
+    params: &'a P,
+}
+
 macro_rules! storage {
-    ($($name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
-        /// The congestion control of a connection.
+    ($($(#[$only:meta])* $name:literal => $module:ident::$kind:ident, $summary:literal;)+) => {
+        /// A congestion control: `kind` names it, the other fields are its parameters. With the defaults of all of
+        /// them the name may stand alone.
+        #[derive(Copy, Clone, PartialEq, Debug, JsonSchema)]
+        #[schemars(tag = "kind", transform = allow_names)]
+        pub enum CongestionControlSpec {
+            $($(#[$only])* #[doc = $summary] #[schemars(rename = $name)] $kind($module::Params),)+
+        }
+
+        /// The congestion controls: name and one-line summary.
+        pub const CONGESTION_CONTROLS: &[(&str, &str)] = &[$($(#[$only])* ($name, $summary),)+];
+
+        impl Family for CongestionControlSpec {
+            const WHAT: &'static str = "a congestion control";
+            const EXAMPLE: &'static str = "\"reno\" or { kind = \"vegas\", alpha = \"2 pkt\" }";
+            const NAMES: &'static [&'static str] = &[$($(#[$only])* $name,)+];
+
+            fn read<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                match kind {
+                    $($(#[$only])* $name => Deserialize::deserialize(fields).map(CongestionControlSpec::$kind),)+
+                    _ => Err(serde::de::Error::unknown_variant(kind, Self::NAMES)),
+                }
+            }
+        }
+
+        impl Serialize for CongestionControlSpec {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(
+                        $(#[$only])*
+                        CongestionControlSpec::$kind(params) if *params == Default::default() => {
+                            serializer.serialize_str($name)
+                        }
+                        $(#[$only])*
+                        CongestionControlSpec::$kind(params) => Table { kind: $name, params }.serialize(serializer),
+                    )+
+                }
+            }
+        }
+
+        impl CongestionControlSpec {
+            pub(crate) fn check(&self) -> Result<(), SpecError> {
+                match self {
+                    $($(#[$only])* CongestionControlSpec::$kind(params) => params.check(),)+
+                }
+            }
+        }
+
+        /// The congestion control of a connection. In a box, a sender is not larger than its own algorithm needs.
         #[derive(Clone, Debug)]
         pub(crate) enum CongestionControl {
-            $($kind($module::$kind),)+
+            $($(#[$only])* $kind(Box<$module::$kind>),)+
         }
 
         impl CongestionControl {
-            pub fn new(params: &TcpParams) -> CongestionControl {
-                match params.congestion_control {
-                    $(CongestionControlKind::$kind => CongestionControl::$kind(Default::default()),)+
+            pub fn new(spec: &CongestionControlSpec) -> CongestionControl {
+                match spec {
+                    $(
+                        $(#[$only])*
+                        CongestionControlSpec::$kind(params) => CongestionControl::$kind(Box::new($module::$kind::new(params))),
+                    )+
                 }
             }
 
+            /// The algorithm, for all events but the most frequent one.
+            pub fn algorithm(&mut self) -> &mut dyn Algorithm {
+                match self {
+                    $($(#[$only])* CongestionControl::$kind(algorithm) => &mut **algorithm,)+
+                }
+            }
+
+            /// As [`Algorithm::on_ack`]. Each algorithm has a copy of the event, so that unused parts cost nothing.
             #[inline(always)]
-            pub fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams) {
+            pub fn on_ack(&mut self, window: &mut Window, ack: AckEvent) {
                 match self {
-                    $(CongestionControl::$kind(algorithm) => algorithm.on_ack(window, ack, params),)+
+                    $(
+                        $(#[$only])*
+                        CongestionControl::$kind(algorithm) => {
+                            let ack = ack;
+                            algorithm.on_ack(window, &ack);
+                        }
+                    )+
                 }
             }
 
-            pub fn on_rtt(&mut self, rtt: Duration) {
+            pub fn allows_fast_path(&self) -> bool {
                 match self {
-                    $(CongestionControl::$kind(algorithm) => algorithm.on_rtt(rtt),)+
-                }
-            }
-
-            pub fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
-                match self {
-                    $(CongestionControl::$kind(algorithm) => algorithm.on_loss(window, loss, in_use, params),)+
+                    $(
+                        $(#[$only])*
+                        CongestionControl::$kind(algorithm) => {
+                            algorithm.allows_fast_path() && !algorithm.records_segments()
+                        }
+                    )+
                 }
             }
         }
     };
 }
-
 congestion_controls!(storage!);
+
+impl<'de> Deserialize<'de> for CongestionControlSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize_or_name(deserializer)
+    }
+}
+
+/// In the schema, a name is allowed as well as a table.
+fn allow_names(schema: &mut Schema) {
+    let table = schema.clone();
+    let names = CongestionControlSpec::NAMES;
+    *schema = json_schema!({ "anyOf": [{ "type": "string", "enum": names }, table] });
+}
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod paced;

@@ -4,17 +4,53 @@
 //! that it did carry. The difference is in queues. Below alpha the window grows by a segment in the next round, above
 //! beta it shrinks by one. Slow start doubles only every other round, until more than gamma segments are in queues.
 
-use crate::params::TcpParams;
-use crate::tcp::cc::{AckContext, Algorithm, Loss, Window};
-use roamlab_engine::{Duration, Time};
+use crate::spec::SpecError;
+use crate::tcp::cc::reno::Reno;
+use crate::tcp::cc::{AckEvent, Algorithm, Loss, LossEvent, Window};
+use roamlab_engine::{Packets, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Smallest window in segments, also after a timeout.
 const MIN_CWND: f64 = 2.0;
+
+/// Vegas' thresholds. Brakmo & Peterson name alpha and beta (1995 §3.2); gamma is ns-2's (§3.3).
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// With fewer segments in queues the window grows by a segment in the next round trip (ns-2 `v_alpha_`).
+    pub alpha: Packets,
+    /// With more segments in queues the window shrinks by one (ns-2 `v_beta_`).
+    pub beta: Packets,
+    /// More segments in queues end slow start (ns-2 `v_gamma_`).
+    pub gamma: Packets,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        // ASSUMPTION: Brakmo & Peterson name Vegas' alpha and beta, not gamma; all three are ns-2's.
+        Params { alpha: Packets(1), beta: Packets(3), gamma: Packets(1) }
+    }
+}
+
+impl Params {
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        let Params { alpha, beta, .. } = self;
+        if beta >= alpha {
+            return Ok(());
+        }
+        let message = format!(
+            "Vegas' beta \"{beta}\" is below alpha \"{alpha}\"; write for example beta = \"{alpha}\""
+        );
+        Err(("congestion_control", message))
+    }
+}
 
 /// Vegas' congestion control. Times are whole nanoseconds in doubles: the comparison is real-valued by definition, and
 /// where it is about to tip, as with a round trip of exactly two base RTTs, rounding decides. ns-2 rounds alike.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vegas {
+    params: Params,
     /// The shortest round-trip time seen, or the latest where only one segment was in the network.
     base_rtt: Option<f64>,
     rtt_sum: f64,
@@ -29,9 +65,9 @@ pub(crate) struct Vegas {
 }
 
 impl Algorithm for Vegas {
-    fn on_ack(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams) {
+    fn on_ack(&mut self, window: &mut Window, ack: &AckEvent) {
         if ack.una > self.round_end {
-            self.end_round(window, ack, params);
+            self.end_round(window, ack);
         }
         // Slow start ends where ssthresh is reached, in the midst of a round.
         if self.increment >= 1.0 && window.cwnd >= window.ssthresh {
@@ -39,27 +75,44 @@ impl Algorithm for Vegas {
         }
         // A window that is not used does not grow.
         let outstanding = f64::from(ack.nxt - ack.una) + 1.0;
-        if window.cwnd - outstanding <= 2.0 {
-            window.cwnd += self.increment;
-        }
-        super::limit_cwnd(window, params);
+        let used = window.cwnd - outstanding <= 2.0;
+        window.grow(if used { self.increment } else { 0.0 });
+        self.on_other_ack(window, ack); // an ACK that ends a round trip is measured for the next one
     }
 
-    fn on_rtt(&mut self, rtt: Duration) {
-        let rtt = rtt.as_nanos() as f64;
+    fn on_other_ack(&mut self, _window: &mut Window, ack: &AckEvent) {
+        let Some(rtt) = ack.rtt.map(|rtt| rtt.as_nanos() as f64) else { return };
         self.rtt_sum += rtt;
         self.rtt_count += 1;
         self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
     }
 
-    fn on_loss(&mut self, window: &mut Window, loss: Loss, in_use: f64, params: &TcpParams) {
-        super::reno::Reno.on_loss(window, loss, in_use, params);
-        window.cwnd = MIN_CWND;
+    fn on_loss(&mut self, window: &mut Window, loss: &LossEvent) {
+        let Loss::Age { again } = loss.kind else {
+            Reno.on_loss(window, loss);
+            window.cwnd = MIN_CWND.min(loss.most_cwnd);
+            return;
+        };
+        let in_use = loss.in_use as u32;
+        let left = match in_use {
+            0..=3 => 2,
+            _ if again => in_use / 2,
+            _ => in_use - in_use / 4,
+        };
+        window.cut(f64::from(left), window.ssthresh, loss);
+    }
+
+    fn on_rto(&mut self, window: &mut Window, loss: &LossEvent) {
+        self.on_loss(window, loss);
     }
 }
 
 impl Vegas {
-    fn end_round(&mut self, window: &mut Window, ack: &AckContext, params: &TcpParams) {
+    pub fn new(params: &Params) -> Vegas {
+        Vegas { params: *params, ..Vegas::default() }
+    }
+
+    fn end_round(&mut self, window: &mut Window, ack: &AckEvent) {
         let rtt = match self.rtt_count {
             0 => ack.now.since(self.round_begin).as_nanos() as f64,
             count => self.rtt_sum / f64::from(count),
@@ -72,15 +125,15 @@ impl Vegas {
             let actual = f64::from(carried) / rtt;
             let expected = (f64::from(ack.nxt - ack.una) + 1.0) / base_rtt;
             let queued = ((expected - actual) * base_rtt + 0.5) as i64;
-            self.adjust(window, queued, params);
+            self.adjust(window, queued);
         }
         self.round_end = ack.nxt;
         self.round_begin = ack.now;
     }
 
-    fn adjust(&mut self, window: &mut Window, queued: i64, params: &TcpParams) {
-        let [alpha, beta, gamma] =
-            [params.vegas_alpha, params.vegas_beta, params.vegas_gamma].map(|segments| i64::from(segments.0));
+    fn adjust(&mut self, window: &mut Window, queued: i64) {
+        let Params { alpha, beta, gamma } = self.params;
+        let [alpha, beta, gamma] = [alpha, beta, gamma].map(|segments| i64::from(segments.0));
         self.increment = 0.0;
         if window.cwnd < window.ssthresh {
             // The very first round, like every second one, only measures.
@@ -102,30 +155,31 @@ impl Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Profile, TcpSpec, Variant};
-    use roamlab_engine::Packets;
+    use crate::{Profile, TcpSpec};
+    use roamlab_engine::Duration;
+
+    fn window(cwnd: f64, ssthresh: f64) -> Window {
+        let params = TcpSpec::default().resolve(Profile::Ns2_2009).unwrap();
+        Window { ssthresh, ..Window::new(cwnd, &params) }
+    }
 
     /// The window of 10 segments, in congestion avoidance, after a round of seven segments with these round-trip times.
-    fn after_round(spec: TcpSpec, base_rtt: u64, rtt: u64) -> (f64, f64) {
-        let spec = TcpSpec { variant: Some(Variant::Vegas), ..spec };
-        let params = spec.resolve(Profile::Ns2_2009).unwrap();
-        let mut window = Window { cwnd: 10.0, ssthresh: 2.0, inflation: 0 };
-        let mut vegas = Vegas { base_rtt: Some(base_rtt as f64), round_end: 1, ..Vegas::default() };
-        vegas.on_rtt(Duration::from_nanos(rtt));
-        let ack = AckContext { una: 2, nxt: 8, now: Time::ZERO };
-        vegas.end_round(&mut window, &ack, &params);
+    fn after_round(params: Params, base_rtt: u64, rtt: u64) -> (f64, f64) {
+        let mut window = window(10.0, 2.0);
+        let mut vegas = Vegas { base_rtt: Some(base_rtt as f64), round_end: 1, ..Vegas::new(&params) };
+        let ack = AckEvent { una: 2, nxt: 8, rtt: Some(Duration::from_nanos(rtt)), ..AckEvent::default() };
+        vegas.on_other_ack(&mut window, &ack);
+        vegas.end_round(&mut window, &ack);
         (window.cwnd, vegas.increment)
     }
 
     #[test]
     fn alpha_and_beta_bound_what_may_queue() {
-        // Seven segments at 20 ms where 10 ms would do: three and a half stand in queues, which rounds to four.
-        let with = |alpha, beta| TcpSpec {
-            vegas_alpha: Some(Packets(alpha)),
-            vegas_beta: Some(Packets(beta)),
-            ..TcpSpec::default()
+        // Seven segments at 20 ms where 10 ms would do: three and a half are in queues, which rounds to four.
+        let after = |alpha, beta| {
+            let params = Params { alpha: Packets(alpha), beta: Packets(beta), ..Params::default() };
+            after_round(params, 10_000_000, 20_000_000)
         };
-        let after = |alpha, beta| after_round(with(alpha, beta), 10_000_000, 20_000_000);
         assert_eq!(after(1, 3), (9.0, 0.0), "more than beta");
         assert_eq!(after(1, 4), (10.0, 0.0), "between");
         assert_eq!(after(5, 6), (10.0, 0.1), "less than alpha");
@@ -134,15 +188,10 @@ mod tests {
     #[test]
     fn more_than_gamma_ends_slow_start() {
         let after = |queued| {
-            let params = TcpSpec {
-                variant: Some(Variant::Vegas),
-                vegas_gamma: Some(Packets(4)),
-                ..TcpSpec::default()
-            };
-            let params = params.resolve(Profile::Ns2_2009).unwrap();
-            let mut window = Window { cwnd: 16.0, ssthresh: 64.0, inflation: 0 };
-            let mut vegas = Vegas { started: true, ..Vegas::default() };
-            vegas.adjust(&mut window, queued, &params);
+            let mut window = window(16.0, 64.0);
+            let params = Params { gamma: Packets(4), ..Params::default() };
+            let mut vegas = Vegas { started: true, ..Vegas::new(&params) };
+            vegas.adjust(&mut window, queued);
             (window.cwnd, window.ssthresh, vegas.increment)
         };
         assert_eq!(after(4), (16.0, 64.0, 1.0));
@@ -152,6 +201,6 @@ mod tests {
     #[test]
     fn a_tipping_round_is_rounded_as_in_ns2() {
         // A round trip of two base RTTs: 3.5 + 0.5 segments are just below 4 in ns-2's order of operations.
-        assert_eq!(after_round(TcpSpec::default(), 42_779_023, 85_558_046), (10.0, 0.0));
+        assert_eq!(after_round(Params::default(), 42_779_023, 85_558_046), (10.0, 0.0));
     }
 }

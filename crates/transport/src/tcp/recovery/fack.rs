@@ -5,6 +5,7 @@
 //! first hole, after any number of ACKs. It sends while that estimate is below cwnd: holes first, each once. A
 //! retransmission is lost if a segment sent after it is reported first; then only the timer helps.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -45,14 +46,14 @@ impl LossRecovery for Fack {
         state.open_initial_window();
         if std::mem::take(&mut self.recovering) {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
-            return state.permit_window();
+            return state.renew_quota();
         }
         // An ACK may advance and yet report a loss, if others before it were lost.
         self.take_blocks(state, header);
         state.nxt = state.nxt.max(self.board.highest_end());
         self.act(state, now);
         if !self.recovering {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
@@ -80,7 +81,7 @@ impl LossRecovery for Fack {
         if beyond && !self.recovering {
             return state.next_segment();
         }
-        if !state.permits_window() || self.in_network(state) >= (state.window.cwnd + self.trim) as u32 {
+        if !state.has_quota() || self.in_network(state) >= (state.window.cwnd() + self.trim) as u32 {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));
@@ -104,23 +105,23 @@ impl Fack {
         state.quota = SendQuota::Nothing;
         if self.recovering {
             if !self.ignores_sacks {
-                state.permit_window();
+                state.renew_quota();
             }
         } else if !self.ignores_sacks
             && self.board.highest_end() > state.una.saturating_add(state.params.dupack_threshold)
         {
             self.recovering = true;
             if !state.may_fast_retransmit() {
-                return state.permit_window(); // a window that was already reduced is repaired without another reduction
+                return state.renew_quota(); // a window that was already reduced is repaired without another reduction
             }
-            if state.params.fack_overdamping && state.window.cwnd < state.window.ssthresh {
-                state.window.cwnd /= 2.0;
+            if state.params.fack_overdamping && state.window.cwnd() < state.window.ssthresh() {
+                state.recovery_step(RecoveryStep::Overshoot);
             }
             if state.params.fack_rampdown {
                 self.trim = f64::from(self.in_network(state)) / 2.0;
             }
             state.fast_retransmit(now);
-            state.permit_window();
+            state.renew_quota();
             self.mark_retransmitted(state, state.una);
         } else if state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;

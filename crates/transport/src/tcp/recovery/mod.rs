@@ -38,12 +38,12 @@ pub(crate) trait LossRecovery {
 
     /// Whether a new ACK without SACK blocks would only advance, grow the window and let it go, and what is sent then
     /// would follow the order and need no note. Asked with the window not inflated and no retransmission due.
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         false
     }
 
     /// Such an ACK, which expects `ack`, has been dealt with.
-    fn on_plain_ack(&mut self, _ack: u32) {}
+    fn on_fast_ack(&mut self, _ack: u32) {}
 }
 
 macro_rules! recoveries {
@@ -99,16 +99,16 @@ macro_rules! recoveries {
                 }
             }
 
-            fn is_plain(&self, state: &SendState) -> bool {
+            fn allows_fast_path(&self, state: &SendState) -> bool {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.is_plain(state),)+
+                    $(Recovery::$kind(algorithm) => algorithm.allows_fast_path(state),)+
                 }
             }
 
             #[inline(always)]
-            fn on_plain_ack(&mut self, ack: u32) {
+            fn on_fast_ack(&mut self, ack: u32) {
                 match self {
-                    $(Recovery::$kind(algorithm) => algorithm.on_plain_ack(ack),)+
+                    $(Recovery::$kind(algorithm) => algorithm.on_fast_ack(ack),)+
                 }
             }
         }

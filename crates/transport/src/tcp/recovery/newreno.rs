@@ -6,12 +6,16 @@
 //! point.
 
 use crate::params::PartialDeflation;
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 use std::cmp::Ordering;
+
+/// Segments sent on one ACK during recovery, where the deflation is ns-2's.
+const NS2_BURST: u32 = 2;
 
 /// NewReno's loss recovery.
 #[derive(Clone, Debug, Default)]
@@ -29,25 +33,25 @@ impl LossRecovery for NewReno {
         self.partial_seen = false;
         // ns-2 tells by the inflation whether there is a recovery to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
-        let exits = recovering && (by_rfc || state.window.inflation > 0);
+        let exits = recovering && (by_rfc || state.inflation > 0);
         if exits {
             state.last_reduction = LastReduction::Exited;
         }
-        state.window.inflation = 0;
+        state.inflation = 0;
         state.advance(header.ack, now);
         if exits && state.params.cap_cwnd_on_exit {
             // RFC 6582 §3.2 step 3: min(ssthresh, max(FlightSize, SMSS) + SMSS); ns-2 has no SMSS for the least.
             let least = u32::from(by_rfc);
             let in_flight = f64::from(state.flight_size().max(least) + 1);
-            state.window.cwnd = state.window.ssthresh.min(in_flight);
+            state.recovery_step(RecoveryStep::ExitAtMost(in_flight));
         }
-        if !exits || state.params.grow_on_recovery_exit {
+        if !exits || state.params.ns2_grows_on_exit() {
             state.grow(now);
         }
         if exits {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -59,29 +63,29 @@ impl LossRecovery for NewReno {
             Ordering::Equal => {
                 if state.may_fast_retransmit() {
                     state.fast_retransmit(now);
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 } else if state.params.inflate_always {
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 }
-                permit_burst(state);
+                renew_recovery_quota(state);
             }
             Ordering::Greater => {
                 if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
-                    state.window.inflation += 1;
+                    state.inflation += 1;
                 }
-                permit_burst(state);
+                renew_recovery_quota(state);
             }
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
-        if state.permits_window() && state.dup_acks > 0 {
-            permit_burst(state);
+        state.renew_quota_late();
+        if state.has_quota() && state.dup_acks > 0 {
+            renew_recovery_quota(state);
         }
     }
 
-    fn is_plain(&self, state: &SendState) -> bool {
+    fn allows_fast_path(&self, state: &SendState) -> bool {
         // Without inflation only the RFC's reading knows a recovery that is yet to end.
         let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
         let over = !by_rfc && state.una >= state.recovery_point;
@@ -89,7 +93,7 @@ impl LossRecovery for NewReno {
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-        state.window.inflation = 0;
+        state.inflation = 0;
         self.partial_seen = false;
         state.timeout(now);
     }
@@ -102,33 +106,29 @@ impl NewReno {
         self.partial_seen = true;
         state.advance_partially(ack, restarts_timer, now);
         state.retransmit = Some(ack);
-        permit_burst(state);
+        renew_recovery_quota(state);
     }
 }
 
+/// A partial ACK takes from the inflation what it acknowledges, but for one segment, and from cwnd what is not covered.
 fn deflate(state: &mut SendState, acked: u32) {
-    let window = &mut state.window;
-    match state.params.partial_deflation {
-        PartialDeflation::Whole => window.inflation = 0,
+    let inflation = state.inflation;
+    let (left, from_cwnd) = match state.params.partial_deflation {
+        PartialDeflation::Whole => {
+            state.inflation = 0;
+            return;
+        }
         PartialDeflation::Full => {
-            let owed = acked - 1;
-            let from_inflation = owed.min(window.inflation);
-            window.inflation -= from_inflation;
-            window.cwnd = (window.cwnd - f64::from(owed - from_inflation)).max(1.0);
+            (inflation.saturating_sub(acked - 1), (acked - 1).saturating_sub(inflation))
         }
-        PartialDeflation::Ns2 => {
-            if window.inflation > acked {
-                window.inflation -= acked - 1;
-            } else {
-                window.cwnd -= f64::from(acked - window.inflation);
-                window.inflation = 1;
-            }
-            window.cwnd = window.cwnd.max(1.0); // also one that ECN had halved to less
-        }
-    }
+        PartialDeflation::Ns2 if inflation > acked => (inflation - (acked - 1), 0),
+        PartialDeflation::Ns2 => (1, acked - inflation),
+    };
+    state.inflation = left;
+    state.recovery_step(RecoveryStep::Deflate(f64::from(from_cwnd))); // also raises one that ECN had halved to less than 1
 }
 
-fn permit_burst(state: &mut SendState) {
-    let burst = state.params.recovery_burst.0;
-    state.quota = SendQuota::Window(if burst == 0 { u32::MAX } else { burst });
+fn renew_recovery_quota(state: &mut SendState) {
+    let by_rfc = state.params.partial_deflation == PartialDeflation::Full;
+    state.quota = SendQuota::Window(if by_rfc { u32::MAX } else { NS2_BURST });
 }

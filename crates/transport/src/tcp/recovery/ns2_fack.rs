@@ -9,6 +9,7 @@
 //! advances. Every ACK except a plain new one is measured by the time that it echoes, and restarts the timer with the
 //! RTO from before that. A retransmission overtaken by a later segment stops all sending until the timer expires.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::scoreboard::Scoreboard;
@@ -48,7 +49,7 @@ impl LossRecovery for Ns2Fack {
         state.open_window(now);
         (self.fack, self.above) = (header.ack, 0);
         self.forget(header.ack);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
@@ -61,7 +62,7 @@ impl LossRecovery for Ns2Fack {
         if self.recovering {
             self.on_old_ack(state, header, now);
         } else {
-            self.permit_outside(state);
+            self.renew_quota_outside(state);
         }
     }
 
@@ -78,7 +79,7 @@ impl LossRecovery for Ns2Fack {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.permits_window() || self.stuck || !self.has_room(state) {
+        if !state.has_quota() || self.stuck || !self.has_room(state) {
             return None;
         }
         if let Some(hole) = self.next_hole(state.una) {
@@ -121,42 +122,42 @@ impl Ns2Fack {
             self.forget(header.ack);
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     /// Outside a recovery: enough segments above the first hole begin one, fewer let nothing go.
     fn outside(&mut self, state: &mut SendState, now: Time) {
         let above = i64::from(self.fack) - i64::from(state.una) - 1;
         self.above = above.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
-        self.permit_outside(state);
+        self.renew_quota_outside(state);
         if above < i64::from(state.params.dupack_threshold) {
             return;
         }
         self.recovering = true;
         self.trim_step = 0.5;
-        if state.params.fack_overdamping && state.window.cwnd <= state.window.ssthresh + 0.5 {
-            state.window.cwnd /= 2.0;
+        if state.params.fack_overdamping && state.window.cwnd() <= state.window.ssthresh() + 0.5 {
+            state.recovery_step(RecoveryStep::Overshoot);
             self.trim_step = 0.75;
         }
         state.fast_retransmit(now);
         state.recovery_point = state.nxt + 1;
-        state.window.cwnd = 1.0;
+        state.recovery_step(RecoveryStep::SlowStart(1.0));
         if state.params.fack_rampdown {
             self.trim = f64::from(state.nxt - self.fack) * self.trim_step;
         }
         self.mark_retransmitted(state, state.una);
     }
 
-    fn permit_outside(&self, state: &mut SendState) {
+    fn renew_quota_outside(&self, state: &mut SendState) {
         state.quota = SendQuota::Nothing;
         if self.above == 0 {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
     /// Whether the estimate of what is in the network leaves room in the window.
     fn has_room(&self, state: &SendState) -> bool {
-        let window = state.window.cwnd.min(f64::from(state.params.window.0)) + self.trim;
+        let window = state.window.cwnd().min(f64::from(state.params.window.0)) + self.trim;
         i64::from(state.nxt) + i64::from(self.retransmissions) < i64::from(self.fack) + window as i64
     }
 

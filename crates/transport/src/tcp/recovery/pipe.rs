@@ -31,7 +31,7 @@ impl LossRecovery for Pipe {
             state.advance_partially(header.ack, true, now);
             state.rtt.end_backoff();
             self.board.update(state.una, state.snd_max, &header.sacks);
-            return state.permit_window();
+            return state.renew_quota();
         }
         state.advance(header.ack, now);
         self.board.clear(state.una);
@@ -43,37 +43,36 @@ impl LossRecovery for Pipe {
         } else {
             state.grow(now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
-        // ns-2 takes the report of a copy for news too.
-        let of_copy =
-            state.params.ns2_quirks && header.sacks.as_slice().iter().any(|block| block.0 < state.una);
+        let of_copy = state.params.ns2_pipe_counts_all()
+            && header.sacks.as_slice().iter().any(|block| block.0 < state.una);
         let reported = !self.ignores_sacks && self.board.update(state.una, state.snd_max, &header.sacks) > 0;
         let news = reported || of_copy && !self.ignores_sacks;
         if self.recovering {
             self.pipe -= 1;
-            return state.permit_window();
+            return state.renew_quota();
         }
         state.quota = SendQuota::Nothing;
         if news {
             self.count_dup_ack(state, now);
         } else if state.dup_acks == 0 {
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, header: &TcpHeader, _now: Time) {
         if !self.recovering {
             state.quota = SendQuota::Nothing;
-            if state.params.ns2_quirks && state.dup_acks == 0 {
-                state.permit_window();
+            if state.params.ns2_sends_rest_of_burst() && state.dup_acks == 0 {
+                state.renew_quota();
             }
-        } else if state.params.ns2_quirks {
+        } else if state.params.ns2_pipe_counts_all() {
             self.pipe -= 1; // for each ACK, whatever it expects
             self.board.update(state.una, state.snd_max, &header.sacks);
-            state.permit_window();
+            state.renew_quota();
         }
     }
 
@@ -84,11 +83,11 @@ impl LossRecovery for Pipe {
         self.board.clear(state.una);
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         !self.recovering && !self.ignores_sacks && self.board.count() == 0
     }
 
-    fn on_plain_ack(&mut self, ack: u32) {
+    fn on_fast_ack(&mut self, ack: u32) {
         self.board.clear(ack);
     }
 
@@ -99,7 +98,7 @@ impl LossRecovery for Pipe {
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
-        if !state.permits_window() || self.pipe >= i64::from(state.window.cwnd as u32) {
+        if !state.has_quota() || self.pipe >= i64::from(state.window.cwnd() as u32) {
             return None;
         }
         let hole = self.board.next_hole(self.retransmitted_below.max(state.una));

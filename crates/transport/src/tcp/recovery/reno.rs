@@ -18,19 +18,19 @@ pub(crate) struct Reno;
 impl LossRecovery for Reno {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         // A repeated fast retransmit is allowed for as long as duplicate ACKs were the last to cut the window.
-        let exits = state.last_reduction == LastReduction::DupAcks && state.window.inflation > 0;
+        let exits = state.last_reduction == LastReduction::DupAcks && state.inflation > 0;
         if exits && !state.params.repeat_fast_retransmit {
             state.last_reduction = LastReduction::Exited;
         }
-        state.window.inflation = 0;
+        state.inflation = 0;
         state.advance(header.ack, now);
-        if !exits || state.params.grow_on_recovery_exit {
+        if !exits || state.params.ns2_grows_on_exit() {
             state.grow(now);
         }
         if exits {
             state.record(TcpFactKind::RecoveryExit, header.ack, now);
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
@@ -44,31 +44,31 @@ impl LossRecovery for Reno {
                     state.params.repeat_fast_retransmit && state.last_reduction == LastReduction::DupAcks;
                 if again || state.may_fast_retransmit() {
                     state.fast_retransmit(now);
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 } else if state.params.inflate_always {
-                    state.window.inflation = threshold;
+                    state.inflation = threshold;
                 }
-                state.permit_window();
+                state.renew_quota();
             }
             Ordering::Greater => {
                 if state.last_reduction == LastReduction::DupAcks || state.params.inflate_always {
-                    state.window.inflation += 1;
+                    state.inflation += 1;
                 }
-                state.permit_window();
+                state.renew_quota();
             }
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
+        state.renew_quota_late();
     }
 
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         true
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
-        state.window.inflation = 0;
+        state.inflation = 0;
         state.timeout(now);
     }
 }

@@ -45,14 +45,14 @@ impl LossRecovery for Rfc6675 {
         if !self.recovering && news > 0 {
             self.count_dup_ack(state, now); // §2: also an ACK that advances, if its blocks are news
         }
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         let news = self.board.update(state.una, state.snd_max, &header.sacks);
         state.quota = SendQuota::Nothing;
         if self.recovering {
-            state.permit_window();
+            state.renew_quota();
         } else if news > 0 {
             self.count_dup_ack(state, now);
         }
@@ -69,11 +69,11 @@ impl LossRecovery for Rfc6675 {
         }
     }
 
-    fn is_plain(&self, state: &SendState) -> bool {
+    fn allows_fast_path(&self, state: &SendState) -> bool {
         !self.recovering && state.una >= self.resend_below && self.board.count() == 0
     }
 
-    fn on_plain_ack(&mut self, ack: u32) {
+    fn on_fast_ack(&mut self, ack: u32) {
         self.board.advance(ack);
     }
 
@@ -84,7 +84,7 @@ impl LossRecovery for Rfc6675 {
         if !self.recovering {
             return self.next_outside_recovery(state);
         }
-        if !state.permits_window() || self.pipe(state) >= state.window.cwnd as u32 {
+        if !state.has_quota() || self.pipe(state) >= state.window.cwnd() as u32 {
             return None; // (C) while cwnd - pipe >= 1 SMSS
         }
         self.next_seg(state)
@@ -110,7 +110,7 @@ impl Rfc6675 {
             self.recovering = true;
             self.high_rxt = state.una + 1;
             self.rescue_rxt = state.una; // (4.3): no premature rescue retransmission
-            state.permit_window(); // (4.5)
+            state.renew_quota(); // (4.5)
         } else if state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
         }
@@ -119,7 +119,7 @@ impl Rfc6675 {
     /// (3) Limited transmit is governed by pipe and cwnd; otherwise the window, without what the receiver holds.
     fn next_outside_recovery(&mut self, state: &mut SendState) -> Option<u32> {
         if state.quota == SendQuota::LimitedTransmit {
-            if state.goes_back() || self.pipe(state) >= state.window.cwnd as u32 {
+            if state.goes_back() || self.pipe(state) >= state.window.cwnd() as u32 {
                 return None; // RFC 3042 is about new data
             }
             let seq = state.next_new()?;
@@ -129,7 +129,7 @@ impl Rfc6675 {
         if state.nxt < self.resend_below {
             state.nxt = self.board.next_hole(state.nxt).min(state.snd_max);
             let in_network = self.board.holes(state.una, state.nxt);
-            if state.nxt < self.resend_below && state.permits_window() && in_network < state.usable_window() {
+            if state.nxt < self.resend_below && state.has_quota() && in_network < state.usable_window() {
                 state.nxt += 1;
                 return Some(state.nxt - 1);
             }

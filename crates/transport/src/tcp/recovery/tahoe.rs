@@ -4,30 +4,27 @@
 //! (go-back-N). All later segments are sent again in slow start, whether the receiver has them or not. Further
 //! duplicate ACKs of the same window have no effect.
 
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::recovery::LossRecovery;
 use crate::tcp::state::{SendQuota, SendState};
 use roamlab_engine::Time;
 use roamlab_packet::TcpHeader;
 
-/// Tahoe's loss recovery; almost its whole state is shared with the sender.
+/// Tahoe's loss recovery; its whole state is shared with the sender.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tahoe {
-    /// In ns-2 every duplicate ACK also lets go what a limit on bursts has left of the window.
-    then_window: bool,
-}
+pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {
     fn on_new_ack(&mut self, state: &mut SendState, header: &TcpHeader, now: Time) {
         state.advance(header.ack, now);
         state.grow(now);
-        state.permit_window();
+        state.renew_quota();
     }
 
     fn on_dup_ack(&mut self, state: &mut SendState, _header: &TcpHeader, now: Time) {
         let threshold = state.params.dupack_threshold;
         state.dup_acks += 1;
         state.quota = SendQuota::Nothing;
-        self.then_window = state.params.ns2_quirks && state.params.max_burst.0 > 0;
         if state.dup_acks < threshold && state.params.limited_transmit {
             state.quota = SendQuota::LimitedTransmit;
             if let Some(left) = state.left_by_burst() {
@@ -35,11 +32,10 @@ impl LossRecovery for Tahoe {
             }
         } else if state.dup_acks == threshold && state.may_fast_retransmit() {
             state.fast_retransmit(now);
-            state.window.cwnd = 1.0;
+            state.recovery_step(RecoveryStep::SlowStart(1.0));
             state.retransmit = None;
             state.nxt = state.una;
-            self.then_window = false;
-            state.permit_window();
+            state.renew_quota();
         } else if let Some(left) = state.left_by_burst() {
             state.quota = SendQuota::Window(left);
         }
@@ -49,23 +45,14 @@ impl LossRecovery for Tahoe {
         state.quota = state.left_by_burst().map_or(SendQuota::Nothing, SendQuota::Window);
     }
 
-    fn next_segment(&mut self, state: &mut SendState) -> Option<u32> {
-        let next = state.next_segment();
-        if next.is_some() || !std::mem::take(&mut self.then_window) {
-            return next;
-        }
-        state.permit_window();
-        state.next_segment()
-    }
-
-    fn is_plain(&self, _state: &SendState) -> bool {
+    fn allows_fast_path(&self, _state: &SendState) -> bool {
         true
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         let dup_acks = state.dup_acks;
         state.timeout(now);
-        if state.params.timeout_keeps_dupacks {
+        if state.params.ns2_keeps_dupacks() {
             state.dup_acks = dup_acks;
         }
     }

@@ -5,8 +5,10 @@
 //! quarter, or to half for a segment that was lost again. It shrinks only for a segment sent after the last reduction.
 
 use crate::params::Handshake;
+use crate::tcp::cc::RecoveryStep;
 use crate::tcp::fact::TcpFactKind;
 use crate::tcp::recovery::LossRecovery;
+use crate::tcp::sent_segments::Delivered;
 use crate::tcp::state::{LastReduction, SendQuota, SendState};
 use roamlab_engine::{Duration, Time};
 use roamlab_packet::TcpHeader;
@@ -42,26 +44,26 @@ impl LossRecovery for Vegas {
         self.hear(state, now);
         let threshold = state.params.dupack_threshold;
         // After a timeout ns-2 takes the whole window for inflation.
-        let inflated = state.window.cwnd > self.cut_cwnd && (self.cut_cwnd > 0.0 || state.params.ns2_quirks);
+        let inflated = state.window.cwnd() > self.cut_cwnd
+            && (self.cut_cwnd > 0.0 || state.params.ns2_vegas_forgets_window());
         if state.dup_acks > threshold && inflated {
-            state.window.cwnd = self.cut_cwnd;
-            state.window.ssthresh = 2.0;
+            state.recovery_step(RecoveryStep::Exit(self.cut_cwnd));
         }
         let acknowledged = self.acknowledge(state, header.ack);
         state.advance(header.ack, now);
         let measured = match acknowledged {
             // To ns-2 what was sent together with segment 0 was sent at time 0, which means never.
-            Some((sent, 1)) if state.params.ns2_quirks && sent == self.first_sent => None,
+            Some((sent, 1)) if state.params.ns2_vegas_starts_averages() && sent == self.first_sent => None,
             Some((sent, 1)) if now > sent => Some(now.since(sent)),
             _ => None,
         };
-        // An ACK that ends a round trip is measured for the next one.
+        state.delivered = state.delivered.map(|delivered| Delivered { rtt: measured, ..delivered });
         state.open_window(now);
-        self.measure(measured, state);
+        self.measure(measured);
         if state.params.handshake != Handshake::SlowData {
             state.open_initial_window();
         }
-        state.permit_window();
+        state.renew_quota();
         if self.worried > 0 {
             self.worried -= 1;
             if self.expired(state, now) {
@@ -80,7 +82,7 @@ impl LossRecovery for Vegas {
         let guarded = state.params.guard_fast_retransmit
             && state.last_reduction == LastReduction::Timeout
             && !state.recovered();
-        if guarded && !state.params.ns2_quirks {
+        if guarded && !state.params.ns2_vegas_counts_dupacks() {
             state.quota = SendQuota::Nothing; // of what went out before the timeout: nothing is to be sent again for it
             return;
         }
@@ -90,24 +92,24 @@ impl LossRecovery for Vegas {
                 self.retransmit(state, now);
             }
         } else if state.dup_acks > threshold {
-            state.window.cwnd += 1.0;
+            state.recovery_step(RecoveryStep::Inflate(1.0));
         }
         state.quota = SendQuota::Nothing;
         if state.dup_acks >= threshold {
-            state.permit_window();
-        } else if state.params.limited_transmit && !state.params.ns2_quirks {
+            state.renew_quota();
+        } else if state.params.limited_transmit && !state.params.ns2_vegas_counts_dupacks() {
             state.quota = SendQuota::LimitedTransmit;
         }
     }
 
     fn on_late_ack(&mut self, state: &mut SendState, _header: &TcpHeader, _now: Time) {
-        state.permit_late();
+        state.renew_quota_late();
     }
 
     fn on_timeout(&mut self, state: &mut SendState, now: Time) {
         state.timeout(now);
-        if state.params.ns2_quirks {
-            state.quota = SendQuota::Window(u32::MAX); // no `maxburst_` behind a timeout
+        if state.params.ns2_vegas_forgets_window() {
+            state.quota = SendQuota::Window(u32::MAX);
         }
         self.cut_cwnd = 0.0;
         self.cut_at = now.since(self.first_sent);
@@ -117,8 +119,8 @@ impl LossRecovery for Vegas {
         let places = state.params.window.0.min(MAX_PLACES);
         if seq == 0 {
             self.first_sent = now;
-            if !state.params.ns2_quirks {
-                self.cut_at = Duration::ZERO; // ns-2 takes the last cut for one as long after the new beginning
+            if !state.params.ns2_vegas_keeps_cut_time() {
+                self.cut_at = Duration::ZERO;
             }
             self.transmissions.clear();
         }
@@ -135,11 +137,11 @@ impl LossRecovery for Vegas {
 impl Vegas {
     /// The first ACK. ns-2 begins with this round-trip time as average and as deviation, and measures nothing else of it.
     fn hear(&mut self, state: &mut SendState, now: Time) {
-        if !state.params.ns2_quirks || self.timeout.is_some() {
+        if !state.params.ns2_vegas_starts_averages() || self.timeout.is_some() {
             return;
         }
         let measured = now.since(self.first_sent);
-        state.control.on_rtt(measured);
+        state.report_rtt(measured, now);
         let rtt = measured.as_nanos() as f64;
         (self.srtt8, self.rttvar4) = (8.0 * rtt, rtt);
         self.timeout = Some((self.srtt8 / 4.0 + self.rttvar4) / 2.0);
@@ -150,8 +152,8 @@ impl Vegas {
         let places = self.transmissions.len() as u32;
         let (first, last) = (state.una % places.max(1), (ack - 1) % places.max(1));
         let transmission = self.transmission(ack - 1);
-        if state.params.ns2_quirks && first > last {
-            return transmission; // ns-2 forgets to clear a range that goes round the end of the ring
+        if state.params.ns2_vegas_leaves_ring() && first > last {
+            return transmission;
         }
         for seq in state.una.max(ack.saturating_sub(places))..ack {
             self.transmissions[(seq % places) as usize] = None;
@@ -164,9 +166,8 @@ impl Vegas {
         self.transmissions[place as usize]
     }
 
-    fn measure(&mut self, rtt: Option<Duration>, state: &mut SendState) {
+    fn measure(&mut self, rtt: Option<Duration>) {
         let Some(measured) = rtt else { return };
-        state.control.on_rtt(measured);
         let rtt = measured.as_nanos() as f64;
         if self.timeout.is_none() {
             self.srtt8 = 8.0 * rtt;
@@ -181,7 +182,7 @@ impl Vegas {
     /// Whether the oldest segment has been out for too long.
     fn expired(&self, state: &SendState, now: Time) -> bool {
         let unsent = state.flight_size() == 0;
-        if unsent && (!state.params.ns2_quirks || state.una >= state.end) {
+        if unsent && (!state.params.ns2_vegas_repeats_unsent() || state.una >= state.end) {
             return false;
         }
         let out = match self.transmission(state.una) {
@@ -199,14 +200,9 @@ impl Vegas {
         self.timeout =
             self.timeout.map(|timeout| if count > 1 { timeout * 2.0 } else { timeout + timeout / 8.0 });
         if sent.is_some_and(|sent| self.cut_at < sent.since(self.first_sent)) {
-            let in_use = state.usable_window();
-            let cut = match count {
-                _ if in_use <= 3 => 2,
-                1 => in_use - in_use / 4,
-                _ => in_use / 2,
-            };
-            self.cut_cwnd = f64::from(cut);
-            state.window.cwnd = f64::from(cut + state.dup_acks);
+            state.cut_by_age(count != 1, state.usable_window(), now);
+            self.cut_cwnd = state.window.cwnd();
+            state.recovery_step(RecoveryStep::Inflate(f64::from(state.dup_acks)));
             self.cut_at = now.since(self.first_sent);
         }
         state.rtt.back_off();

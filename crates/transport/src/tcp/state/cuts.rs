@@ -1,8 +1,8 @@
 //! Reductions of the window: duplicate ACKs, the timer, an ECN echo, idleness.
 
 use super::{LastReduction, SendState};
-use crate::params::{Handshake, RecoveryKind, ReductionBase};
-use crate::tcp::cc::{Loss, Window};
+use crate::params::RecoveryKind;
+use crate::tcp::cc::{Loss, LossEvent, SsthreshRule};
 use crate::tcp::fact::TcpFactKind;
 use roamlab_engine::Time;
 
@@ -29,10 +29,10 @@ impl SendState {
         let reduced_by_echo = self.last_reduction == LastReduction::Ecn && recovery != RecoveryKind::Ns2Fack;
         let already_reduced = reduced_by_echo && !self.recovered();
         if !already_reduced {
-            self.reduce(Loss::DupAcks);
+            self.reduce(Loss::DupAcks, false, 0.0, now);
             self.recovery_point = self.snd_max;
-        } else if !self.params.ns2_quirks {
-            self.recovery_point = self.snd_max; // ns-2 leaves it where the echo has put it
+        } else if !self.params.ns2_echo_keeps_recover() {
+            self.recovery_point = self.snd_max;
         } else if recovery == RecoveryKind::Tahoe {
             self.reductions += 1;
             self.cwr = true;
@@ -52,24 +52,23 @@ impl SendState {
 
     /// An ACK echoes congestion: the window is cut once per window of data, without a loss (RFC 3168 §6.1.2).
     pub fn ecn_echo(&mut self, ack: u32, now: Time) {
-        // ns-2 answers the first echo after a timeout, whichever window it is about.
-        let first_since_timeout = self.params.ns2_quirks && self.last_reduction == LastReduction::Timeout;
+        let first_since_timeout =
+            self.params.ns2_echo_after_timeout() && self.last_reduction == LastReduction::Timeout;
         let is_news = ack > self.recovery_point && !self.answers_syn(ack);
         if !self.params.ecn || !is_news && !first_since_timeout {
             return;
         }
-        let narrow = self.params.ns2_quirks && self.window.cwnd <= 1.0;
+        let at_one = self.window.cwnd() <= 1.0;
+        let narrow = self.params.ns2_echoes_back_off() && at_one;
         if narrow && self.ecn_backoff {
-            self.rtt.back_off(); // RFC 3168 §6.1.2: the window cannot shrink any more
+            self.rtt.back_off();
         }
         self.ecn_backoff = narrow;
-        self.waits_for_timer = !self.params.ns2_quirks && self.window.cwnd <= 1.0;
-        self.reduce(Loss::Echo);
+        self.waits_for_timer = !self.params.ns2_echoes_back_off() && at_one;
         // DEVIATION: behind a window below a segment, which neither this ACK nor a timer opens, ns-2 stays silent for ever.
         let opens = ack > self.una && (!self.ece || self.params.recovery == RecoveryKind::Ns2Fack);
-        if ack >= self.snd_max && !self.params.slow_start_restart && !opens {
-            self.window.cwnd = self.window.cwnd.max(1.0);
-        }
+        let silences = ack >= self.snd_max && !self.params.slow_start_restart && !opens;
+        self.reduce(Loss::Echo, false, if silences { 1.0 } else { 0.0 }, now);
         self.recovery_point = self.snd_max;
         self.last_reduction = LastReduction::Ecn;
         self.record(TcpFactKind::EcnReduction, ack, now);
@@ -80,20 +79,13 @@ impl SendState {
         self.watch(true, now);
         let reduced_by_echo =
             self.last_reduction == LastReduction::Ecn && self.params.recovery != RecoveryKind::Ns2Fack;
-        // ns-2 does not cut ssthresh if the last cut was by an echo, however long ago.
-        let already_reduced = self.params.ns2_quirks && reduced_by_echo;
-        let ssthresh = self.window.ssthresh;
-        // ns-2 reduces it by the same switch that lets the first segment's loss be found.
-        let reduces_first = !self.params.ns2_quirks || self.params.first_loss_unguarded;
-        if self.una == 0 && self.params.handshake != Handshake::SlowData && reduces_first {
+        let already_reduced = self.params.ns2_echo_keeps_ssthresh() && reduced_by_echo;
+        if self.una == 0 && self.params.lost_first_reduces() {
             self.initial_window = 1.0; // RFC 5681 §3.1: after the loss of a SYN
         }
         let idle = self.flight_size() == 0;
         self.timeouts += u64::from(!idle);
-        self.reduce(Loss::Timeout);
-        if already_reduced {
-            self.window.ssthresh = ssthresh;
-        }
+        self.reduce(Loss::Timeout, already_reduced, 0.0, now);
         self.recovery_point = self.snd_max;
         self.timed_out = Some(self.una);
         self.last_reduction = LastReduction::Timeout;
@@ -103,7 +95,7 @@ impl SendState {
         self.restart_timer(now);
         self.nxt = self.una;
         self.retransmit = None;
-        self.permit_window();
+        self.renew_quota();
         let kind = if idle { TcpFactKind::IdleRestart } else { TcpFactKind::Timeout };
         self.record(kind, self.una, now);
     }
@@ -111,46 +103,60 @@ impl SendState {
     /// Nothing was outstanding for an RTO (RFC 5681 §4.1).
     pub fn restart_after_idle(&mut self, now: Time) {
         let restart_window = f64::from(self.params.restart_window.0);
-        if self.params.ns2_quirks {
+        if self.params.ns2_idle_is_timeout() {
             (self.last_reduction, self.recovery_point) = (LastReduction::Timeout, self.snd_max);
             self.cwr = self.params.ecn;
         }
-        if self.window.cwnd > restart_window || self.window.cwnd < 1.0 {
-            self.window.cwnd = restart_window;
+        let cwnd = self.window.cwnd();
+        self.control.algorithm().on_idle(&mut self.window, restart_window);
+        if self.window.cwnd() != cwnd {
             self.reductions += 1;
-            self.permit_window();
+            self.renew_quota();
             self.record(TcpFactKind::IdleRestart, self.nxt, now);
         }
     }
 
     /// What is in use, and cut by a reduction.
     fn in_use(&self) -> f64 {
-        let inflated = self.window.cwnd + f64::from(self.window.inflation);
+        let inflated = self.window.cwnd() + f64::from(self.inflation);
         let flight = f64::from(self.flight_size().saturating_sub(self.limited_transmits));
-        match self.params.reduction_base {
-            ReductionBase::Window => inflated.min(f64::from(self.params.window.0)),
+        match (self.params.ns2_cuts_window(), self.recovered()) {
+            (true, _) => inflated.min(f64::from(self.params.window.0)),
             // RFC 5681 §3.1 eq. 4 says "no more than". Behind a loss that has cut the window, what is outstanding also
             // counts what has left the network.
-            ReductionBase::FlightSize if !self.recovered() => flight.min(self.window.cwnd),
-            ReductionBase::FlightSize => flight,
+            (false, false) => flight.min(self.window.cwnd()),
+            (false, true) => flight,
         }
     }
 
-    fn reduce(&mut self, loss: Loss) {
-        let in_use = self.in_use();
-        let Window { cwnd, ssthresh, .. } = self.window;
-        self.control.on_loss(&mut self.window, loss, in_use, &self.params);
-        if self.params.reduction_base == ReductionBase::FlightSize {
-            // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
-            let again = loss == Loss::Timeout && self.timed_out == Some(self.una);
-            let raises = !self.recovered() && self.window.ssthresh > ssthresh;
-            if again || raises {
-                self.window.ssthresh = ssthresh;
-            }
-            self.window.cwnd = self.window.cwnd.min(cwnd.max(1.0));
+    /// The congestion control's event of a loss: whether ssthresh stays, and the least window that is left.
+    fn reduce(&mut self, kind: Loss, keeps_ssthresh: bool, least_cwnd: f64, now: Time) {
+        let by_flight = !self.params.ns2_cuts_window();
+        // RFC 5681 §3.1: a segment that timed out before leaves ssthresh alone.
+        let again = by_flight && kind == Loss::Timeout && self.timed_out == Some(self.una);
+        let ssthresh = match (keeps_ssthresh || again, by_flight && !self.recovered()) {
+            (true, _) => SsthreshRule::Keep,
+            (false, true) => SsthreshRule::Lower,
+            (false, false) => SsthreshRule::Set,
+        };
+        let most_cwnd = if by_flight { self.window.cwnd().max(1.0) } else { f64::INFINITY };
+        let params = &self.params;
+        let loss = LossEvent { now, kind, in_use: self.in_use(), ssthresh, least_cwnd, most_cwnd, params };
+        let algorithm = self.control.algorithm();
+        match kind {
+            Loss::Timeout => algorithm.on_rto(&mut self.window, &loss),
+            _ => algorithm.on_loss(&mut self.window, &loss),
         }
         self.reductions += 1;
         self.cwr = self.params.ecn;
         self.limited_transmits = 0;
+    }
+
+    /// The age of the oldest segment reports its loss, with `in_use` segments in use (Vegas).
+    pub fn cut_by_age(&mut self, again: bool, in_use: u32, now: Time) {
+        let (ssthresh, least_cwnd, most_cwnd) = (SsthreshRule::Set, 0.0, f64::INFINITY);
+        let (kind, in_use, params) = (Loss::Age { again }, f64::from(in_use), &self.params);
+        let loss = LossEvent { now, kind, in_use, ssthresh, least_cwnd, most_cwnd, params };
+        self.control.algorithm().on_loss(&mut self.window, &loss);
     }
 }

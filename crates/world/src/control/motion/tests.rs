@@ -5,11 +5,11 @@ use crate::build::build;
 use crate::conduct::{Conduct, Replication};
 use crate::flows::Carrier;
 use crate::ids::Location;
-use crate::scenario::Scenario;
 use crate::world::{Planes, World};
 use roamlab_engine::{Bytes, Time};
 use roamlab_mobility::EventA3;
 use roamlab_packet::{Body, DropReason, FlowId, IpHeader, Packet, Tos, UdpHeader};
+use roamlab_scenario::Scenario;
 
 /// A host that turns from one cell to the other at 2 s, and out of coverage at 6 s.
 const SCHEDULE: &str = r#"
@@ -163,7 +163,7 @@ fn out_of_hearing_nothing_gets_across_in_either_direction() {
         let (mh, ch) = (address(world, "mh"), address(world, "ch"));
         let up = packet(world, mh, ch);
         let up = world.planes.cx.pool.create(up);
-        world.planes.send(host, None, up);
+        world.planes.send(host, up);
         let down = packet(world, ch, mh);
         let down = world.planes.cx.pool.create(down);
         let air = world.planes.network.cells().air(CellId(0));

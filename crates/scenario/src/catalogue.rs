@@ -1,0 +1,81 @@
+//! The names that a scenario can use, for `roamlab list`.
+
+use roamlab_packet::DropReason;
+use roamlab_transport::{KNOBS, Profile, TcpSpec, Variant};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+/// Families, with the name and one-line summary of each member, as JSON.
+pub fn catalogue() -> String {
+    let rows = |rows: &mut dyn Iterator<Item = (&str, String)>| -> Value {
+        rows.map(|(name, summary)| json!({ "name": name, "summary": summary })).collect()
+    };
+    let pairs = |pairs: &'static [(&'static str, &'static str)]| {
+        rows(&mut pairs.iter().map(|(name, summary)| (*name, (*summary).to_owned())))
+    };
+    let disciplines =
+        roamlab_qdisc::NAMES.iter().map(|name| (*name, roamlab_qdisc::summary(name).unwrap_or_default()));
+    let names =
+        |names: &mut dyn Iterator<Item = &'static str>| rows(&mut names.map(|name| (name, String::new())));
+    let catalogue = json!({
+        "queue disciplines": rows(&mut { disciplines }),
+        "transports": pairs(roamlab_transport::TRANSPORTS),
+        "tcp variants": pairs(roamlab_transport::VARIANTS),
+        "tcp congestion controls": pairs(roamlab_transport::CONGESTION_CONTROLS),
+        "tcp profiles": pairs(roamlab_transport::PROFILES),
+        "applications": pairs(roamlab_traffic::App::ALL),
+        "radios": pairs(roamlab_radio::RADIOS),
+        "media": pairs(roamlab_radio::MEDIA),
+        "loss models": pairs(roamlab_radio::LOSS_MODELS),
+        "schedulers": pairs(roamlab_radio::SCHEDULERS),
+        "plans of movement": pairs(roamlab_radio::PLANS),
+        "topologies": pairs(crate::schema::topology::TOPOLOGIES),
+        "mobility protocols": pairs(roamlab_mobility::PROTOCOLS),
+        "messages": names(&mut crate::names::messages()),
+        "drop reasons": names(&mut DropReason::ALL.iter().map(|reason| reason.name())),
+    });
+    catalogue.to_string()
+}
+
+/// Every knob of a TCP profile for one variant, as a JSON list: `parameter`, `value`, `unit` (empty if it has none),
+/// `meaning` with its source, `rfc` (what the profile "rfc" has, unit included) and `differs` from it.
+///
+/// `None` if there is no such profile or variant. Knobs that follow from others are shown for the default window and
+/// segment, which are rows themselves.
+pub fn tcp_profile(profile: &str, variant: &str) -> Option<String> {
+    let variant: Variant = named(variant)?;
+    let (own, rfc) = (knobs(named(profile)?, variant)?, knobs(Profile::Rfc, variant)?);
+    let rows = KNOBS.iter().map(|knob| {
+        let (text, standard) = (text(&own[knob.name]), text(&rfc[knob.name]));
+        let (value, unit) = match knob.kind {
+            "Packets" | "Bytes" | "Duration" => text.split_once(' ').unwrap_or((&text, "")),
+            _ => (text.as_str(), ""),
+        };
+        let meaning: Vec<&str> = knob.doc.split_whitespace().collect();
+        json!({
+            "parameter": knob.name,
+            "value": value,
+            "unit": unit,
+            "meaning": meaning.join(" "),
+            "rfc": standard,
+            "differs": text != standard,
+        })
+    });
+    Some(rows.collect::<Value>().to_string())
+}
+
+fn named<T: DeserializeOwned>(name: &str) -> Option<T> {
+    serde_json::from_value(name.into()).ok()
+}
+
+fn knobs(profile: Profile, variant: Variant) -> Option<Map<String, Value>> {
+    let spec = TcpSpec { variant: Some(variant), ..TcpSpec::default() };
+    match serde_json::to_value(spec.resolve(profile).ok()?).ok()? {
+        Value::Object(knobs) => Some(knobs),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

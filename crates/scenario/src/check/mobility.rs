@@ -1,0 +1,97 @@
+//! The domains of mobility protocols, and the refusals of the protocols.
+
+use crate::problem::Problem;
+use crate::schema::Scenario;
+use crate::suggest::known_value;
+use roamlab_mobility::{Help, MobilitySpec, Refusal, is_pattern, matches};
+use std::collections::BTreeSet;
+
+/// Protocols of a run at most.
+const MOST_PROTOCOLS: usize = 16;
+
+/// The first problem of a mobility protocol.
+pub fn check(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let protocols: Vec<(String, &MobilitySpec)> = scenario.protocols().collect();
+    if protocols.len() > MOST_PROTOCOLS {
+        let message = format!("{} mobility protocols are too many for one run", protocols.len());
+        let problem = Problem::at(format!("mobility[{MOST_PROTOCOLS}]"), message);
+        return Err(problem.help(format!("write at most {MOST_PROTOCOLS}")));
+    }
+    for (number, (table, spec)) in protocols.iter().enumerate() {
+        check_members(scenario, table, spec, routers)?;
+        for outer in &protocols[..number] {
+            check_nested(scenario, outer, (table, spec))?;
+        }
+        spec.check(&scenario.topology_of(spec)).map_err(|refusal| problem(table, refusal))?;
+    }
+    Ok(())
+}
+
+/// Gateway, cells and hosts of a domain exist.
+fn check_members(
+    scenario: &Scenario,
+    table: &str,
+    spec: &MobilitySpec,
+    routers: &BTreeSet<&str>,
+) -> Result<(), Problem> {
+    let domain = spec.domain();
+    let cells: BTreeSet<&str> = scenario.cells.keys().map(String::as_str).collect();
+    let hosts: BTreeSet<&str> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
+    let exists = |field: String, what: &str, name: &str, names: &BTreeSet<&str>| {
+        if names.contains(name) || (is_pattern(name) && names.iter().any(|known| matches(name, known))) {
+            return Ok(());
+        }
+        let problem = Problem::at(field, format!("there is no {what} \"{name}\""));
+        Err(problem.help(known_value(name, names.iter().copied())))
+    };
+    if let Some(gateway) = &domain.gateway {
+        exists(format!("{table}.domain.gateway"), "node", gateway, routers)?;
+    }
+    for (number, cell) in domain.cells.iter().flatten().enumerate() {
+        exists(format!("{table}.domain.cells[{number}]"), "cell", cell, &cells)?;
+    }
+    for (number, host) in domain.hosts.iter().flatten().enumerate() {
+        exists(format!("{table}.domain.hosts[{number}]"), "host", host, &hosts)?;
+    }
+    Ok(())
+}
+
+/// Two domains have no host in common, or the second lies inside the first; and they mark packets alike.
+fn check_nested(
+    scenario: &Scenario,
+    (first, outer): &(String, &MobilitySpec),
+    (table, inner): (&str, &MobilitySpec),
+) -> Result<(), Problem> {
+    if let (Some(known), Some(mark)) = (outer.mark(), inner.mark())
+        && known != mark
+    {
+        let message = format!("it marks forwarded packets with {}, and `{first}` with {}", mark.0, known.0);
+        return Err(Problem::at(table, message).help("write the same code point in both"));
+    }
+    let (around, inside) = (outer.domain(), inner.domain());
+    let shared =
+        scenario.hosts.iter().find(|host| around.has_host(&host.name) && inside.has_host(&host.name));
+    let Some(host) = shared else { return Ok(()) };
+    let cells = || scenario.cells.keys();
+    let lies_inside = cells().all(|cell| around.has_cell(cell) || !inside.has_cell(cell));
+    let smaller = cells().any(|cell| around.has_cell(cell) && !inside.has_cell(cell));
+    if lies_inside && smaller {
+        return Ok(());
+    }
+    let message = format!("host \"{}\" belongs to `{first}` too, which does not lie around this", host.name);
+    Err(Problem::at(format!("{table}.domain"), message).help(
+        "give each protocol hosts of its own, or list the outer one first and give the inner one fewer `cells`",
+    ))
+}
+
+/// A protocol's refusal as a problem of the scenario; the protocol's own table is at `table`.
+pub(super) fn problem(table: &str, Refusal { field, elsewhere, message, help }: Refusal) -> Problem {
+    let field = if elsewhere { field } else { format!("{table}.{field}") };
+    match help {
+        None => Problem::told(field, &message),
+        Some(Help::Text(text)) => Problem::at(field, message).help(text),
+        Some(Help::OneOf { wanted, names }) => {
+            Problem::at(field, message).help(known_value(&wanted, names.iter().map(String::as_str)))
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Checks beyond the types of a scenario: names that must exist, times that must fit, nodes that must be reachable.
+
+use crate::names::{check_name, messages};
+use crate::problem::{Problem, quoted_key};
+use crate::schema::{ChangeSpec, FlowSpec, Scenario};
+use crate::suggest::known_value;
+use roamlab_engine::{Bytes, Duration, RandomNumbers};
+use roamlab_mobility::{is_pattern, matches};
+use roamlab_packet::Addr;
+use roamlab_traffic::AppSpec;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+
+mod loss;
+mod mobility;
+mod queues;
+mod radio;
+mod warnings;
+
+pub use warnings::warnings;
+
+/// The name of signalling among the flows of a result.
+pub const SIGNALLING: &str = "signalling";
+
+/// The longest run: it ends before the pending events do ([`EventScheduler::END`](roamlab_engine::EventScheduler::END)).
+const LONGEST_RUN: Duration = Duration::from_secs(3600 * 80_000);
+
+/// Most segments of a file: sequence numbers have 32 bits, with room for a SYN and a FIN.
+const MOST_SEGMENTS: u64 = u32::MAX as u64 - 2;
+
+/// The first problem of a scenario.
+pub fn check(scenario: &Scenario) -> Result<(), Problem> {
+    if scenario.run.duration.as_nanos() == 0 {
+        return Err(Problem::at("run.duration", "the run has no duration").help("write for example \"40 s\""));
+    }
+    if scenario.run.duration > LONGEST_RUN {
+        let problem = Problem::at("run.duration", "times of results would not hold so late an instant");
+        return Err(problem.help(format!("write at most \"{LONGEST_RUN}\"")));
+    }
+    if scenario.network.tunnel_overhead.0 > u64::from(u16::MAX) {
+        let problem = Problem::at("network.tunnel_overhead", "a tunnel header has at most 65535 bytes");
+        return Err(problem.help("write \"20 B\" for IP-in-IP"));
+    }
+    let routers = check_links(scenario)?;
+    check_forced(scenario)?;
+    check_cells(scenario, &routers)?;
+    queues::check(scenario)?;
+    loss::check(scenario)?;
+    check_hosts(scenario, &routers)?;
+    mobility::check(scenario, &routers)?;
+    radio::check(scenario)?;
+    check_flows(scenario, &routers)?;
+    check_faults(scenario)?;
+    check_record(scenario)?;
+    check_connected(scenario)?;
+    let nodes = routers.len() + scenario.cells.len() + scenario.hosts.len();
+    if nodes > Addr::MAX_NODES as usize {
+        let most = Addr::MAX_NODES;
+        let problem = Problem::at("links", format!("{nodes} nodes are more than addresses reach for"));
+        return Err(problem.help(format!("write at most {most} nodes, base stations and hosts included")));
+    }
+    Ok(())
+}
+
+/// Whether a run of the scenario can have this seed.
+pub fn check_seed(scenario: &Scenario, seed: u64) -> Result<(), Problem> {
+    let largest = scenario.run.random_numbers.largest_seed();
+    if scenario.run.random_numbers == RandomNumbers::Chacha || (1..=largest).contains(&seed) {
+        return Ok(());
+    }
+    let message = format!("ns-2's generator takes seeds from 1 to {largest}, not {seed}");
+    Err(Problem::at("run.random_numbers", message)
+        .help("run with seed 1, or write random_numbers = \"chacha\""))
+}
+
+/// Checks the links; the names of the nodes at their ends.
+fn check_links(scenario: &Scenario) -> Result<BTreeSet<&str>, Problem> {
+    let mut pairs = FxHashSet::default();
+    for (index, link) in scenario.links.iter().enumerate() {
+        let [left, right] = &link.between;
+        let field = format!("links[{index}].between");
+        if left == right {
+            let message = format!("a link joins two nodes, this one joins \"{left}\" to itself");
+            return Err(Problem::at(field, message).help("write two different names"));
+        }
+        if !pairs.insert((left.min(right), left.max(right))) {
+            let problem =
+                Problem::at(field, format!("\"{left}\" and \"{right}\" are joined by another link already"));
+            return Err(problem.help("remove one of the two"));
+        }
+        for (end, name) in link.between.iter().enumerate() {
+            check_name(name, || format!("links[{index}].between[{end}]"))?;
+        }
+    }
+    Ok(scenario.links.iter().flat_map(|link| link.between.iter().map(String::as_str)).collect())
+}
+
+/// Checks what is done to links by force: drops of flows that exist, changes that change something.
+fn check_forced(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, link) in scenario.links.iter().enumerate() {
+        let is_recorded = link.rate.recorded().is_some();
+        if is_recorded && link.reverse_rate.is_some() {
+            let problem = Problem::at(format!("links[{index}].reverse_rate"), "the link is a recorded one");
+            return Err(problem.help("write `rate = { trace = \"FILE\", reverse = \"FILE\" }`"));
+        }
+        let changed = |change: &ChangeSpec| change.rate.or(change.reverse_rate).filter(|_| is_recorded);
+        if let Some(number) = link.changes.iter().position(|change| changed(change).is_some()) {
+            let name = if link.changes[number].rate.is_some() { "rate" } else { "reverse_rate" };
+            let field = format!("links[{index}].changes[{number}].{name}");
+            let problem = Problem::at(field, "a recorded link sends when its trace says, at no rate");
+            return Err(problem.help("change `delay` or `up`, or write the link's rate as a constant"));
+        }
+        for (list, drops) in [("drops", &link.drops), ("reverse_drops", &link.reverse_drops)] {
+            for (number, drop) in drops.iter().enumerate() {
+                let field = |part: &str| format!("links[{index}].{list}[{number}].{part}");
+                let flows = || scenario.flows.iter().map(|flow| flow.name.as_str());
+                if let Some(flow) = drop.flow.as_deref().filter(|flow| !flows().any(|name| name == *flow)) {
+                    let problem = Problem::at(field("flow"), format!("there is no flow \"{flow}\""));
+                    return Err(problem.help(known_value(flow, flows())));
+                }
+                if drop.packets.is_empty() {
+                    let problem = Problem::at(field("packets"), "no packet is named");
+                    return Err(problem.help("write ordinals, counted from 0, for example [40, 41]"));
+                }
+                if drop.delay == Some(Duration::ZERO) {
+                    let problem = Problem::at(field("delay"), "this neither loses nor delays");
+                    return Err(
+                        problem.help("write for example \"20 ms\", or leave it out to lose the packets")
+                    );
+                }
+            }
+        }
+        for (number, change) in link.changes.iter().enumerate() {
+            let changes_rate = change.rate.is_some() || change.reverse_rate.is_some();
+            let changes_delay = change.delay.is_some() || change.reverse_delay.is_some();
+            if !changes_rate && !changes_delay && change.up.is_none() {
+                let field = format!("links[{index}].changes[{number}]");
+                let problem = Problem::at(field, "this changes nothing");
+                return Err(problem.help("write `rate`, `delay` or `up` too, for example `up = false`"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_cells(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    for (name, cell) in &scenario.cells {
+        check_name(name, || format!("cells.{}", quoted_key(name)))?;
+        if routers.contains(name.as_str()) {
+            let problem =
+                Problem::at(format!("cells.{name}"), format!("\"{name}\" is a node of a link already"));
+            return Err(problem.help("a cell brings its own base station: give it another name"));
+        }
+        if !routers.contains(cell.router.as_str()) {
+            let problem =
+                Problem::at(format!("cells.{name}.router"), format!("there is no node \"{}\"", cell.router));
+            return Err(problem.help(known_value(&cell.router, routers.iter().copied())));
+        }
+    }
+    Ok(())
+}
+
+fn check_hosts(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let mut names = FxHashSet::default();
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let field = |part: &str| format!("hosts[{index}].{part}");
+        check_name(&host.name, || field("name"))?;
+        let taken = routers.contains(host.name.as_str()) || scenario.cells.contains_key(&host.name);
+        if taken || !names.insert(&host.name) {
+            let problem = Problem::at(field("name"), format!("the name \"{}\" is taken", host.name));
+            return Err(problem.help("give the host a name of its own"));
+        }
+        if !routers.contains(host.home.as_str()) {
+            let problem = Problem::at(field("home"), format!("there is no node \"{}\"", host.home));
+            return Err(problem.help(known_value(&host.home, routers.iter().copied())));
+        }
+        if host.visits.is_none() && host.plan.is_none() {
+            let problem = Problem::at(field("visits"), "it is missing");
+            let help = "add for example `visits = [{ cell = \"bs1\", at = \"0 s\" }]`, or a `plan`";
+            return Err(problem.help(help));
+        }
+        for (number, visit) in host.stays().iter().enumerate() {
+            if !scenario.cells.contains_key(&visit.cell) {
+                let field = field(&format!("visits[{number}].cell"));
+                let problem = Problem::at(field, format!("there is no cell \"{}\"", visit.cell));
+                return Err(problem.help(known_value(&visit.cell, scenario.cells.keys().map(String::as_str))));
+            }
+        }
+        if let Err((number, part, message)) = scenario.radio.plan(host.stays()) {
+            return Err(Problem::told(field(&format!("visits[{number}].{part}")), &message));
+        }
+    }
+    Ok(())
+}
+
+fn check_flows(scenario: &Scenario, routers: &BTreeSet<&str>) -> Result<(), Problem> {
+    let mut names = FxHashSet::default();
+    let ends = || {
+        let base_stations = scenario.cells.keys().map(String::as_str);
+        let hosts = scenario.hosts.iter().map(|host| host.name.as_str());
+        routers.iter().copied().chain(base_stations).chain(hosts)
+    };
+    let nodes: FxHashSet<&str> = ends().collect();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let field = |part: &str| format!("flows[{index}].{part}");
+        check_name(&flow.name, || field("name"))?;
+        if flow.name == SIGNALLING {
+            let message = format!("\"{SIGNALLING}\" is the name of signalling in the results");
+            return Err(Problem::at(field("name"), message).help("give the flow another name"));
+        }
+        if !names.insert(&flow.name) {
+            let problem = Problem::at(field("name"), format!("there is another flow \"{}\"", flow.name));
+            return Err(problem.help("give each flow a name of its own"));
+        }
+        for (end, name) in flow.path.iter().enumerate() {
+            if !nodes.contains(name.as_str()) {
+                if flow.count.is_none() && is_pattern(name) {
+                    let problem =
+                        Problem::at(field(&format!("path[{end}]")), "only a group has patterns as its ends");
+                    return Err(problem.help("write `count` too, for example `count = 10`, or a node"));
+                }
+                let problem =
+                    Problem::at(field(&format!("path[{end}]")), format!("there is no node \"{name}\""));
+                return Err(problem.help(known_value(name, ends())));
+            }
+        }
+        if flow.path[0] == flow.path[1] {
+            let problem = Problem::at(field("path"), "a flow goes from one node to another");
+            return Err(problem.help("write two different names"));
+        }
+        if flow.dscp.0 > 63 {
+            let problem = Problem::at(field("dscp"), format!("{} is not a code point", flow.dscp.0));
+            return Err(problem.help("write a number from 0 to 63"));
+        }
+        if let AppSpec::Requests(params) = &flow.app {
+            let answers = |other: &&FlowSpec| other.name == params.of && other.app.asks();
+            if !scenario.flows.iter().any(|other| answers(&other)) {
+                let message = format!("there is no flow \"{}\" that answers requests", params.of);
+                let problem = Problem::at(field("app.of"), message);
+                return Err(problem.help(
+                    "write a flow with a \"web\" or \"dash\" application: it brings its requests with it",
+                ));
+            }
+        }
+        if let Err((part, message)) = flow.app.validate() {
+            return Err(Problem::told(field(&format!("app.{part}")), &message));
+        }
+        check_transport(scenario, flow).map_err(|(part, message)| Problem::told(field(&part), &message))?;
+    }
+    Ok(())
+}
+
+fn check_transport(scenario: &Scenario, flow: &FlowSpec) -> Result<(), (String, String)> {
+    match (flow.transport.tcp(), &flow.app) {
+        (Some(_), app) if app.is_datagrams() => {
+            let message = "it is sent in datagrams over UDP: leave `transport` out, or write another `kind`, as \"dash\"";
+            Err(("app.kind".into(), message.into()))
+        }
+        (Some(tcp), _) => match tcp.resolve(scenario.run.profile) {
+            Ok(params) => check_file(&flow.app, params.segment),
+            Err((part, message)) => Err((format!("transport.{part}"), message)),
+        },
+        (None, AppSpec::Ftp(_)) => {
+            let message = "a file transfer needs TCP: write `transport = { kind = \"tcp\", variant = \"reno\" }` too, or another \
+                           `kind`, as \"cbr\"";
+            Err(("app.kind".into(), message.into()))
+        }
+        (None, AppSpec::Web(_) | AppSpec::Dash(_) | AppSpec::Requests(_)) => {
+            let message = "requests and responses need TCP: write `transport = { kind = \"tcp\", variant = \"newreno\" }` too";
+            Err(("app.kind".into(), message.into()))
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+/// A file has a number for each of its segments.
+fn check_file(app: &AppSpec, segment: Bytes) -> Result<(), (String, String)> {
+    let AppSpec::Ftp(file) = app else { return Ok(()) };
+    let largest = Bytes(segment.0 * MOST_SEGMENTS);
+    if file.size.is_some_and(|size| size > largest) {
+        let message = format!("segments of {segment} have numbers for \"{largest}\": write at most that");
+        return Err(("app.size".into(), message));
+    }
+    if file.packets.is_some_and(|packets| u64::from(packets.0) > MOST_SEGMENTS) {
+        return Err((
+            "app.packets".into(),
+            format!("segments have no more numbers: write at most \"{MOST_SEGMENTS} pkt\""),
+        ));
+    }
+    Ok(())
+}
+
+fn check_faults(scenario: &Scenario) -> Result<(), Problem> {
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        let field = |part: &str| format!("faults[{index}].{part}");
+        let names = messages;
+        if !names().any(|name| name == fault.message) {
+            let problem = Problem::at(field("message"), format!("there is no message \"{}\"", fault.message));
+            return Err(problem.help(known_value(&fault.message, names())));
+        }
+        if let Some(host) =
+            fault.host.as_ref().filter(|name| !scenario.hosts.iter().any(|h| h.name == **name))
+        {
+            let problem = Problem::at(field("host"), format!("there is no host \"{host}\""));
+            return Err(problem.help(known_value(host, scenario.hosts.iter().map(|host| host.name.as_str()))));
+        }
+        if fault.occurrences.is_empty() || fault.occurrences.contains(&0) {
+            let problem = Problem::at(field("occurrences"), "messages are counted from 1");
+            return Err(problem.help("write for example `occurrences = [1]`"));
+        }
+    }
+    Ok(())
+}
+
+fn check_record(scenario: &Scenario) -> Result<(), Problem> {
+    let Some(queues) = scenario.record.queues.as_ref().filter(|queues| !queues.is_empty()) else {
+        return Ok(());
+    };
+    let names: Vec<String> = scenario.queue_names().collect();
+    for (index, queue) in queues.iter().enumerate() {
+        if !names.iter().any(|name| matches(queue, name)) {
+            let problem =
+                Problem::at(format!("record.queues[{index}]"), format!("there is no queue \"{queue}\""));
+            return Err(problem.help(known_value(queue, names.iter().map(String::as_str))));
+        }
+    }
+    Ok(())
+}
+
+/// Every node must be reachable from every other over wired links and backhauls.
+fn check_connected(scenario: &Scenario) -> Result<(), Problem> {
+    let mut adjacent: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for link in &scenario.links {
+        let [left, right] = &link.between;
+        adjacent.entry(left).or_default().push(right);
+        adjacent.entry(right).or_default().push(left);
+    }
+    let Some(first) = scenario.links.first() else { return Ok(()) };
+    let mut reached = FxHashSet::default();
+    let mut frontier = vec![first.between[0].as_str()];
+    while let Some(node) = frontier.pop() {
+        if reached.insert(node) {
+            frontier.extend(adjacent.get(node).into_iter().flatten().filter(|next| !reached.contains(*next)));
+        }
+    }
+    for (index, link) in scenario.links.iter().enumerate() {
+        if let Some(end) = link.between.iter().position(|name| !reached.contains(name.as_str())) {
+            let message =
+                format!("no path of links leads from \"{}\" to \"{}\"", first.between[0], link.between[end]);
+            let problem = Problem::at(format!("links[{index}].between[{end}]"), message);
+            return Err(problem.help("add the missing link, or correct the name"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! The queues of links, cells and bearers.
+
+use crate::problem::{Problem, quoted_key};
+use crate::schema::Scenario;
+use roamlab_qdisc::{Parameters, QueueSpec};
+
+/// All queues that a scenario describes, by their fields.
+pub fn queues(scenario: &Scenario) -> Vec<(String, Option<&QueueSpec>)> {
+    let network = &scenario.network;
+    let mut queues = vec![
+        ("network.queue".to_owned(), Some(&network.queue)),
+        ("network.uplink_queue".to_owned(), Some(&network.uplink_queue)),
+    ];
+    for (index, link) in scenario.links.iter().enumerate() {
+        queues.push((format!("links[{index}].queue"), link.queue.as_deref()));
+        queues.push((format!("links[{index}].reverse_queue"), link.reverse_queue.as_deref()));
+    }
+    for (name, cell) in &scenario.cells {
+        queues.push((format!("cells.{name}.queue"), Some(&cell.queue)));
+        queues.push((format!("cells.{name}.backhaul.queue"), cell.backhaul.queue.as_ref()));
+        queues.push((format!("cells.{name}.backhaul.reverse_queue"), cell.backhaul.reverse_queue.as_ref()));
+        let Some(bearers) = &cell.bearers else { continue };
+        queues.push((format!("cells.{name}.bearers.queue"), Some(&bearers.queue)));
+        for (host, bearer) in &bearers.hosts {
+            let host = quoted_key(host);
+            queues.push((format!("cells.{name}.bearers.hosts.{host}.queue"), bearer.queue.as_ref()));
+        }
+    }
+    queues
+}
+
+/// The first problem of a queue.
+pub fn check(scenario: &Scenario) -> Result<(), Problem> {
+    for (path, queue) in queues(scenario) {
+        if let Some(Err((field, message))) = queue.map(|queue| queue.validate()) {
+            return Err(Problem::told(format!("{path}.{field}"), &message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Measurements of hosts, and their requirements.
+
+use crate::problem::{Problem, quoted_key};
+use crate::schema::{CellSpec, HostSpec, Scenario, Way};
+use crate::suggest::known_value;
+use roamlab_mobility::{MobilitySpec, commanders};
+use roamlab_radio::{MediumSpec, SignalSpec, Wifi};
+
+/// The first problem of the radio.
+pub fn check(scenario: &Scenario) -> Result<(), Problem> {
+    let measurement = scenario.radio.measurement();
+    if let Some(Err((field, message))) = measurement.map(|spec| spec.check()) {
+        return Err(Problem::told(format!("radio.measurement.{field}"), &message));
+    }
+    if let Some(Err((field, message))) = scenario.radio.roaming().map(Wifi::check) {
+        return Err(Problem::told(format!("radio.{field}"), &message));
+    }
+    let by_position = measurement.is_some_and(|spec| spec.signal == SignalSpec::Positions);
+    check_cells(scenario, by_position)?;
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        let at = |part: &str| format!("hosts[{index}].{part}");
+        check_trajectory(host, by_position, at)?;
+        if by_position {
+            check_first_visit(scenario, host, at)?;
+        }
+    }
+    check_commanded(scenario)
+}
+
+/// A host that measures goes where an agent says, and needs one that does.
+fn check_commanded(scenario: &Scenario) -> Result<(), Problem> {
+    let protocols: Vec<&MobilitySpec> = scenario.protocols().map(|(_, spec)| spec).collect();
+    let commanded = |host: &HostSpec| {
+        protocols.iter().any(|spec| spec.commands_hosts() && spec.domain().has_host(&host.name))
+    };
+    if scenario.radio.measurement().is_none() || scenario.hosts.iter().all(commanded) {
+        return Ok(());
+    }
+    let others = protocols.iter().filter(|spec| !spec.commands_hosts());
+    let titles: Vec<&str> = others.map(|spec| spec.title()).collect();
+    let stays = match titles.as_slice() {
+        [] => "there is no protocol that tells a host to change cells".to_owned(),
+        titles => format!("{} tells no host to change cells", titles.join(" or ")),
+    };
+    let message = format!("{stays}: all that measure would stay in their first one");
+    let problem = Problem::at("radio.measurement", message);
+    let commanders: Vec<String> = commanders().map(|name| format!("`mobility.kind = \"{name}\"`")).collect();
+    let commanders = commanders.join(" or ");
+    Err(problem.help(format!("remove this, and hosts move as their `visits` say; or write {commanders}")))
+}
+
+/// Positions count only where hosts measure by them.
+const BY_POSITION: &str = "write `radio.measurement.signal = \"positions\"` too, or remove this";
+
+fn check_cells(scenario: &Scenario, by_position: bool) -> Result<(), Problem> {
+    for (name, cell) in &scenario.cells {
+        let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+        if !(-24.0..=24.0).contains(&cell.individual_offset_db) {
+            let message = format!("{} dB cannot be signalled", cell.individual_offset_db);
+            return Err(
+                Problem::at(at("individual_offset_db"), message).help("write a number from -24 to 24")
+            );
+        }
+        check_bearers(scenario, name, cell)?;
+        if let Err((field, message)) = cell.medium.check() {
+            return Err(Problem::told(at(&format!("medium.{field}")), &message));
+        }
+        let shared = cell.scheduler.is_some() || !matches!(cell.medium, MediumSpec::Dedicated(_));
+        if shared && cell.rate.recorded().is_some() {
+            let message = "a recorded link has neither a scheduler nor a medium that hosts share";
+            return Err(
+                Problem::at(at("rate"), message).help("write a constant rate, for example \"2 Mbit/s\"")
+            );
+        }
+        if let Some(message) = cell.medium.refuses_rate(cell.rate.mean(Way::There)) {
+            return Err(Problem::told(at("rate"), &message));
+        }
+        check_roaming(scenario, cell, at)?;
+        let Some(transmitter) = &cell.transmitter else { continue };
+        if !by_position {
+            return Err(Problem::at(at("transmitter"), "no host measures by position").help(BY_POSITION));
+        }
+        if !transmitter.position_m.iter().all(|part| part.is_finite()) {
+            let problem = Problem::at(at("transmitter.position_m"), "a transmitter stands somewhere");
+            return Err(problem.help("write for example [0.0, 500.0]"));
+        }
+        if !transmitter.reference_signal_dbm.is_finite() {
+            let problem = Problem::at(at("transmitter.reference_signal_dbm"), "the power is no number");
+            return Err(problem.help("write for example 15.0"));
+        }
+    }
+    Ok(())
+}
+
+/// A cell's medium and channel are such that hosts can roam, if they do.
+fn check_roaming(scenario: &Scenario, cell: &CellSpec, at: impl Fn(&str) -> String) -> Result<(), Problem> {
+    let Some(wifi) = scenario.radio.roaming() else {
+        return match cell.channel {
+            None => Ok(()),
+            Some(_) => {
+                let problem = Problem::at(at("channel"), "hosts look for channels only with 802.11");
+                Err(problem.help("write `radio.kind = \"802.11\"` too, or remove this"))
+            }
+        };
+    };
+    if let Some((field, message)) = cell.medium.refuses_roaming() {
+        let field = if field.is_empty() { "medium".to_owned() } else { format!("medium.{field}") };
+        return Err(Problem::told(at(&field), message));
+    }
+    match cell.channel.filter(|channel| !(1..=wifi.channels).contains(channel)) {
+        None => Ok(()),
+        Some(channel) => {
+            let problem = Problem::at(at("channel"), format!("no host looks at channel {channel}"));
+            Err(problem.help(format!("write 1 to {}, or raise `radio.channels`", wifi.channels)))
+        }
+    }
+}
+
+fn check_bearers(scenario: &Scenario, name: &str, cell: &CellSpec) -> Result<(), Problem> {
+    let at = |part: &str| format!("cells.{}.{part}", quoted_key(name));
+    if let Some(Err((field, message))) = cell.scheduler.as_ref().map(|spec| spec.check()) {
+        return Err(Problem::told(at(&format!("scheduler.{field}")), &message));
+    }
+    let Some(bearers) = &cell.bearers else { return Ok(()) };
+    if cell.scheduler.is_none() {
+        let problem = Problem::at(at("bearers"), "without a scheduler all hosts share one queue");
+        return Err(problem.help("write `scheduler = { kind = \"wfq\" }` too, or remove this"));
+    }
+    for (host, bearer) in &bearers.hosts {
+        let at = |part: &str| at(&format!("bearers.hosts.{}{part}", quoted_key(host)));
+        let enters = |spec: &&HostSpec| scenario.cells_of(spec).contains(&name);
+        let mut hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+        if !hosts.any(|known| known == host) {
+            let problem = Problem::at(at(""), format!("no host \"{host}\" enters this cell"));
+            let hosts = scenario.hosts.iter().filter(enters).map(|spec| spec.name.as_str());
+            return Err(problem.help(known_value(host, hosts)));
+        }
+        if let Some(message) = bearer.rate.and_then(|rate| cell.medium.refuses_rate(rate)) {
+            return Err(Problem::told(at(".rate"), &message));
+        }
+        if !(bearer.weight > 0.0 && bearer.weight.is_finite()) {
+            let problem = Problem::at(at(".weight"), format!("{} is not a weight", bearer.weight));
+            return Err(problem.help("write a number above 0"));
+        }
+    }
+    Ok(())
+}
+
+fn check_trajectory(host: &HostSpec, by_position: bool, at: impl Fn(&str) -> String) -> Result<(), Problem> {
+    match &host.trajectory {
+        Some(_) if !by_position => {
+            Err(Problem::at(at("trajectory"), "this host does not measure by position").help(BY_POSITION))
+        }
+        Some(trajectory) => trajectory
+            .check()
+            .map_err(|(field, message)| Problem::told(at(&format!("trajectory.{field}")), &message)),
+        None if by_position => {
+            let problem = Problem::at(at("name"), "this host measures by position and is nowhere");
+            Err(problem.help("add for example `trajectory = { waypoints_m = [[0.0, 0.0]] }`"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// By position a host has one visit, which says where and when it begins.
+fn check_first_visit(
+    scenario: &Scenario,
+    host: &HostSpec,
+    at: impl Fn(&str) -> String,
+) -> Result<(), Problem> {
+    let Some(first) = host.stays().first() else { return Ok(()) };
+    if scenario.cells[&first.cell].transmitter.is_none() {
+        let message = format!("cell \"{}\" has no `transmitter`", first.cell);
+        return Err(Problem::at(at("visits[0].cell"), message).help("begin in a cell that can be heard"));
+    }
+    if host.stays().len() > 1 {
+        let problem = Problem::at(at("visits[1]"), "by position a host goes where its agent says");
+        return Err(problem.help("write only the visit that it begins with"));
+    }
+    if first.until.is_some() {
+        let problem = Problem::at(at("visits[0].until"), "by position a host leaves when its agent says");
+        return Err(problem.help("remove this"));
+    }
+    Ok(())
+}

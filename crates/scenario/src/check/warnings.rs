@@ -1,0 +1,105 @@
+//! Warnings: the scenario is valid and runs, but a part of it has no effect.
+
+use super::mobility::problem;
+use super::queues::queues;
+use crate::problem::{Problem, quoted_key};
+use crate::schema::{HostSpec, Scenario};
+use roamlab_engine::Duration;
+use roamlab_qdisc::Parameters;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// All warnings, in the order of the fields.
+pub fn warnings(scenario: &Scenario) -> Vec<Problem> {
+    let queues = queues(scenario).into_iter().filter_map(|(path, queue)| {
+        let (field, message) = queue?.warning()?;
+        Some(Problem::told(format!("{path}.{field}"), &message))
+    });
+    let mut warnings = never_happens(scenario);
+    warnings.extend(queues);
+    warnings.extend(out_of_reach(scenario));
+    warnings.extend(unvisited_cells(scenario));
+    for (table, spec) in scenario.protocols() {
+        warnings
+            .extend(spec.doubts(scenario.run.duration).into_iter().map(|warning| problem(&table, warning)));
+    }
+    warnings
+}
+
+/// What is due when the run is over.
+fn never_happens(scenario: &Scenario) -> Vec<Problem> {
+    let end = scenario.run.duration;
+    let mut warnings = Vec::new();
+    let mut due = |at: Duration, field: &dyn Fn() -> String, what: &str| {
+        if at >= end {
+            let message = format!("{what} at {at} never comes: the run ends at {end}");
+            warnings.push(
+                Problem::at(field(), message).help("lengthen `run.duration`, or write an earlier time"),
+            );
+        }
+    };
+    for (index, link) in scenario.links.iter().enumerate() {
+        for (number, change) in link.changes.iter().enumerate() {
+            due(change.at, &|| format!("links[{index}].changes[{number}].at"), "this change");
+        }
+    }
+    for (index, host) in scenario.hosts.iter().enumerate() {
+        for (number, visit) in host.stays().iter().enumerate() {
+            due(visit.at, &|| format!("hosts[{index}].visits[{number}].at"), "this visit");
+        }
+    }
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        due(flow.app.start(), &|| format!("flows[{index}].app.start"), "the start of this flow");
+    }
+    warnings
+}
+
+/// Flows that start before the host at an end of theirs enters its first cell.
+fn out_of_reach(scenario: &Scenario) -> Vec<Problem> {
+    let entry = |host: &HostSpec| match (&host.planned, &host.plan) {
+        // The first visit is not drawn.
+        (Some(planned), Some(plan)) => {
+            planned.visits(plan, Duration::ZERO, None).first().map(|visit| visit.at)
+        }
+        _ => host.stays().first().map(|visit| visit.at),
+    };
+    let entries: FxHashMap<&str, Duration> =
+        scenario.hosts.iter().filter_map(|host| Some((host.name.as_str(), entry(host)?))).collect();
+    let mut warnings = Vec::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let start = flow.app.start();
+        let mut ends = flow.path.iter().filter_map(|end| entries.get_key_value(end.as_str()));
+        let late = ends.find(|(_, entered)| start < **entered && start < scenario.run.duration);
+        if let Some((host, entered)) = late {
+            let message =
+                format!("this flow starts at {start}, before its host \"{host}\" enters a cell at {entered}");
+            let help = format!(
+                "start it at \"{entered}\" or later; a group of flows has a `stagger`, as its hosts have"
+            );
+            warnings.push(Problem::at(format!("flows[{index}].app.start"), message).help(help));
+        }
+    }
+    warnings
+}
+
+/// Cells that are written one by one and that no host visits, and topologies of which no host visits any cell: how many
+/// cells a topology has follows from its rule, and where hosts go is another matter.
+fn unvisited_cells(scenario: &Scenario) -> Vec<Problem> {
+    let origins = &scenario.origins;
+    let visited: BTreeSet<&str> = scenario.hosts.iter().flat_map(|host| scenario.cells_of(host)).collect();
+    let lively: BTreeSet<usize> = visited.iter().filter_map(|name| origins.topology_of(name)).collect();
+    let mut warnings = Vec::new();
+    for (number, topology) in scenario.topology.iter().enumerate() {
+        if topology.cells().is_some() && !lively.contains(&number) {
+            let field = format!("topology[{number}].cells");
+            let problem = Problem::at(field, "no host visits any of these cells");
+            warnings.push(problem.help("add a visit to one of them, or remove the cells"));
+        }
+    }
+    let idle = scenario.cells.keys().filter(|name| !visited.contains(name.as_str()));
+    for name in idle.filter(|name| origins.topology_of(name).is_none()) {
+        let problem = Problem::at(format!("cells.{}", quoted_key(name)), "no host visits this cell");
+        warnings.push(problem.help("add a visit to it, or remove the cell"));
+    }
+    warnings
+}

@@ -1,0 +1,35 @@
+//! Scenarios: text in, a checked and expanded network out.
+//!
+//! [`Scenario::parse`] reads a text, expands what generates links, cells, hosts and flows, and checks the result. An
+//! invalid text gives a [`Located`]: file, line, field, what was expected and what to write. The types of the format
+//! are those of the fields of [`Scenario`].
+
+mod alternatives;
+mod catalogue;
+mod check;
+mod domain;
+mod estimate;
+mod expand;
+mod files;
+mod locate;
+mod names;
+mod outline;
+mod parse;
+mod problem;
+mod schema;
+mod suggest;
+
+pub use alternatives::are_alternatives;
+pub use catalogue::{catalogue, tcp_profile};
+pub use check::SIGNALLING;
+pub use estimate::{Estimate, NetworkSize, estimate, megabytes};
+pub use files::{Files, no_files};
+pub use locate::line_of;
+pub use outline::{Outline, outline};
+pub use problem::{Located, Problem};
+pub use schema::topology;
+pub use schema::{
+    BackhaulSpec, BearerSettings, BearerSpec, BearersSpec, CellSpec, ChangeSpec, DropSpec, FaultSpec,
+    FlowSpec, ForeignMarks, HostSpec, LinkRate, LinkSpec, NetworkSpec, Protocols, RecordSpec, RecordedRate,
+    RunSpec, Scenario, TopologySpec, TunnelEcn, Way, schema,
+};

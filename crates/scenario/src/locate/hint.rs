@@ -1,0 +1,165 @@
+//! Advice on a field, from the scenario's own schema: its documentation and an example.
+
+use crate::problem::field::names;
+use crate::schema::schema;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What to write in `field`; `missing`: it is not there yet.
+pub fn hint(field: &str, missing: bool) -> Option<String> {
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let schema = Schema { root: &root };
+    let path = names(field);
+    let mut value = &root;
+    for name in &path {
+        value = schema.step(value, name.as_deref())?;
+    }
+    let example = match path.last()? {
+        Some(name) => format!("{name} = {}", schema.example(value)),
+        None => schema.example(value),
+    };
+    let about = value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "));
+    let about = about.map(|text| format!(" ({})", text.trim_end_matches('.'))).unwrap_or_default();
+    let verb = if missing { "add" } else { "write" };
+    Some(format!("{verb} for example `{example}`{about}"))
+}
+
+/// Whether there is such a field in some kind of the table around it.
+pub fn has(field: &str) -> bool {
+    let Ok(root) = serde_json::from_str::<Value>(&schema()) else { return false };
+    let schema = Schema { root: &root };
+    names(field).iter().try_fold(&root, |value, name| schema.step(value, name.as_deref())).is_some()
+}
+
+/// What the schema does not have, and who does.
+const OUTSIDE: &[(&str, &str)] = &[
+    (
+        "seed",
+        "a scenario has no seed: write `--seed 7` at the command line, `seed=7` in Python, or `seed = 7` in a sweep",
+    ),
+    ("replications", "`replications` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+    ("metrics", "`metrics` is a field of a sweep, which names the scenario: see docs/sweeps.md"),
+];
+
+/// Where a field of this name belongs, if not in the table `within`: "`gap` is a field of `[radio]`".
+pub fn elsewhere(name: &str, within: &str) -> Option<String> {
+    const LISTED: usize = 4;
+    let root: Value = serde_json::from_str(&schema()).ok()?;
+    let found = Schema { root: &root }.sections(name);
+    let own = header(&names(within));
+    let listed: Vec<_> =
+        found.iter().filter(|section| **section != own).take(LISTED).map(|it| format!("`{it}`")).collect();
+    match listed.split_last() {
+        Some((last, [])) => Some(format!("`{name}` is a field of {last}")),
+        Some((last, rest)) => Some(format!("`{name}` is a field of {} and {last}", rest.join(", "))),
+        None => OUTSIDE.iter().find(|(other, _)| *other == name).map(|(_, where_)| (*where_).to_owned()),
+    }
+}
+
+/// The header of a table as TOML has it; `None` stands for an item of a list, and a list's own header is double.
+fn header(path: &[Option<String>]) -> String {
+    let names: Vec<_> = path.iter().flatten().map(String::as_str).collect();
+    let inner = names.join(".");
+    if path.last() == Some(&None) { format!("[[{inner}]]") } else { format!("[{inner}]") }
+}
+
+struct Schema<'a> {
+    root: &'a Value,
+}
+
+impl<'a> Schema<'a> {
+    /// The definition that a schema refers to.
+    fn target(&self, schema: &'a Value) -> Option<&'a Value> {
+        let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
+        self.root.get("$defs")?.get(name)
+    }
+
+    /// The schemas of which a value may, or must, satisfy several.
+    fn branches(&self, schema: &'a Value) -> impl Iterator<Item = &'a Value> + use<'a> {
+        let branches = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| schema.get(key)?.as_array());
+        let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
+        branches.flatten().filter(move |branch| !is_null(branch)).chain(self.target(schema))
+    }
+
+    /// The schema of a table's field, or of a list's items.
+    fn step(&self, schema: &'a Value, name: Option<&str>) -> Option<&'a Value> {
+        let own = match name {
+            Some(name) => schema
+                .get("properties")
+                .and_then(|properties| properties.get(name))
+                .or_else(|| schema.get("additionalProperties").filter(|other| other.is_object())),
+            None => schema.get("items"),
+        };
+        own.or_else(|| self.branches(schema).find_map(|branch| self.step(branch, name)))
+    }
+
+    /// The headers of the tables that have a field of this name, those nearest to the root first.
+    fn sections(&self, name: &str) -> Vec<String> {
+        const DEPTH: usize = 4;
+        let mut found = Vec::new();
+        let mut level: Vec<(Vec<Option<String>>, &'a Value)> = vec![(Vec::new(), self.root)];
+        for _ in 0..DEPTH {
+            let mut next = Vec::new();
+            for (path, schema) in level {
+                self.below(schema, &mut |step, inner| {
+                    if step == Some(name) && !path.is_empty() {
+                        found.push(header(&path));
+                    }
+                    next.push((path.iter().cloned().chain([step.map(str::to_owned)]).collect(), inner));
+                });
+            }
+            level = next;
+        }
+        let mut seen = BTreeSet::new();
+        // One table, or a list of several: said once.
+        found.retain(|section| seen.insert(section.trim_matches(['[', ']']).to_owned()));
+        found
+    }
+
+    /// Calls `each` with every field of a table, the fields of a table of names as `NAME`, and the items of a list.
+    fn below(&self, schema: &'a Value, each: &mut dyn FnMut(Option<&str>, &'a Value)) {
+        let fields = schema.get("properties").and_then(Value::as_object);
+        fields.into_iter().flatten().for_each(|(name, inner)| each(Some(name.as_str()), inner));
+        if let Some(inner) = schema.get("additionalProperties").filter(|inner| inner.is_object()) {
+            each(Some("NAME"), inner);
+        }
+        if let Some(inner) = schema.get("items") {
+            each(None, inner);
+        }
+        self.branches(schema).for_each(|branch| self.below(branch, each));
+    }
+
+    /// What could be written: the schema's own example or default, or something made of what it requires.
+    fn example(&self, schema: &'a Value) -> String {
+        let plain = |value: &&Value| value.is_string() || value.is_number() || value.is_boolean();
+        let given = schema.get("examples").and_then(|examples| examples.get(0));
+        let given = given.or_else(|| schema.get("const")).or_else(|| schema.get("default"));
+        if let Some(given) = given.filter(plain) {
+            return given.to_string();
+        }
+        // A field that may be absent has the type ["array", "null"].
+        let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind));
+        match kind.and_then(Value::as_str) {
+            Some("boolean") => "true".into(),
+            Some("integer") => "1".into(),
+            Some("number") => "0.5".into(),
+            Some("string") => "\"name\"".into(),
+            Some("array") => {
+                let item = schema.get("items").map(|items| self.example(items)).unwrap_or_default();
+                let count = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1) as usize;
+                format!("[{}]", vec![item; count].join(", "))
+            }
+            Some("object") => self.table(schema),
+            _ => self.branches(schema).next().map_or_else(|| "…".into(), |branch| self.example(branch)),
+        }
+    }
+
+    fn table(&self, schema: &'a Value) -> String {
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let field = |name: &'a Value| {
+            let name = name.as_str()?;
+            Some(format!("{name} = {}", self.example(schema.get("properties")?.get(name)?)))
+        };
+        format!("{{ {} }}", required.filter_map(field).collect::<Vec<_>>().join(", "))
+    }
+}

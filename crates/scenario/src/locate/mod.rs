@@ -1,0 +1,115 @@
+//! The place of a problem in the text: file, line and column.
+
+use crate::problem::field::{self, quoted_key};
+use crate::problem::{Located, Problem};
+use std::ops::Range;
+use toml::de::DeTable;
+
+mod hint;
+mod place;
+mod wording;
+
+/// The table around a field of this name, whose path may end with the name already.
+fn around(field: &str, name: &str) -> String {
+    let named = field::ends_with(field, name);
+    let rest = if named { field.strip_suffix(&quoted_key(name)).unwrap_or(field) } else { field };
+    rest.trim_end_matches('.').to_owned()
+}
+
+/// The line, from 1, in which a field stands in a TOML text, or the closest table around it; `None` if neither does.
+pub fn line_of(text: &str, field: &str) -> Option<usize> {
+    let root = DeTable::parse(text).ok()?;
+    let found = place::find(root.get_ref(), field)?;
+    let at = if found.whole { found.value.start } else { found.key.start };
+    Some(text[..at].matches('\n').count() + 1)
+}
+
+/// A text and its name.
+#[derive(Copy, Clone, Debug)]
+pub struct Source<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// The text of `file`.
+    pub fn new(text: &'a str, file: &'a str) -> Source<'a> {
+        Source { text, file }
+    }
+
+    /// The file that it is the text of.
+    pub fn file(&self) -> &'a str {
+        self.file
+    }
+
+    /// Finds the place of a problem: its field, or the closest part of the text that holds it.
+    pub fn locate(&self, problem: Problem) -> Located {
+        let found =
+            DeTable::parse(self.text).ok().and_then(|root| place::find(root.get_ref(), &problem.field));
+        self.place(found.map_or(0..0, |found| found.value), problem)
+    }
+
+    /// The place of an error of the TOML reader.
+    pub fn locate_toml(&self, error: &toml::de::Error) -> Located {
+        let span = error.span().unwrap_or(0..0);
+        let Ok(root) = DeTable::parse(self.text) else {
+            return self.place(span, wording::of_syntax(error.message()));
+        };
+        let root = root.get_ref();
+        let mut told = wording::of_reader(error.message());
+        let mut field = match told.part {
+            Some(wording::Part::Missing(_)) => place::table_at(root, &span),
+            _ => place::field_at(root, span.start),
+        };
+        let mut span = span;
+        // An error in a field that stood before `kind` covers the whole table, but says which field it is.
+        for name in &told.within {
+            field::push_key(&mut field, name);
+            span = place::find(root, &field).map_or(span, |found| found.value);
+        }
+        if let Some(wording::Part::Unknown(name)) = &told.part
+            && !told.problem.help.starts_with("did you mean")
+            && let Some(place) = hint::elsewhere(name, &around(&field, name))
+        {
+            told.problem.help = format!("{place}; here {}", told.problem.help);
+        }
+        if let Some(part) = &told.part
+            && !field::ends_with(&field, part.name())
+        {
+            field::push_key(&mut field, part.name());
+            span = place::find(root, &field).filter(|found| found.whole).map_or(span, |found| found.key);
+        }
+        if told.problem.message.ends_with(" is not a unit of a number of packets")
+            && hint::has(&format!("{field}_bytes"))
+        {
+            told.problem.help +=
+                "; a drop-tail queue can have a limit in bytes, as in limit_bytes = \"120 kB\"";
+        }
+        if told.problem.help.is_empty() {
+            let missing = matches!(told.part, Some(wording::Part::Missing(_)));
+            told.problem.help = hint::hint(&field, missing).unwrap_or_default();
+        }
+        told.problem.field = field;
+        self.place(span, told.problem)
+    }
+
+    /// The place of a problem by its byte; the line is not shown, for it may be of any length.
+    pub fn locate_offset(&self, at: usize, problem: Problem) -> Located {
+        Located { text: None, ..self.place(at..at, problem) }
+    }
+
+    fn place(&self, span: Range<usize>, problem: Problem) -> Located {
+        let start = (0..=span.start.min(self.text.len())).rev().find(|&at| self.text.is_char_boundary(at));
+        let start = start.unwrap_or(0);
+        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let text = self.text[line_start..].lines().next().unwrap_or_default();
+        let column = self.text[line_start..start].chars().count() + 1;
+        let end = (start..=span.end.clamp(start, self.text.len())).rev();
+        let end = end.into_iter().find(|&at| self.text.is_char_boundary(at)).unwrap_or(start);
+        let columns = self.text[start..end].chars().count();
+        let width = columns.min(text.chars().count().saturating_sub(column - 1));
+        let line = self.text[..start].matches('\n').count() + 1;
+        let text = Some(text.to_owned());
+        Located { file: self.file.into(), line, column, text, width, problem: problem.into() }
+    }
+}

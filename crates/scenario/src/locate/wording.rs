@@ -1,0 +1,122 @@
+//! Errors of the TOML reader and of serde, in words for users.
+
+use crate::problem::Problem;
+use crate::suggest::{known, substitutes};
+
+/// What is known of an error before its place is.
+pub struct Told {
+    /// The fields around it that its text names.
+    pub within: Vec<String>,
+    /// The field it is about, if its text names that.
+    pub part: Option<Part>,
+    /// The problem, without its field.
+    pub problem: Problem,
+}
+
+/// A field that an error names.
+pub enum Part {
+    /// It should be there.
+    Missing(String),
+    /// It should not be there.
+    Unknown(String),
+}
+
+impl Part {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Part::Missing(name) | Part::Unknown(name) => name,
+        }
+    }
+}
+
+/// An error of a text that is not TOML.
+pub fn of_syntax(message: &str) -> Problem {
+    let help = match message {
+        "duplicate key" => "write it once; a list of tables has double brackets, as in `[[links]]`",
+        _ => "write `name = value`, texts in quotes, tables under `[name]`, lists of tables under `[[name]]`",
+    };
+    Problem::at("", message.replace("duplicate key", "this is written twice")).help(help)
+}
+
+/// An error of a text that is TOML but no scenario.
+pub fn of_reader(message: &str) -> Told {
+    let mut within = Vec::new();
+    let mut rest = message.trim_end();
+    while let Some((name, inner)) = rest.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
+        within.push(name.to_owned());
+        rest = inner;
+    }
+    let (part, problem) = reword(rest);
+    Told { within, part, problem }
+}
+
+fn reword(message: &str) -> (Option<Part>, Problem) {
+    if let Some(name) = message.strip_prefix("missing field ") {
+        return (Some(Part::Missing(plain(name))), Problem::at("", "it is missing"));
+    }
+    let (what, wanted) = message.split_once(", expected ").unwrap_or((message, ""));
+    if let Some(name) = what.strip_prefix("unknown field ") {
+        let help = refused(&plain(name), &plain_list(wanted), '`');
+        let problem = Problem::at("", "there is no such field").help(help);
+        return (Some(Part::Unknown(plain(name))), problem);
+    }
+    if let Some(name) = what.strip_prefix("unknown variant ") {
+        let help = refused(&plain(name), &plain_list(wanted), '"');
+        return (None, Problem::at("", format!("\"{}\" is unknown", plain(name))).help(help));
+    }
+    let invalid = ["invalid type: ", "invalid value: ", "invalid length "];
+    if let Some(found) = invalid.iter().find_map(|prefix| what.strip_prefix(prefix)) {
+        let (wanted, example) = wanted.split_once(", for example ").unwrap_or((wanted, ""));
+        let message = format!("{} where {} is expected", found_words(found), wanted_words(wanted));
+        let help = if example.is_empty() { String::new() } else { format!("write for example {example}") };
+        return (None, Problem::at("", message).help(help));
+    }
+    (None, Problem::told("", message))
+}
+
+/// What to write instead of a name that is not among `names`.
+fn refused(name: &str, names: &[&str], quote: char) -> String {
+    substitutes::help(name, names).unwrap_or_else(|| known(name, names, quote))
+}
+
+fn plain(name: &str) -> String {
+    name.trim_matches('`').to_owned()
+}
+
+/// The names in "one of `a`, `b`" or "`a` or `b`".
+fn plain_list(wanted: &str) -> Vec<&str> {
+    wanted.split('`').skip(1).step_by(2).collect()
+}
+
+fn found_words(found: &str) -> String {
+    let found = found.trim_end_matches(" as i128").trim_end_matches(" as u128");
+    match found.split_once(' ') {
+        Some(("integer", number)) => format!("the number {} stands", number.trim_matches('`')),
+        Some(("floating", rest)) => {
+            format!("the number {} stands", rest.trim_start_matches("point ").trim_matches('`'))
+        }
+        Some(("string", text)) => format!("the text {text} stands"),
+        Some(("boolean", flag)) => format!("{flag} stands"),
+        None if found == "sequence" => "a list stands".into(),
+        None if found == "map" => "a table stands".into(),
+        None if found == "1" => "one entry stands".into(),
+        None if found.parse::<usize>().is_ok() => format!("{found} entries stand"),
+        _ => format!("{found} stands"),
+    }
+}
+
+fn wanted_words(wanted: &str) -> &str {
+    match wanted {
+        "f64" => "a number",
+        "u8" => "a whole number from 0 to 255",
+        "u32" => "a whole number from 0 to 4294967295",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "an array of length 2" => "a list of two",
+        "a map" => "a table",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
+}

@@ -1,0 +1,69 @@
+//! What to write in place of a name that does not exist.
+
+pub mod substitutes;
+
+/// "did you mean", or the list of what there is, each name between two of `quote`.
+pub fn known(wanted: &str, names: &[&str], quote: char) -> String {
+    const LISTED: usize = 40;
+    let quoted = |name: &&str| format!("{quote}{name}{quote}");
+    let list = |names: &[&str]| names.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    let least = names.iter().map(|name| distance(wanted, name)).min().unwrap_or_default();
+    let closest: Vec<&str> = names.iter().filter(|name| distance(wanted, name) == least).copied().collect();
+    match closest.first() {
+        None => "there are none in this scenario".into(),
+        // Of several values that are as near any may be meant, and what is not near too: a year, a number of a host.
+        Some(first) if is_close(wanted, first) && (quote == '`' || closest.len() == 1) => {
+            format!("did you mean {}?", closest.iter().map(quoted).collect::<Vec<_>>().join(" or "))
+        }
+        Some(only) if names.len() == 1 => format!("there is only {quote}{only}{quote}"),
+        Some(_) if names.len() > LISTED => format!("write one of {}, …", list(&names[..LISTED])),
+        Some(_) => format!("write one of {}", list(names)),
+    }
+}
+
+/// [`known`] for a value: each name in double quotes.
+pub fn known_value<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
+    known(wanted, &names.collect::<Vec<_>>(), '"')
+}
+
+/// Few enough edits apart, for names of this length, to be a slip.
+fn is_close(wanted: &str, name: &str) -> bool {
+    distance(wanted, name) <= 2.min(name.chars().count() / 2)
+}
+
+/// Edit distance of two names.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != *r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!((distance("", "bs1"), distance("bs1", ""), distance("bs1", "bs1")), (3, 3, 0));
+    }
+
+    #[test]
+    fn a_slip_is_corrected_and_anything_else_gets_the_list() {
+        assert_eq!(known("mblu", &["red", "mblue"], '"'), "did you mean \"mblue\"?");
+        let years = ["ns2-2001", "ns2-2009"];
+        assert_eq!(known("ns2-2010", &years, '"'), "write one of \"ns2-2001\", \"ns2-2009\"");
+        assert_eq!(known("d3", &["d1", "d2", "limit"], '`'), "did you mean `d1` or `d2`?");
+        assert_eq!(known("xy", &["red", "mblue"], '`'), "write one of `red`, `mblue`");
+        assert_eq!(known("cubic", &["reno"], '"'), "there is only \"reno\"");
+        assert_eq!(known("bs1", &[], '"'), "there are none in this scenario");
+    }
+}

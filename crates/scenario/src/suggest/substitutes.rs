@@ -1,0 +1,262 @@
+//! Models that do not exist, each with the nearest substitute. Refusals of names give it, and `docs/scope.md` lists the
+//! same.
+
+/// Something that users look for and Roamlab does not have.
+struct Absent {
+    /// What people write for it.
+    words: &'static [&'static str],
+    /// The name or field that is nearest.
+    nearest: &'static str,
+    /// How it is a substitute.
+    how: &'static str,
+    /// The section of `docs/scope.md`.
+    section: &'static str,
+}
+
+/// The help for a name that is not among `names`, if something there is nearest to it.
+pub fn help(wanted: &str, names: &[&str]) -> Option<String> {
+    let wanted = wanted.to_ascii_lowercase();
+    let is_meant = |row: &&Absent| row.words.contains(&wanted.as_str()) && names.contains(&row.nearest);
+    let Absent { nearest, how, section, .. } = ABSENT.iter().find(is_meant)?;
+    let how = unlinked(how);
+    Some(format!("the nearest is `{nearest}`: {how} (docs/scope.md#{section})"))
+}
+
+/// The text without the addresses of links.
+fn unlinked(text: &str) -> String {
+    let mut parts = text.split("](");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, rest)| rest));
+    rest.fold(first, |text, rest| text + rest).replace('[', "")
+}
+
+const ABSENT: &[Absent] = &[
+    Absent {
+        words: &["quic", "http3"],
+        nearest: "tcp",
+        how: "TCP with `variant = \"sack\"`: recovery and congestion control are alike. Streams without head-of-line blocking, 0-RTT and connection migration have no substitute",
+        section: "transports",
+    },
+    Absent {
+        words: &["mptcp", "multipath-tcp"],
+        nearest: "tcp",
+        how: "two TCP flows, one for each path; they do not share data or windows",
+        section: "transports",
+    },
+    Absent {
+        words: &["sctp", "dccp"],
+        nearest: "tcp",
+        how: "TCP with `variant = \"sack\"`; messages and several addresses have no substitute",
+        section: "transports",
+    },
+    Absent {
+        words: &["rtp"],
+        nearest: "udp",
+        how: "the applications `voip`, `video` and `conference` send RTP in UDP",
+        section: "transports",
+    },
+    Absent {
+        words: &["cubic"],
+        nearest: "sack",
+        how: "SACK with Reno's law. On short paths with small windows CUBIC grows as Reno does (RFC 9438, section 4.3); on long, fast paths it is faster",
+        section: "transports",
+    },
+    Absent {
+        words: &["bbr", "bbr2", "copa"],
+        nearest: "vegas",
+        how: "Vegas: also goes by delay, without pacing and without a model of the rate",
+        section: "transports",
+    },
+    Absent {
+        words: &["westwood", "hybla", "illinois", "htcp", "compound", "scalable", "highspeed"],
+        nearest: "sack",
+        how: "SACK with Reno's law; a congestion control is one file to add (CONTRIBUTING.md)",
+        section: "transports",
+    },
+    Absent {
+        words: &["dctcp", "ledbat"],
+        nearest: "vegas",
+        how: "Vegas for low delay; `ecn` of the other variants halves the window once for each round trip with a mark",
+        section: "transports",
+    },
+    Absent {
+        words: &["linux", "windows", "freebsd"],
+        nearest: "rfc",
+        how: "the profile `rfc`: the standards, with what each clause says on [its page](models/tcp-clauses.md)",
+        section: "transports",
+    },
+    Absent {
+        words: &["codel", "pie"],
+        nearest: "red",
+        how: "RED: drops early too, by the average length and not by the time in the queue",
+        section: "queues",
+    },
+    Absent {
+        words: &["fq-codel", "fq_codel", "fq", "sfq", "drr", "cake"],
+        nearest: "droptail",
+        how: "a cell's `scheduler = { kind = \"wfq\" }` with a queue for each host; between flows of one host there is none",
+        section: "queues",
+    },
+    Absent {
+        words: &["priority", "prio", "pfifo", "htb", "tbf"],
+        nearest: "mred",
+        how: "`mred` and `mblue` treat forwarded packets apart; a `rate` limits a link",
+        section: "queues",
+    },
+    Absent {
+        words: &["ared", "adaptive-red", "gred"],
+        nearest: "red",
+        how: "RED with `gentle = true`; `max_p` is fixed",
+        section: "queues",
+    },
+    Absent {
+        words: &["mipv6", "mobile-ipv6"],
+        nearest: "mobile-ip",
+        how: "Mobile IPv4 with `route_optimisation = true`: binding updates to the correspondent; headers are smaller",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["hmipv6", "hmip"],
+        nearest: "fmipv6",
+        how: "FMIPv6 with its anchor, which is a local agent as the MAP is",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["pmipv6", "pmip", "proxy-mobile-ipv6"],
+        nearest: "hawaii",
+        how: "HAWAII: the network changes the route and the host keeps its address; without tunnels",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["nr", "5g", "xn", "n2", "s1", "lte", "lte-s1", "gtp"],
+        nearest: "lte-x2",
+        how: "LTE over X2: the messages of Xn have the same order. Conditional handover, DAPS and slices have no substitute",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["hip", "nemo", "lisp", "ilnp"],
+        nearest: "mobile-ip",
+        how: "Mobile IP, for a single host",
+        section: "mobility-protocols",
+    },
+    Absent {
+        words: &["wifi", "wi-fi", "wlan"],
+        nearest: "802.11",
+        how: "roaming of 802.11 by its frames; the [air](models/dcf.md) is 802.11a, b or g without rate adaptation",
+        section: "radios-and-media",
+    },
+    Absent {
+        words: &["nr-radio", "mmwave", "umts", "bluetooth", "satellite"],
+        nearest: "hard",
+        how: "`hard` with a gap, a [recorded rate](import.md) for the link, and [random loss](models/random-loss.md)",
+        section: "radios-and-media",
+    },
+    Absent {
+        words: &["csma", "aloha", "tdma", "ofdma", "token-ring"],
+        nearest: "shared",
+        how: "one frame at a time, without cost of access; `dcf` is CSMA/CA",
+        section: "radios-and-media",
+    },
+    Absent {
+        words: &["random-waypoint", "random-walk", "gauss-markov", "manhattan", "sumo"],
+        nearest: "random-neighbour",
+        how: "a random neighbour of the cell each time, or a `schedule` from a file; a `trajectory` goes through given points",
+        section: "movement",
+    },
+    Absent {
+        words: &["on-off", "onoff", "exponential", "poisson", "pareto"],
+        nearest: "voip",
+        how: "`voip` with talkspurts is an on/off source; `web` has random sizes and pauses",
+        section: "traffic",
+    },
+    Absent {
+        words: &["http", "https", "http2", "browser"],
+        nearest: "web",
+        how: "pages of objects, over one connection or one for each object",
+        section: "traffic",
+    },
+    Absent {
+        words: &["hls", "youtube", "netflix", "streaming"],
+        nearest: "dash",
+        how: "adaptive video in segments",
+        section: "traffic",
+    },
+    Absent {
+        words: &["webrtc", "zoom", "skype", "teams"],
+        nearest: "conference",
+        how: "a conference at a steady rate; it does not adapt to loss or delay",
+        section: "traffic",
+    },
+    Absent {
+        words: &["iperf", "bulk", "download", "game", "iot", "telnet"],
+        nearest: "ftp",
+        how: "`ftp` for bulk data over TCP; `cbr` for datagrams at a steady rate",
+        section: "traffic",
+    },
+    Absent {
+        words: &["bernoulli", "independent", "uniform"],
+        nearest: "gilbert-elliott",
+        how: "a number is independent loss: `loss = 0.01`",
+        section: "loss-and-errors",
+    },
+    Absent {
+        words: &["corrupt", "error_rate", "bit_error_rate", "ber", "per", "packet_loss"],
+        nearest: "loss",
+        how: "a packet with an error is a lost packet: `loss = 0.01`",
+        section: "loss-and-errors",
+    },
+    Absent {
+        words: &["jitter", "reorder", "duplicate", "duplication"],
+        nearest: "drops",
+        how: "`drops` with a `delay` holds chosen packets back, and others overtake them; random jitter has no substitute",
+        section: "loss-and-errors",
+    },
+    Absent {
+        words: &["mtu"],
+        nearest: "rate",
+        how: "no link has an MTU; the `segment` of a flow says how large packets are",
+        section: "loss-and-errors",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/scope.md");
+
+    #[test]
+    fn a_word_with_a_substitute_among_the_names_gets_it() {
+        let queues = ["droptail", "red"];
+        let help = help("CoDel", &queues).expect("a substitute");
+        assert!(
+            help.starts_with("the nearest is `red`: RED") && help.ends_with("(docs/scope.md#queues)"),
+            "{help}"
+        );
+        assert_eq!(super::help("cubic", &queues), None, "a congestion control is no queue");
+        assert_eq!(super::help("colour", &queues), None);
+        assert_eq!(unlinked("see [a](b.md) or [c](d)"), "see a or c");
+    }
+
+    #[test]
+    fn every_row_is_on_the_page_below_its_section() {
+        for Absent { words, nearest, how, section } in ABSENT {
+            let title = PAGE.split("\n## ").find(|part| {
+                let title = part.lines().next().unwrap_or_default().to_lowercase().replace(' ', "-");
+                title == *section
+            });
+            let row = title.and_then(|part| part.lines().find(|line| line.contains(how)));
+            let row = row.unwrap_or_else(|| panic!("{words:?}: no row below {section}"));
+            assert!(row.contains(&format!("`{nearest}`")), "{row}");
+            assert!(words.iter().all(|word| row.contains(&format!("`{word}`"))), "{row}");
+        }
+    }
+
+    #[test]
+    fn no_word_has_two_substitutes_of_one_name() {
+        let mut seen = std::collections::BTreeSet::new();
+        for row in ABSENT {
+            assert!(row.words.iter().all(|word| seen.insert((*word, row.nearest))), "{:?}", row.words);
+        }
+    }
+}

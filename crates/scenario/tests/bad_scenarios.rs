@@ -1,0 +1,492 @@
+//! What a user reads who wrote something wrong. Each case is one edit of a valid scenario; the reports are kept
+//! in a snapshot so that they can be read and judged as a whole.
+
+use roamlab_scenario::Scenario;
+use std::fmt::Write;
+
+const VALID: &str = include_str!("bad_scenarios/valid.toml");
+
+const AIR: &str = "delay = \"3 ms\"";
+
+const RADIO: &str = "[radio]\nkind = \"hard\"\ngap = \"30 ms\"";
+
+const MOBILITY: &str = "[mobility]\nkind = \"mobile-ip\"\nroute_optimisation = true\n\n\
+                        [mobility.buffer]\nat = \"base-station\"\nlimit = \"64 pkt\"";
+
+/// What is wrong, the text of the valid scenario that is replaced, what stands there instead.
+type Edit = (&'static str, &'static str, &'static str);
+
+const SYNTAX: &[Edit] = &[
+    ("an empty file", VALID, ""),
+    ("only comments", VALID, "# nothing yet\n\n# still nothing\n"),
+    ("a table that is not closed", "[run]", "[run"),
+    ("a text that is not closed", "\"40 ms\"", "\"40 ms"),
+    ("a field twice", "rate = \"2 Mbit/s\"", "rate = \"2 Mbit/s\"\nrate = \"3 Mbit/s\""),
+    ("a table twice", "[radio]", "[run]\nduration = \"3 s\"\n\n[radio]"),
+    ("junk in brackets", "[1]", "[[[[[[[[[[[[1]]]]]]]]]]]]"),
+    ("a colon for an equals sign", "duration =", "duration:"),
+    ("a value that is not one", "route_optimisation = true", "route_optimisation = yes"),
+];
+
+const FIELDS: &[Edit] = &[
+    ("unknown table", "[radio]", "[radios]"),
+    ("unknown field of the run", "profile =", "profil ="),
+    ("unknown field of the network", "tunnel_overhead =", "tunnel_header ="),
+    ("unknown field of the second link", "delay = \"60 ms\"", "delay = \"60 ms\"\nlatency = \"1 ms\""),
+    ("unknown field of a cell", "router =", "access_router ="),
+    ("unknown field of a backhaul", "backhaul = { rate", "backhaul = { speed"),
+    ("unknown field of a queue", "d1 = 1e-4", "d3 = 1e-4"),
+    ("unknown field before a queue's kind", "{ kind = \"red\",", "{ colour = 3, kind = \"red\","),
+    ("unknown field of the mobility protocol", "route_optimisation =", "route_optimization ="),
+    ("unknown field of a nested table", "limit = \"64 pkt\"", "limits = \"64 pkt\""),
+    ("unknown field of a visit", "at = \"1 s\"", "when = \"1 s\""),
+    ("unknown field of an application", "start = \"0.1 s\"", "begin = \"0.1 s\""),
+    ("unknown field of tcp", "window = \"64 pkt\"", "windows = \"64 pkt\""),
+    ("a field of another table", "profile = \"rfc\"", "profile = \"rfc\"\ngap = \"30 ms\""),
+    ("a field of several other tables", "profile = \"rfc\"", "profile = \"rfc\"\nqueue = {}"),
+    ("a field that no scenario has", "profile = \"rfc\"", "profile = \"rfc\"\nseed = 3"),
+    ("unknown field of a fault", "host = \"mh\"", "node = \"mh\""),
+    ("a rate of the way back without a unit", "delay = \"60 ms\"", "delay = \"60 ms\"\nreverse_rate = \"1\""),
+    (
+        "a packet that is neither lost nor late",
+        "delay = \"60 ms\"",
+        "delay = \"60 ms\"\ndrops = [{ packets = [3], delay = \"0 s\" }]",
+    ),
+    ("missing run", "[run]\nduration = \"2 s\"\nprofile = \"rfc\"\n", ""),
+    ("missing duration", "duration = \"2 s\"\n", ""),
+    ("missing delay of the second link", "delay = \"60 ms\"\n", ""),
+    (
+        "missing queue of a cell",
+        "queue = { kind = \"mblue\", limit = \"120 pkt\", threshold = \"80 pkt\", d1 = 1e-4 }\n",
+        "",
+    ),
+    ("missing delay of a backhaul", ", delay = \"1 ms\" }", " }"),
+    ("missing packet size under a header", "packet = \"200 B\"\n", ""),
+    ("missing application", "app = { kind = \"ftp\", start = \"0.1 s\" }\n", ""),
+    ("missing kind", "kind = \"mblue\", ", ""),
+    ("missing kind under a header", "kind = \"mobile-ip\"\n", ""),
+    ("missing time of a visit", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs1\" }"),
+];
+
+const VALUES: &[Edit] = &[
+    ("missing unit", "\"40 ms\"", "\"40\""),
+    ("wrong unit", "\"40 ms\"", "\"40 Mbit/s\""),
+    ("misspelt unit", "\"2 Mbit/s\"", "\"2 mbit/s\""),
+    ("negative delay", "\"40 ms\"", "\"-40 ms\""),
+    ("a fraction of a nanosecond", "\"40 ms\"", "\"0.5 ns\""),
+    ("a huge number", "\"40 ms\"", "\"99999999999999999999999999 ms\""),
+    ("number instead of text", "\"40 ms\"", "40"),
+    (
+        "number instead of text before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = 60, kind = \"red\" }",
+    ),
+    (
+        "missing unit before kind",
+        "{ kind = \"red\", limit = \"60 pkt\" }",
+        "{ limit = \"60\", kind = \"red\" }",
+    ),
+    (
+        "missing unit in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nsizes = { beacon = \"24\" }\nkind = \"mobile-ip\"",
+    ),
+    (
+        "unknown field in a table before kind",
+        "[mobility]\nkind = \"mobile-ip\"",
+        "[mobility]\nsizes = { becon = \"24 B\" }\nkind = \"mobile-ip\"",
+    ),
+    ("text instead of number", "d1 = 1e-4", "d1 = \"1e-4\""),
+    ("text instead of true", "route_optimisation = true", "route_optimisation = \"true\""),
+    ("a list instead of a text", "name = \"mh\"", "name = [\"mh\"]"),
+    ("a text instead of a list", "[\"bs1/air\"]", "\"bs1/air\""),
+    ("a table instead of a list of tables", "[[hosts]]", "[hosts]"),
+    ("a text instead of a table", "{ kind = \"ftp\", start = \"0.1 s\" }", "\"ftp\""),
+    ("one end of a link", "[\"ch\", \"fa1\"]", "[\"ch\"]"),
+    ("three ends of a link", "[\"ch\", \"fa1\"]", "[\"ch\", \"fa1\", \"ha\"]"),
+    ("missing unit in a nested table", "\"64 pkt\"\n", "\"64\"\n"),
+    ("missing unit under a header of a list", "packet = \"200 B\"", "packet = \"200\""),
+    ("a number that no integer holds", "occurrences = [1]", "occurrences = [99999999999999999999]"),
+    ("a negative count", "occurrences = [1]", "occurrences = [-1]"),
+    ("rate zero", "rate = \"2 Mbit/s\"", "rate = \"0 Mbit/s\""),
+];
+
+const LOSSES: &[Edit] = &[
+    ("a loss in per cent", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = 1"),
+    ("a loss as a text", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = \"1 %\""),
+    ("a negative loss of a backhaul", "delay = \"1 ms\" }", "delay = \"1 ms\", reverse_loss = -0.1 }"),
+    ("an unknown loss model", "delay = \"60 ms\"", "delay = \"60 ms\"\nloss = { kind = \"gilbert\" }"),
+    (
+        "a chain that never leaves its bad state",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nloss = { kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 0 }",
+    ),
+    (
+        "a chain without a parameter",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nreverse_loss = { kind = \"gilbert-elliott\", good_to_bad = 0.1 }",
+    ),
+    (
+        "a loss of a medium that has its own",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nloss = 0.01\nmedium = { kind = \"shared\" }",
+    ),
+];
+
+const NAMES: &[Edit] = &[
+    ("unknown profile", "\"rfc\"", "\"ns3\""),
+    ("unknown queue kind", "\"mblue\"", "\"mblu\""),
+    ("unknown tcp variant", "\"reno\"", "\"renoo\""),
+    ("unknown mobility protocol", "\"mobile-ip\"", "\"mobile-ipv6\""),
+    ("unknown application", "\"ftp\"", "\"ftpp\""),
+    ("unknown scheduler", AIR, "delay = \"3 ms\"\nscheduler = { kind = \"fair\" }"),
+    ("unknown mode of tunnels", "\"20 B\"", "\"20 B\"\ntunnel_ecn = \"copy\""),
+    ("unknown place of a buffer", "\"base-station\"", "\"router\""),
+    (
+        "unknown node of a flow",
+        "name = \"file\"\npath = [\"ch\", \"mh\"]",
+        "name = \"file\"\npath = [\"ch\", \"mh2\"]",
+    ),
+    ("unknown router", "router = \"fa1\"", "router = \"fa9\""),
+    ("unknown home", "home = \"ha\"", "home = \"home-agent\""),
+    ("unknown cell", "{ cell = \"bs1\", at = \"1 s\" }", "{ cell = \"bs7\", at = \"1 s\" }"),
+    ("unknown message", "\"binding-update\"", "\"binding-updates\""),
+    ("unknown host of a fault", "host = \"mh\"", "host = \"ch\""),
+    ("unknown queue to record", "[\"bs1/air\"]", "[\"bs1/air\", \"bs2/air\"]"),
+    ("a name that is not one", "[cells.bs1]", "[cells.\"bs.1 \"]"),
+    ("an empty name", "name = \"file\"", "name = \"\""),
+    (
+        "two hosts of one name",
+        "[[flows]]\nname = \"file\"",
+        "[[hosts]]\nname = \"mh\"\nhome = \"ha\"\nvisits = []\n\n[[flows]]\nname = \"file\"",
+    ),
+    ("a host named as a node", "name = \"mh\"", "name = \"ch\""),
+    ("two flows of one name", "name = \"voice\"", "name = \"file\""),
+    ("a flow named as signalling is", "name = \"voice\"", "name = \"signalling\""),
+    ("a cell named as a node", "[cells.bs1]", "[cells.fa1]"),
+];
+
+const SENSE: &[Edit] = &[
+    ("duration zero", "\"2 s\"", "\"0 s\""),
+    ("two links between the same nodes", "[\"fa1\", \"ha\"]", "[\"fa1\", \"ch\"]"),
+    ("a link from a node to itself", "[\"fa1\", \"ha\"]", "[\"ha\", \"ha\"]"),
+    ("nodes that no path joins", "[\"fa1\", \"ha\"]", "[\"ha2\", \"ha\"]"),
+    ("a flow to itself", "path = [\"ch\", \"mh\"]\ntransport", "path = [\"mh\", \"mh\"]\ntransport"),
+    (
+        "ftp without tcp",
+        "transport = { kind = \"tcp\", variant = \"reno\", window = \"64 pkt\", segment = \"512 B\" }\n",
+        "",
+    ),
+    ("overlapping visits", "at = \"1 s\" }", "at = \"1 s\" }, { cell = \"bs1\", at = \"1010 ms\" }"),
+    ("visits at one time", "at = \"1 s\"", "at = \"0 s\""),
+    ("a visit that ends before it begins", "at = \"1 s\"", "at = \"1 s\", until = \"1 s\""),
+    ("probability out of range", "d1 = 1e-4", "d1 = 1.5"),
+    ("probability that is not a number", "d1 = 1e-4", "d1 = nan"),
+    ("threshold above the limit", "threshold = \"80 pkt\"", "threshold = \"121 pkt\""),
+    ("a queue that holds nothing", "limit = \"60 pkt\"", "limit = \"0 pkt\""),
+    ("window zero", "window = \"64 pkt\"", "window = \"0 pkt\""),
+    ("segment of no bytes", "segment = \"512 B\"", "segment = \"0 B\""),
+    ("segment of 10^18 bytes", "segment = \"512 B\"", "segment = \"1000000000 GB\""),
+    ("header of 10^18 bytes", "segment = \"512 B\"", "header = \"1000000000 GB\""),
+    ("header of 2^64 - 1 bytes", "segment = \"512 B\"", "header = \"18446744073709551615 B\""),
+    ("acknowledgement of 10^18 bytes", "segment = \"512 B\"", "ack_size = \"1000000000 GB\""),
+    ("datagram of 10^18 bytes", "packet = \"200 B\"", "packet = \"1000000000 GB\""),
+    ("datagram smaller than its headers", "packet = \"200 B\"", "packet = \"27 B\""),
+    ("datagrams without a pause", "rate = \"80 kbit/s\"", "rate = \"18000000000 Gbit/s\""),
+    ("tunnel header of a megabyte", "\"20 B\"", "\"1 MB\""),
+    ("beacons without a pause", "route_optimisation = true", "beacon_interval = \"0 s\""),
+    ("a hold time of zero", "limit = \"64 pkt\"", "hold = \"0 s\""),
+    ("beacon of 10^18 bytes", "route_optimisation = true", "sizes = { beacon = \"1000000000 GB\" }"),
+    ("a code point of seven bits", "app = { kind = \"ftp\"", "dscp = 64\napp = { kind = \"ftp\""),
+    (
+        "measurements without a pause",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"0 s\"",
+    ),
+    ("a peak that is not heard", RADIO, "[radio]\nkind = \"hard\"\n[radio.measurement]\npeak_dbm = -130.0"),
+    (
+        "a cell that does not fade",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\nslope_db_per_s = 0.0",
+    ),
+    (
+        "an audible level that is no number",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\naudible_dbm = nan",
+    ),
+    (
+        "shadowing of no distance",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\npath_loss = { correlation_m = 0.0 }",
+    ),
+    (
+        "an offset of a cell beyond the standard",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\nindividual_offset_db = 30",
+    ),
+    (
+        "a transmitter nobody measures",
+        "delay = \"3 ms\"",
+        "delay = \"3 ms\"\ntransmitter = { position_m = [0, 0] }",
+    ),
+    (
+        "a trajectory nobody measures",
+        "home = \"ha\"",
+        "home = \"ha\"\ntrajectory = { waypoints_m = [[0, 0]] }",
+    ),
+    ("measurements that move nobody", RADIO, "[radio]\nkind = \"hard\"\n[radio.measurement]"),
+    ("measurements without a protocol", MOBILITY, "measurement = {}"),
+    ("LTE without measurements", MOBILITY, "[mobility]\nkind = \"lte-x2\""),
+    ("a gap in LTE", MOBILITY, "measurement = {}\n[mobility]\nkind = \"lte-x2\""),
+    (
+        "nobody to send the semisoft packet",
+        MOBILITY,
+        "[mobility]\nkind = \"cellular-ip\"\nhandoff = \"semisoft\"",
+    ),
+    ("a paging area of no node", MOBILITY, "[mobility]\nkind = \"cellular-ip\"\npaging_areas = [\"fa3\"]"),
+    (
+        "a candidate that is no cell",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntrigger = { by = \"path\", sets = { bs1 = [\"bs2\"] } }",
+    ),
+    (
+        "branches that end before they are refreshed",
+        MOBILITY,
+        "[mobility]\nkind = \"mandm\"\ntree = { refresh = \"40 s\" }",
+    ),
+    (
+        "a buffer where a scheme keeps nothing",
+        MOBILITY,
+        "[mobility]\nkind = \"hawaii\"\nscheme = \"ssf\"\nbuffer = { limit = \"9 pkt\" }",
+    ),
+    (
+        "a host that is nowhere",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\nsignal = \"positions\"",
+    ),
+    (
+        "a time constant of zero",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"proportional-fair\", time_constant = \"0 s\" }",
+    ),
+    ("bearers without a scheduler", AIR, "delay = \"3 ms\"\nbearers = { hosts = { mh = { weight = 2 } } }"),
+    (
+        "a bearer of no host",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mn = { weight = 2 } } }",
+    ),
+    (
+        "a bearer of no weight",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { hosts = { mh = { weight = 0 } } }",
+    ),
+    (
+        "a bearer that holds nothing",
+        AIR,
+        "delay = \"3 ms\"\nscheduler = { kind = \"wfq\" }\nbearers = { queue = { kind = \"droptail\", limit = \"0 pkt\" } }",
+    ),
+    ("a run of 2^64 - 1 ns", "\"2 s\"", "\"18446744073709551615 ns\""),
+    ("a file of 2^64 - 1 bytes", "start = \"0.1 s\"", "size = \"18446744073709551615 B\""),
+    ("a file of 2^32 - 1 segments", "start = \"0.1 s\"", "packets = \"4294967295 pkt\""),
+    ("a threshold that no duplicate ACKs reach", "segment = \"512 B\"", "dupack_threshold = 4294967295"),
+    ("a window of 2^32 - 1 segments", "window = \"64 pkt\"", "window = \"4294967295 pkt\""),
+    (
+        "thresholds in the wrong order",
+        "segment = \"512 B\"",
+        "congestion_control = { kind = \"vegas\", alpha = \"2 pkt\", beta = \"1 pkt\" }",
+    ),
+    (
+        "a congestion control without a kind",
+        "segment = \"512 B\"",
+        "congestion_control = { alpha = \"2 pkt\" }",
+    ),
+    ("an unknown congestion control", "segment = \"512 B\"", "congestion_control = \"westwood\""),
+    ("a tick of 2 h", "segment = \"512 B\"", "tick = \"2 h\""),
+    ("a mean packet of 2^64 - 1 bytes", "limit = \"60 pkt\"", "mean_packet = \"18446744073709551615 B\""),
+    ("beacons each nanosecond", "route_optimisation = true", "beacon_interval = \"1 ns\""),
+    (
+        "measurements each nanosecond",
+        RADIO,
+        "[radio]\nkind = \"hard\"\n[radio.measurement]\nperiod = \"1 ns\"",
+    ),
+    ("the zeroth message", "occurrences = [1]", "occurrences = [0]"),
+    ("no message", "occurrences = [1]", "occurrences = []"),
+];
+
+/// Of 802.11's medium.
+const DCF: &[Edit] = &[
+    ("an unknown physical layer", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11n\" }"),
+    ("a field that is the cell's", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", rate = \"2 Mbit/s\" }"),
+    (
+        "a rate that 802.11b does not have",
+        "\"2 Mbit/s\"\ndelay",
+        "\"3 Mbit/s\"\nmedium = { kind = \"dcf\" }\ndelay",
+    ),
+    (
+        "a bearer's rate",
+        AIR,
+        concat!(
+            "delay = \"3 ms\"\nmedium = { kind = \"dcf\" }\nscheduler = { kind = \"wfq\" }\n",
+            "bearers = { hosts = { mh = { rate = \"3 Mbit/s\" } } }",
+        ),
+    ),
+    ("no basic rate", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", basic_rate = \"9 Mbit/s\" }"),
+    (
+        "a short preamble of OFDM",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", phy = \"802.11a\", preamble = \"short\" }",
+    ),
+    ("a window that is no power of two", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_min = 30 }"),
+    ("windows the wrong way round", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", cw_max = 15 }"),
+    (
+        "frames that are never sent",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", long_retry_limit = 0 }",
+    ),
+    ("certain loss", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", frame_loss = 1.0 }"),
+    (
+        "802.11 beacons without a pause",
+        AIR,
+        "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_interval = \"1 us\" }",
+    ),
+    ("an empty 802.11 beacon", AIR, "delay = \"3 ms\"\nmedium = { kind = \"dcf\", beacon_size = \"0 B\" }"),
+];
+
+/// Edits of the example of LTE.
+const LTE: &[Edit] = &[
+    (
+        "a gap of the radio",
+        "kind = \"hard\"\n[radio.measurement]",
+        "kind = \"hard\"\ngap = \"30 ms\"\n[radio.measurement]",
+    ),
+    ("hosts that measure nothing", "[radio.measurement]\nperiod = \"10 ms\"", ""),
+    (
+        "two homes",
+        "home = \"gw\"\nvisits = [{ cell = \"enb2\"",
+        "home = \"server\"\nvisits = [{ cell = \"enb2\"",
+    ),
+    ("a gateway that is no home", "mme = \"mme\"", "domain = { gateway = \"server\" }"),
+    ("unknown node of the MME", "mme = \"mme\"", "mme = \"mne\""),
+    ("unknown scheme", "\"standard\"", "\"normal\""),
+    ("unknown timer", "mme = \"mme\"", "timers = { t305 = \"1 s\" }"),
+    ("a host that measures for nobody", "mme = \"mme\"", "domain = { hosts = [\"me1\"] }"),
+    ("a timer of zero", "mme = \"mme\"", "timers = { t304 = \"0 s\" }"),
+    ("no end marker", "mme = \"mme\"", "end_markers = 0"),
+    ("2^32 - 1 end markers", "mme = \"mme\"", "end_markers = 4294967295"),
+    ("preambles each nanosecond", "mme = \"mme\"", "timers = { random_access = \"1 ns\" }"),
+    ("an event that cannot be signalled", "\"0 ms\"", "\"1 ms\""),
+    ("a message of no bytes", "mme = \"mme\"", "sizes = { end_marker = \"0 B\" }"),
+    ("a tunnel header of a megabyte", "mme = \"mme\"", "tunnel_overhead = \"1 MB\""),
+    (
+        "a prediction of no host",
+        "mme = \"mme\"",
+        "predictions = [{ host = \"me\", cell = \"enb2\", at = \"1 s\" }]",
+    ),
+    (
+        "a prediction of no cell",
+        "mme = \"mme\"",
+        "predictions = [{ host = \"me1\", cell = \"r\", at = \"1 s\" }]",
+    ),
+    ("a backhaul that holds nothing", "limit = \"90 pkt\"", "limit = \"0 pkt\""),
+];
+
+fn reports(edits: &[Edit]) -> String {
+    reports_on(VALID, edits)
+}
+
+fn edited(valid: &str, (title, find, replace): Edit) -> String {
+    assert!(valid.contains(find), "{title}: the scenario has no {find:?}");
+    valid.replacen(find, replace, 1)
+}
+
+fn reports_on(valid: &str, edits: &[Edit]) -> String {
+    let mut reports = String::new();
+    for &edit in edits {
+        let title = edit.0;
+        let error = match Scenario::parse(&edited(valid, edit), "lab.toml") {
+            Ok(_) => panic!("{title}: this passes"),
+            Err(error) => error,
+        };
+        let _ = writeln!(reports, "--- {title}\n{error}\n");
+        let problem = &error.problem;
+        assert!(
+            !problem.message.is_empty() && !problem.help.is_empty(),
+            "{title}: the report says too little"
+        );
+    }
+    // Another row in a family's table changes no snapshot.
+    let protocols: Vec<_> = roamlab_mobility::PROTOCOLS.iter().map(|(name, _)| *name).collect();
+    for (names, family) in
+        [(roamlab_qdisc::NAMES, "(all disciplines)"), (&protocols, "(all mobility protocols)")]
+    {
+        reports = reports.replace(&format!("\"{}\"", names.join("\", \"")), family);
+    }
+    reports
+}
+
+#[test]
+fn the_scenario_that_is_edited_is_valid() {
+    assert_eq!(Scenario::parse(VALID, "lab.toml").map(|_| ()).map_err(|error| error.to_string()), Ok(()));
+}
+
+#[test]
+fn reports_on_syntax() {
+    insta::assert_snapshot!(reports(SYNTAX));
+}
+
+#[test]
+fn reports_on_fields() {
+    insta::assert_snapshot!(reports(FIELDS));
+}
+
+#[test]
+fn reports_on_values() {
+    insta::assert_snapshot!(reports(VALUES));
+}
+
+#[test]
+fn reports_on_losses() {
+    insta::assert_snapshot!(reports(LOSSES));
+}
+
+#[test]
+fn reports_on_lte() {
+    insta::assert_snapshot!(reports_on(include_str!("../../../examples/lte.toml"), LTE));
+}
+
+#[test]
+fn reports_on_names() {
+    insta::assert_snapshot!(reports(NAMES));
+}
+
+#[test]
+fn reports_on_sense() {
+    insta::assert_snapshot!(reports(SENSE));
+}
+
+#[test]
+fn a_file_has_no_more_segments_than_there_are_numbers() {
+    let largest = 512 * (u64::from(u32::MAX) - 2);
+    for (size, accepted) in [(largest, true), (largest + 1, false)] {
+        let text = VALID.replace("kind = \"ftp\"", &format!("kind = \"ftp\", size = \"{size} B\""));
+        assert_ne!(text, VALID);
+        assert_eq!(Scenario::parse(&text, "lab.toml").is_ok(), accepted, "{size}");
+    }
+}
+
+#[test]
+fn reports_on_dcf() {
+    insta::assert_snapshot!(reports(DCF));
+}
+
+#[test]
+fn junk_without_end_is_refused_in_a_report_that_can_be_read() {
+    for junk in
+        ["[".repeat(100_000), format!("a = {}", "[".repeat(100_000)), format!("a = {}", "{a=".repeat(50_000))]
+    {
+        let error = Scenario::parse(&junk, "lab.toml").map(|_| ()).map_err(|error| error.to_string());
+        assert!(error.as_ref().is_err_and(|report| report.len() < 1000), "{error:?}");
+    }
+    let long = format!("{VALID}\n# comment\n[extra]\nfield = [{}nonsense]\n", "\"word\", ".repeat(1000));
+    insta::assert_snapshot!(Scenario::parse(&long, "lab.toml").map(|_| ()).unwrap_err());
+}

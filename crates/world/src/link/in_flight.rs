@@ -1,0 +1,145 @@
+//! The packets inside links: those in flight that a link lists, and the removal of packets.
+
+use super::{HotLink, InFlight, Link, Links, flag};
+use crate::cx::Cx;
+use crate::event::Event;
+use crate::ids::{LinkId, Location};
+use roamlab_engine::{Duration, Time};
+use roamlab_packet::{Addr, PacketId, Waiting};
+use roamlab_qdisc::Matching;
+
+impl Links {
+    /// The packet of the arrival that happens now, if it was not taken off the air meanwhile.
+    #[inline(always)]
+    pub fn arrived(&mut self, id: LinkId, cx: &mut Cx) -> Option<InFlight> {
+        let HotLink { end, delay, flags, .. } = self.hot[id.0 as usize];
+        if flags & flag::TRACE != 0
+            && delay == Duration::ZERO
+            && end == cx.now
+            && let Some(sent) = self.sent_last(id)
+        {
+            // Its end comes, but is no event before.
+            cx.trace_sent(&sent.packet.retrieve(), sent.started, Location::Link(id));
+        }
+        let in_flight = &mut self[id].in_flight;
+        let is_first = in_flight.front().is_some_and(|first| first.insertion == cx.scheduler.current());
+        if is_first { in_flight.pop() } else { None }
+    }
+
+    /// Removes, in order, what `wanted` selects among the packets in flight and the waiting ones.
+    pub fn take_matching(
+        &mut self,
+        id: LinkId,
+        in_flight_too: bool,
+        wanted: &Matching<'_>,
+        cx: &mut Cx,
+    ) -> Vec<PacketId> {
+        if self.hot(id).is_idle(cx) {
+            self.fall_idle(id, cx);
+        }
+        let mut taken = Vec::new();
+        taken.extend(self.withdraw(id, wanted, cx));
+        let link = &mut self.cold[id.0 as usize];
+        if in_flight_too {
+            for flying in std::mem::take(&mut link.in_flight).iter() {
+                let packet = flying.packet.retrieve();
+                if wanted(&cx.pool[&packet], &cx.pool) {
+                    taken.push(packet);
+                } else {
+                    link.in_flight.push(*flying);
+                }
+            }
+        }
+        taken.extend(link.queue.take_matching(wanted, link.rate, cx));
+        let urgent = std::mem::take(&mut link.overtaking).into_iter().map(Waiting::take);
+        link.overtaking = split(urgent, wanted, &mut taken, cx).into_iter().map(Waiting::from).collect();
+        if link.overtaking.is_empty() {
+            self.hot[id.0 as usize].flags &= !flag::PRIORITY;
+        }
+        link.queue.sample(id, cx);
+        self.offer(id, cx);
+        taken
+    }
+
+    /// Copies, in order, of what `wanted` selects among the packets in flight.
+    pub fn copy_in_flight(&self, id: LinkId, wanted: &Matching<'_>, cx: &mut Cx) -> Vec<PacketId> {
+        let mut copies = Vec::new();
+        for packet in self[id].in_flight.iter().map(|flying| flying.packet.retrieve()) {
+            if wanted(&cx.pool[&packet], &cx.pool) {
+                copies.push(cx.pool.duplicate(&packet));
+            }
+        }
+        copies
+    }
+
+    /// Whether data for this host wait or are in flight. In a queue that hosts share, whether any packet waits.
+    pub fn has_for(&self, id: LinkId, host: Addr, cx: &Cx) -> bool {
+        let flies = |flying: &InFlight| {
+            let packet = &cx.pool[&flying.packet.retrieve()];
+            packet.header.dst == host && !packet.is_signal()
+        };
+        let waiting = self[id].queue.packets_for(host);
+        waiting > 0 || self[id].offers() || self[id].in_flight.iter().any(flies)
+    }
+
+    /// Packets inside all links: waiting, in service and in flight.
+    pub fn packets_inside(&self) -> u64 {
+        let inside = |link: &Link| {
+            let listed = link.queue.packets() + link.overtaking.len() + link.in_flight.len();
+            listed as u64 + u64::from(link.offers())
+        };
+        self.in_flight + self.cold.iter().map(inside).sum::<u64>()
+    }
+
+    /// Lists the packet whose transmission has just begun.
+    #[inline(always)]
+    pub(super) fn track_sent(&mut self, id: LinkId, packet: PacketId, insertion: u64, cx: &mut Cx) {
+        self.track(id, packet, (cx.now, insertion), cx);
+        if self.hot(id).flags & flag::TRACE != 0 {
+            self.show_end(id, cx);
+        }
+    }
+
+    /// The packet whose transmission was the last, unless it was taken off the air.
+    pub(super) fn sent_last(&self, id: LinkId) -> Option<&InFlight> {
+        // The place of its arrival was reserved before that of its end.
+        let insertion = self.hot(id).insertion.wrapping_sub(1);
+        self[id].in_flight.back().filter(|sent| sent.insertion == insertion)
+    }
+
+    /// Lists a packet among those in flight, whose transmission began at `started`.
+    #[inline(always)]
+    pub(super) fn track(
+        &mut self,
+        id: LinkId,
+        packet: PacketId,
+        (started, insertion): (Time, u64),
+        cx: &mut Cx,
+    ) {
+        let HotLink { end: sent, delay, .. } = self.hot[id.0 as usize];
+        let link = &mut self.cold[id.0 as usize];
+        let mut arrival = sent + delay;
+        // After a cut of the delay: nothing overtakes, but follows at its own transmission time (ns-2, `avoidReordering_`).
+        if arrival < link.last_arrival {
+            arrival = link.last_arrival + sent.since(started);
+        }
+        link.last_arrival = arrival;
+        link.in_flight.push(InFlight { started, insertion, packet: packet.park() });
+        cx.scheduler.push_at(arrival, insertion, Event::TrackedArrival { link: id });
+    }
+}
+
+/// Moves what `wanted` selects behind `taken`, in order; the rest, in order.
+fn split(
+    packets: impl IntoIterator<Item = PacketId>,
+    wanted: &Matching<'_>,
+    taken: &mut Vec<PacketId>,
+    cx: &Cx,
+) -> Vec<PacketId> {
+    let mut rest = Vec::new();
+    for packet in packets {
+        let list = if wanted(&cx.pool[&packet], &cx.pool) { &mut *taken } else { &mut rest };
+        list.push(packet);
+    }
+    rest
+}

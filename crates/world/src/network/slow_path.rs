@@ -1,0 +1,160 @@
+//! The slow path at a node: agents that watch packets, routes with branches, or no route for a host.
+//!
+//! Each is a function that is not inlined, so a packet without such a case pays only for a test.
+
+use super::ip::Origin;
+use super::{Listener, Network};
+use crate::cause::{Cause, CauseId, Kind, Led, data_seq};
+use crate::cx::Cx;
+use crate::ids::{HostAtAgent, Location, NodeId, Slot};
+use crate::link::End;
+use crate::node::Resident;
+use crate::route::HostRoute;
+use roamlab_mobility::{Direction, Input, Via};
+use roamlab_packet::{Addr, DropReason, IpHeader, PacketId};
+
+impl Network {
+    /// A packet takes a host route that its agent watches, or that may have branches.
+    #[inline(never)]
+    pub(super) fn route_watched(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        route: HostRoute,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        let routes = &self.nodes[node].host_routes;
+        let branches = if routes.has_branches() { routes.branches(dst, &route) } else { Vec::new() };
+        if route.watch && !cx.pool[&packet].is_signal() {
+            let input = self.input((dst, src, Direction::Down), origin, false);
+            let row = data_row(node, &packet, route.cause, cx);
+            cx.because(Led::ByThis(row), |cx| listener.hear(node, route.slot, input, self, cx));
+        }
+        let host = HostAtAgent { host: dst, slot: route.slot };
+        let copies: Vec<(Via, PacketId)> =
+            branches.into_iter().map(|via| (via, cx.pool.duplicate(&packet))).collect();
+        self.follow(node, packet, (host, route.via), origin, listener, cx);
+        for (via, copy) in copies {
+            self.follow(node, copy, (host, via), origin, listener, cx);
+        }
+    }
+
+    /// A packet for a mobile host without a route here goes towards the host's home, or ends.
+    #[inline(never)]
+    pub(super) fn route_without(
+        &mut self,
+        node: NodeId,
+        packet: PacketId,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[&packet].header;
+        // A protocol may ask for this where it has an agent: there is nobody else who knows the host.
+        let at_home = self.routes.home(dst) == Some(node);
+        if (origin.tunnel.is_some() || at_home || self.would_return(node, dst, origin))
+            && self.discards_unknown(node, dst)
+        {
+            let removed = self.nodes[node].host_routes.removed(dst).or(|| self.cells.moved(dst));
+            if !cx.pool[&packet].is_signal() {
+                let input = self.input((dst, src, Direction::Down), origin, true);
+                let row = data_row(node, &packet, removed, cx);
+                let agents: Vec<Slot> = self.agents_for(node, dst, None).collect();
+                cx.because(Led::ByThis(row), |cx| {
+                    agents.into_iter().for_each(|slot| listener.hear(node, slot, input.clone(), self, cx));
+                });
+            }
+            return cx.lose_by(packet, DropReason::NoBinding, Location::Node(node), removed);
+        }
+        // A base station hands what comes by wire to its cell or not at all: its router would only send it back.
+        let by_wire = self.previous_hop(origin).is_some_and(|from| !self.nodes[from].is_host());
+        if self.nodes[node].serves.is_some() && by_wire {
+            let cause = self.cells.moved(dst);
+            return cx.lose_by(packet, DropReason::Detached, Location::Node(node), cause);
+        }
+        match self.routes.link(node, dst) {
+            Some(link) if !at_home => self.links.enqueue(link, packet, cx),
+            _ => cx.lose(packet, DropReason::NoRoute, Location::Node(node)),
+        }
+    }
+
+    /// What an agent is told of a data packet from or to `host`; `lost`: it ends here.
+    fn input(&self, (host, peer, direction): (Addr, Addr, Direction), origin: Origin, lost: bool) -> Input {
+        let from = self.previous_hop(origin).map(|from| self.nodes[from].addr);
+        Input::Data { host, peer, direction, from, tunnelled: origin.tunnel.is_some(), lost }
+    }
+
+    /// What agents of a node are told of a packet from or to a mobile host: those of its domain that watch the uplink.
+    pub(super) fn watchers(
+        &self,
+        node: NodeId,
+        about: (Addr, Addr, Direction),
+        origin: Origin,
+    ) -> Vec<(Slot, Input)> {
+        let watches = |resident: &Resident| {
+            resident.watches_uplink && self.domains[resident.domain.0 as usize].hosts.contains(&about.0)
+        };
+        let input = self.input(about, origin, false);
+        self.slots(node, watches).map(|slot| (slot, input.clone())).collect()
+    }
+
+    /// Agents that watch what hosts send through a node are notified of a packet, if a host sent it.
+    #[inline(never)]
+    pub(super) fn tell_uplink_watchers(
+        &mut self,
+        node: NodeId,
+        packet: &PacketId,
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        let IpHeader { src, dst, .. } = cx.pool[packet].header;
+        if src.is_mobile() {
+            self.tell_watchers(node, packet, (src, dst, Direction::Up), origin, listener, cx);
+        }
+    }
+
+    /// Those agents are told, unless it is signalling.
+    #[inline(never)]
+    pub(super) fn tell_watchers(
+        &mut self,
+        node: NodeId,
+        packet: &PacketId,
+        (host, peer, direction): (Addr, Addr, Direction),
+        origin: Origin,
+        listener: &mut impl Listener,
+        cx: &mut Cx,
+    ) {
+        if cx.pool[packet].is_signal() {
+            return;
+        }
+        for (slot, input) in self.watchers(node, (host, peer, direction), origin) {
+            let row = data_row(node, packet, self.cells.moved(host), cx).about(Some(host));
+            cx.because(Led::ByThis(row), |cx| listener.hear(node, slot, input, self, cx));
+        }
+    }
+
+    /// Whether a packet for a host without a route would go back to the router that it comes from.
+    fn would_return(&self, node: NodeId, host: Addr, origin: Origin) -> bool {
+        let next = self.routes.link(node, host).map(|link| self.links[link].to);
+        self.nodes[node].serves.is_none()
+            && self.previous_hop(origin).is_some_and(|from| next == Some(End::Node(from)))
+    }
+
+    /// Whether an agent of a node has asked that packets for a host without a route end there.
+    fn discards_unknown(&self, node: NodeId, host: Addr) -> bool {
+        let domains = self.nodes[node].residents.iter().map(|resident| resident.domain);
+        let mut domains = domains.map(|domain| &self.domains[domain.0 as usize]);
+        domains.any(|domain| domain.discards_unknown && domain.hosts.contains(&host))
+    }
+}
+
+/// The row for a data packet that an agent of a node may act on; `cause` led to its route, or to the lack of one.
+fn data_row(node: NodeId, packet: &PacketId, cause: CauseId, cx: &Cx) -> Cause {
+    let packet = &cx.pool[packet];
+    let row = Cause::of(Kind::Data, "", cause).at(Location::Node(node)).about(Some(packet.header.dst));
+    Cause { serial: packet.serial, ..row.segment(packet.flow, data_seq(packet)) }
+}

@@ -1,0 +1,79 @@
+"""The page of the gallery, in Markdown with a picture for each question.
+
+`python -m roamlab.gallery.page EXAMPLES FOLDER` writes `gallery.md` and the folder `gallery` with the pictures;
+`make docs` does so for the site.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roamlab.base.errors import BadInput
+from roamlab.gallery.answers import REPETITIONS, answer
+from roamlab.gallery.pictures import picture
+from roamlab.gallery.questions import SEED, TABLE, questions
+
+if TYPE_CHECKING:
+    from roamlab.gallery.answers import Answer
+
+PAGE, PICTURES = "gallery.md", "gallery"
+
+_HEAD = """# Gallery
+
+{count} questions, each with the runs that answer it. Numbers and pictures are those of the first run with seed {seed}.
+The point of each answer holds in {repetitions} runs; `make docs` makes them and fails if it does not.
+
+The [playground](playground.md) shows the cases of a question as buttons. The run of the case before remains as a grey
+line. The table of all questions is `examples/{table}`.
+"""
+
+
+def write(examples: Path, folder: Path) -> list[Answer]:
+    """Answer all questions in the folder of examples; write the page and the pictures into another folder.
+
+    Raises `BadInput` if the runs do not bear out an answer.
+    """
+    found = [answer(each) for each in questions(examples)]
+    for each in found:
+        if each.broken:
+            raise BadInput(
+                f"{examples / TABLE}, question {each.question.name}",
+                each.broken[0],
+                expected="conditions in `holds` that all runs meet",
+                remedy="change the answer and its conditions to what the runs show",
+            )
+        picture(each, folder / PICTURES)
+    head = _HEAD.format(count=len(found), seed=SEED, repetitions=REPETITIONS, table=TABLE)
+    sections = [_section(each, examples.parent) for each in found]
+    (folder / PAGE).write_text("\n".join([head, *sections]), encoding="utf-8")
+    return found
+
+
+def _section(found: Answer, root: Path) -> str:
+    asked = found.question
+    source = (
+        "" if asked.source == "today" else f" After the paper [{asked.source}](papers/{asked.source}.md)."
+    )
+    names = list(asked.cases)
+    opens = " · ".join(
+        f'<a href="play.html#q={asked.name}.{place}">{name}</a>' for place, name in enumerate(names)
+    )
+    commands = "\n".join(asked.command(name, root) for name in names)
+    return f"""## {asked.question}
+
+![{asked.question}]({PICTURES}/{asked.name}.svg)
+
+{found.sentence}{source}
+
+Open in the playground: {opens}
+
+```text
+{commands}
+```
+"""
+
+
+if __name__ == "__main__":
+    write(*map(Path, sys.argv[1:]))
