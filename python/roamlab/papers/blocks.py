@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from roamlab import _roamlab
 from roamlab.papers.exploring import Decider, outcome
-from roamlab.papers.keeping import code
 from roamlab.papers.reporting import search_report
+from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def report(space: Space[Any], session: Session, blocks: int) -> tuple[Report, di
         session,
         f"the verdicts in {blocks} blocks of runs",
         "Each block decides all claims under the default reading from runs that no other block has.",
-        told(data).splitlines()[0],
+        summary(data).splitlines()[0],
         {"blocks": _table(data), "each": _each(found)},
         {"blocks": blocks, "runs in a block": session.runs},
     )
@@ -69,7 +69,7 @@ def unsteady(data: Mapping[str, Any]) -> list[str]:
     return [name for name, of in data["claims"].items() if of["same"] < STEADY * data["blocks"]]
 
 
-def told(data: Mapping[str, Any]) -> str:
+def summary(data: Mapping[str, Any]) -> str:
     """What was found, for the terminal."""
     turning = unsteady(data)
     steady = len(data["claims"]) - len(turning)

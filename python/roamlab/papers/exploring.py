@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from roamlab import _roamlab
 from roamlab.base.screen import say
 from roamlab.papers import sentences
-from roamlab.papers.keeping import code
 from roamlab.papers.reporting import search_report, table_of
 from roamlab.papers.robustness import Known
 from roamlab.papers.runs import Batch
+from roamlab.papers.stored import code
 from roamlab.showing.page import Measured, Table
 from roamlab.showing.report import Assumption
 from roamlab.statistics.axes import Outcome, Setting
@@ -271,7 +271,7 @@ def _robustness(space: Space[Any], found: Explored, confirmed: Mapping[str, Conf
             "holds [% of the space]": partial(share, "holds"),
             "undecided [% of the space]": partial(share, "undecided"),
             "contradicted [% of the space]": partial(share, "contradicted"),
-            "nearest setting": lambda robust: f"{robust.told_nearest(space.axes)}: {robust.nearest.measured}",
+            "nearest setting": lambda robust: f"{robust.nearest_text(space.axes)}: {robust.nearest.measured}",
         },
     )
 
@@ -341,7 +341,7 @@ def near(space: Space[Any], robust: Robustness) -> dict[str, Any]:
         "distance": found.distance,
         "unit": found.unit,
         "half_widths": -found.margin if math.isfinite(found.margin) else None,
-        "line": robust.told_nearest(space.axes),
+        "line": robust.nearest_text(space.axes),
     }
 
 
@@ -386,7 +386,7 @@ def _data(space: Space[Any], found: Explored, confirmed: Mapping[str, Confirmed]
         "runs": space.runs,
         "fresh_runs": space.confirm,
         "axes": {axis.what: [value.label for value in axis.values] for axis in space.axes},
-        "says": {axis.what: sentences.says(of, axis) for axis in space.axes},
+        "says": {axis.what: sentences.text_on(of, axis) for axis in space.axes},
         "map": _map(found),
         "claims": {name: claim(robust) for name, robust in found.claims.items()},
         "alone": [decided(setting) for setting in alone(space.axes) if setting in found.tried],

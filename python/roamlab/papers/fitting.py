@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from roamlab import _roamlab
 from roamlab.papers import sentences
 from roamlab.papers.exploring import Decider, near, outcome, outcomes, search
-from roamlab.papers.keeping import code
 from roamlab.papers.reporting import search_report
+from roamlab.papers.stored import code
 from roamlab.showing.page import Table
 from roamlab.statistics.fit import climb, ranked
 from roamlab.statistics.space import changes, judge
@@ -97,7 +97,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     of = sentences.of_paper(space.paper)
     data = _data(found, of)
     nowhere = {
-        name: f"holds under none of the {found.tried} settings tried; nearest: {robust.told_nearest(space.axes)}"
+        name: f"holds under none of the {found.tried} settings tried; nearest: {robust.nearest_text(space.axes)}"
         for name, robust in found.nowhere.items()
     }
     page = search_report(
@@ -119,7 +119,7 @@ def report(space: Space[Any], session: Session, budget: int) -> tuple[Report, di
     return page, data
 
 
-def told(data: Mapping[str, Any]) -> str:
+def summary(data: Mapping[str, Any]) -> str:
     """What was found, for the terminal."""
     lines = [data["headline"]]
     lines += [
@@ -152,7 +152,7 @@ def _data(found: Fit, of: Sequence[sentences.Sentence]) -> dict[str, Any]:
                 "axis": axis.what,
                 "default": axis.values[0].label,
                 "fit": axis.values[at].label,
-                "text": sentences.says(of, axis),
+                "text": sentences.text_on(of, axis),
                 "excluded": sentences.excluded(of, axis, at),
             }
             for axis, at in zip(axes, found.setting, strict=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from roamlab.papers.keeping import kept
 from roamlab.papers.mblue.experiments import (
     ALONE_S,
     FLOWS,
@@ -19,6 +18,7 @@ from roamlab.papers.mblue.experiments import (
 )
 from roamlab.papers.records import NS, queue_trace, reads, total
 from roamlab.papers.records import forwarded as forwarded_releases
+from roamlab.papers.stored import storable
 from roamlab.records import metrics
 from roamlab.records.metrics import arrivals, count, seconds
 
@@ -99,7 +99,7 @@ def backing_off_together(results: Results, flows: Sequence[str], start: float) -
     return round(share * len(flows))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class OneHandoff:
     """A run of figs. 11 and 12."""
@@ -166,7 +166,7 @@ def one_handoff(results: Results, handoff: float = HANDOFF_S) -> OneHandoff:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class ThreeHandoffs:
     """A run of figs. 13 to 15. Tuples have one entry for each handoff."""
@@ -267,7 +267,7 @@ def message_size(results: Results, name: str, after: float = ALONE_S) -> int:
     return int(sizes.max(initial=0))
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Outage:
     """The run of equation 1, after the lone host has moved."""
@@ -302,7 +302,7 @@ def outage(results: Results) -> Outage:
     )
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class Transfer:
     """A run of fig. 4."""
@@ -316,7 +316,7 @@ class Transfer:
     fast_retransmits: int
 
 
-@kept
+@storable
 @dataclass(frozen=True)
 class ManyFlows:
     """A run with three flows of one host."""

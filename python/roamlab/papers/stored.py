@@ -1,4 +1,4 @@
-"""What papers measure, kept: values as text, and by what they are found again."""
+"""Stored results of measures: values as text, and what determines them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Damaged(ValueError):
     """A text that `encode` has not written."""
 
 
-def kept(kind: _C) -> _C:
+def storable(kind: _C) -> _C:
     """Mark a dataclass as one that values may be made of: only these are encoded, and only these are decoded."""
     _KINDS[f"{kind.__module__}.{kind.__qualname__}"] = kind
     return kind
 
 
 def encode(value: Any) -> str:
-    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, dataclasses with `kept`."""
+    """A value as text: numbers, text, truth values, lists, tuples, dictionaries, arrays, `storable` dataclasses."""
     return json.dumps(_tagged(value), separators=(",", ":"))
 
 
